@@ -1,0 +1,11 @@
+# Linker: trnsim::linker asks for the fastest one installed (mold, then lld, then the compiler's own).
+find_program(TRNSIM_MOLD mold)
+find_program(TRNSIM_LLD ld.lld)
+mark_as_advanced(TRNSIM_MOLD TRNSIM_LLD)
+add_library(trnsim_linker INTERFACE)
+add_library(trnsim::linker ALIAS trnsim_linker)
+if(TRNSIM_MOLD)
+    target_link_options(trnsim_linker INTERFACE -fuse-ld=mold)
+elseif(TRNSIM_LLD)
+    target_link_options(trnsim_linker INTERFACE -fuse-ld=lld)
+endif()

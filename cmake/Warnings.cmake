@@ -1,0 +1,7 @@
+# Warnings: trnsim::warnings carries the warning flags of everything written here.
+add_library(trnsim_warnings INTERFACE)
+add_library(trnsim::warnings ALIAS trnsim_warnings)
+target_compile_options(trnsim_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+    -Woverloaded-virtual -Wnull-dereference -Wformat=2
+    $<$<BOOL:${TRNSIM_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A growing first-in first-out queue over one block of memory, with access by position.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace trnsim {
+
+/// A queue that keeps its memory: pushing and popping allocate only while it grows to its largest size.
+template <typename T>
+class RingBuffer {
+public:
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+    /// \pre index < size(); 0 is the oldest
+    [[nodiscard]] T& operator[](std::size_t index) { return items_[wrap(first_ + index)]; }
+    [[nodiscard]] const T& operator[](std::size_t index) const {
+        return items_[wrap(first_ + index)];
+    }
+    [[nodiscard]] T& front() { return (*this)[0]; }
+    [[nodiscard]] const T& front() const { return (*this)[0]; }
+    [[nodiscard]] T& back() { return (*this)[size_ - 1]; }
+    [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
+
+    void push_back(T item) {
+        if (size_ == items_.size()) {
+            grow();
+        }
+        items_[wrap(first_ + size_)] = std::move(item);
+        ++size_;
+    }
+
+    void pop_front() {
+        assert(size_ > 0);
+        first_ = wrap(first_ + 1);
+        --size_;
+    }
+
+    /// Inserts before `index`, keeping the order of the rest.
+    void insert(std::size_t index, T item) {
+        push_back(std::move(item));
+        for (std::size_t i = size_ - 1; i > index; --i) {
+            std::swap((*this)[i], (*this)[i - 1]);
+        }
+    }
+
+private:
+    [[nodiscard]] std::size_t wrap(std::size_t position) const {
+        return position & (items_.size() - 1);
+    }
+
+    void grow() {
+        std::vector<T> larger(items_.empty() ? 8 : items_.size() * 2);
+        for (std::size_t i = 0; i < size_; ++i) {
+            larger[i] = std::move((*this)[i]);
+        }
+        items_ = std::move(larger);
+        first_ = 0;
+    }
+
+    std::vector<T> items_;  ///< Size is a power of two, or zero.
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace trnsim

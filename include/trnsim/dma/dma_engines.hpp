@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sixteen DMA engines of a NeuronCore, shared by its rings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <systemc>
+
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/dma/dma_spec.hpp"
+#include "trnsim/dma/dma_stats.hpp"
+#include "trnsim/dma/dma_timing.hpp"
+#include "trnsim/memory/hbm.hpp"
+#include "trnsim/timeline/timeline_sink.hpp"
+
+namespace trnsim::dma {
+
+/// Moves data. Every transfer is work for some of the engines; an engine serves the rings that have work for it
+/// round robin, each ring in order.
+///
+///     16 rings --> [ engine 0 … 15, round robin per descriptor ] --> HBM --> completion
+///
+/// Round robin over descriptors of similar size is sharing in equal parts, so rates change only when a transfer
+/// arrives or an engine's part of one ends: one wake-up for each, however long the transfer. Models: engines
+/// chosen by partition, sharing between rings, HBM as a common limit. Does not model: unequal shares of rings
+/// with unlike descriptors, priorities (D-09). One per NeuronCore.
+class DmaEngines : public sc_core::sc_module {
+public:
+    static constexpr int kMaxEngines = 16;
+    using Completion = std::function<void()>;
+
+    DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, memory::Hbm& hbm, int stack);
+
+    /// Called when the oldest transfer of `ring` has moved its last byte. Set at elaboration.
+    void connect(int ring, Completion completion);
+
+    /// Queues a transfer on `ring` whose first byte can move at `arrival`.
+    void submit(int ring, const DmaTransferCost& cost, Picoseconds arrival);
+
+    [[nodiscard]] const DmaSpec& spec() const { return spec_; }
+    [[nodiscard]] const DmaStats& stats() const { return stats_; }
+
+    /// Draws the rate of data movement on a counter track.
+    void draw(timeline::TimelineSink& sink, timeline::TrackId track);
+
+private:
+    struct Transfer {
+        std::array<double, kMaxEngines> remaining{};  ///< Service time left, ps at an engine's full rate.
+        std::uint32_t live = 0;     ///< Engines with work left.
+        std::uint32_t served = 0;   ///< Engines that work on it now.
+        Picoseconds arrival;
+        double hbm_bytes_per_ps = 0.0;  ///< Of one engine at full rate.
+        double bytes_per_ps = 0.0;
+        double page_efficiency = 1.0;
+    };
+
+    void step();
+    void advance(Picoseconds to);
+    void complete_finished();
+    void share();
+    void schedule(Picoseconds now);
+    [[nodiscard]] double hbm_demand() const;
+    void draw_rate(Picoseconds now);
+
+    const DmaSpec spec_;
+    memory::Hbm& hbm_;
+    memory::Hbm::Client hbm_client_;
+    std::vector<RingBuffer<Transfer>> rings_;
+    std::vector<Completion> completions_;
+    std::array<int, kMaxEngines> rings_served_{};  ///< By engine: rings with work on it.
+    double scale_ = 1.0;                           ///< Rate that HBM leaves to the engines.
+    Picoseconds updated_;
+    sc_core::sc_event wake_;
+    DmaStats stats_;
+    timeline::TimelineSink* sink_ = nullptr;
+    timeline::TrackId track_ = 0;
+    double drawn_rate_ = -1.0;
+};
+
+}  // namespace trnsim::dma

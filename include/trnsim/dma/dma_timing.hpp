@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DMA transfer costs: descriptors, DMA engines, descriptor generation.
+#pragma once
+
+#include "trnsim/base/units.hpp"
+#include "trnsim/dma/dma_spec.hpp"
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/memory/hbm_spec.hpp"
+#include "trnsim/neuron_core/sync_engine_spec.hpp"
+
+#include <cstdint>
+
+namespace trnsim::dma {
+
+/// How a transfer falls apart into descriptors: runs that are contiguous on both sides, cut at
+/// descriptor_bytes_max; adjacent runs count as one.
+struct DmaDescriptors {
+    std::int64_t count = 0;  ///< Of the whole transfer.
+    std::int64_t rows =
+        1;          ///< Partition rows on the side that decides the engines; 1: none (HBM to HBM).
+    Bytes bytes{};  ///< Moved by the engines: the wider side where the types differ.
+    Bytes piece{};  ///< Mean bytes of one descriptor, rounded up.
+};
+[[nodiscard]] DmaDescriptors descriptors(const DmaSpec& spec,
+                                         const InstructionTemplate& instruction);
+
+/// One transfer on the DMA engines, undisturbed by others.
+struct DmaTransferCost {
+    std::uint32_t engine_mask = 0;  ///< Bit e: engine e takes part.
+    Picoseconds service{};          ///< Time of the busiest engine for its descriptors.
+    std::int64_t descriptors = 0;   ///< Of all engines.
+    Bytes bytes{};                  ///< Moved, destination side.
+    Bytes bytes_read_hbm{};
+    Bytes bytes_written_hbm{};
+    double hbm_page_efficiency = 1.0;  ///< Of the stack's rate, for pieces this short.
+};
+
+/// Engine e serves the partitions e x partitions_per_engine and following, so P rows from
+/// `first_partition` use ceil(P / 8) engines; a single row and a transfer between HBM addresses are
+/// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
+/// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
+/// dma_transpose or dma_compute. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY 3, 4.3] Leaves out the
+/// latencies before and after.
+[[nodiscard]] DmaTransferCost transfer_cost(const DmaSpec& spec,
+                                            const HbmSpec& hbm,
+                                            const DgeModeSpec& mode,
+                                            const InstructionTemplate& instruction,
+                                            std::int32_t first_partition = 0);
+
+/// What making the descriptors of one DMA costs.
+struct DgeCost {
+    Picoseconds sequencer{};   ///< The trigger holds its sequencer.
+    Picoseconds generator{};   ///< The generator (DGE block, GpSimd) is busy.
+    Picoseconds first_byte{};  ///< Trigger to first byte moved.
+};
+[[nodiscard]] const DgeModeSpec& dge_mode(const DgeSpec& spec,
+                                          DgeMode mode);  ///< \pre mode != Auto
+[[nodiscard]] DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors);
+
+/// The mode of a DMA: the one it asks for, or by default software for gathers, scatters, GpSimd
+/// triggers and (where the alternative is hardware, which does not cast) casts, else hardware where
+/// the chip has it, else none. [NKI-DGE] [NKI-ISA]
+[[nodiscard]] DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction);
+
+}  // namespace trnsim::dma

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations of a NeuronCore, by their nki.isa names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace trnsim {
+
+/// One value per nki.isa operation that docs/trace-format.md lists, in its order.
+enum class Opcode : std::uint8_t {
+    NcMatmul,
+    NcMatmulMx,
+    NcTranspose,
+    TensorCopy,
+    TensorTensor,
+    TensorScalar,
+    ScalarTensorTensor,
+    TensorScalarReduce,
+    TensorScalarCumulative,
+    TensorReduce,
+    TensorTensorScan,
+    TensorCopyPredicated,
+    SelectReduce,
+    RangeSelect,
+    Memset,
+    Reciprocal,
+    Exponential,
+    Activation,
+    ActivationReduce,
+    Activate2,
+    BnStats,
+    BnAggr,
+    Max8,
+    NcFindIndex8,
+    NcMatchReplace8,
+    NcStreamShuffle,
+    Dropout,
+    Rng,
+    Rand2,
+    RandGetState,
+    RandSetState,
+    SetRngSeed,
+    QuantizeMx,
+    Iota,
+    AffineSelect,
+    LocalGather,
+    NcNGather,
+    TensorPartitionReduce,
+    SequenceBounds,
+    NonzeroWithCount,
+    Topk,
+    DmaCopy,
+    DmaTranspose,
+    DmaCompute,
+    RegisterMove,
+    RegisterLoad,
+    RegisterStore,
+    CoreBarrier,
+};
+
+/// The nki.isa name: "nc_matmul".
+[[nodiscard]] std::string_view name(Opcode opcode);
+[[nodiscard]] std::optional<Opcode> opcode_from_name(std::string_view name);
+
+/// All operations, in enumeration order.
+[[nodiscard]] std::span<const Opcode> all_opcodes();
+
+/// dma_copy, dma_transpose or dma_compute.
+[[nodiscard]] bool is_dma(Opcode opcode);
+
+}  // namespace trnsim

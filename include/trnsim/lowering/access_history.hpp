@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who read and wrote which bytes of a tile, so that the next access knows whom to wait for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "trnsim/isa/access_pattern.hpp"
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+namespace trnsim::lowering {
+
+/// The part of a region that does not change from one execution to the next.
+struct RegionShape {
+    explicit RegionShape(const Operand& operand);
+
+    AccessPattern pattern;
+    std::int32_t partitions = 1;
+    std::int32_t element_bytes = 1;
+    std::int64_t lowest_byte = 0;   ///< Relative to the base.
+    std::int64_t end_byte = 0;      ///< One past the highest.
+    bool is_dense = true;           ///< Every byte between them is touched.
+};
+
+/// Bytes that an access touches: the same in each of its partitions.
+struct Region {
+    const RegionShape* shape = nullptr;  ///< Not owned.
+    std::int32_t partition = 0;
+    std::int64_t base_byte = 0;
+
+    [[nodiscard]] std::int64_t begin() const { return base_byte + shape->lowest_byte; }
+    [[nodiscard]] std::int64_t end() const { return base_byte + shape->end_byte; }
+};
+
+/// Whether two regions of the same memory have a byte in common; exact up to AccessPattern's bound.
+[[nodiscard]] bool overlap(const Region& a, const Region& b);
+
+/// Whether every byte of `inner` is certainly in `outer`.
+[[nodiscard]] bool contains(const Region& outer, const Region& inner);
+
+/// For each queue the latest of its instructions that must have ended (done) or have read its sources (read)
+/// before an access may begin. Instructions of a queue are numbered from 1; 0 is none.
+class WaitSet {
+public:
+    struct Need {
+        std::uint64_t done = 0;
+        std::uint64_t read = 0;
+    };
+
+    void clear();
+    void need_done(neuron_core::QueueId queue, std::uint64_t number);
+    void need_read(neuron_core::QueueId queue, std::uint64_t number);
+
+    /// Queues with a need, one bit each.
+    [[nodiscard]] std::uint32_t queues() const { return queues_; }
+    [[nodiscard]] const Need& operator[](neuron_core::QueueId queue) const { return needs_[queue]; }
+
+private:
+    std::array<Need, neuron_core::kQueues> needs_{};
+    std::uint32_t queues_ = 0;
+};
+
+/// One access by one instruction.
+struct RegionAccess {
+    Region region;
+    Access access = Access::Read;
+    neuron_core::QueueId queue = 0;
+    std::uint64_t number = 0;  ///< Of the instruction within its queue, from 1.
+};
+
+/// Accesses to one slot (or one HBM tensor) that later ones may have to wait for.
+///
+/// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow dependencies
+/// need a wait: a queue starts in order. Additions into PSUM by the Tensor Engine do not wait for one another.
+/// Older accesses beyond kMaxEntries are merged by queue and then overlap with everything (waits stay correct,
+/// some are early).
+class AccessHistory {
+public:
+    static constexpr std::size_t kMaxEntries = 96;
+
+    /// Adds to `waits` what `access` must wait for; its number is not looked at.
+    void collect(const RegionAccess& access, WaitSet& waits) const;
+
+    /// Records the access, after collect() and with its number; drops what it makes redundant.
+    void record(const RegionAccess& access);
+
+    /// Makes every later access wait for all of `other`: the bytes change hands.
+    void inherit(const AccessHistory& other);
+
+private:
+    struct Entry {
+        Region region;          ///< shape is nullptr: overlaps with everything.
+        bool is_write = false;
+        neuron_core::QueueId queue = 0;
+        std::uint64_t number = 0;
+    };
+
+    void merge_oldest();
+    void add_everywhere(bool is_write, neuron_core::QueueId queue, std::uint64_t number);
+
+    std::vector<Entry> entries_;
+};
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The issue templates of a run: every instruction template with its cost on the engine that runs it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "trnsim/neuron_core/template_names.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
+#include "trnsim/program/program.hpp"
+#include "trnsim/spec/chip_spec.hpp"
+
+namespace trnsim::lowering {
+
+/// Makes issue templates on demand and keeps them at fixed addresses. Costs come from *_timing, once per template.
+class IssueTable : public neuron_core::TemplateNames {
+public:
+    using IssueTemplate = neuron_core::IssueTemplate;
+
+    /// Checks every template against the chip.
+    /// \throws ProgramError for what the chip does not take, with the kernel's line
+    IssueTable(const program::Program& program, const ChipSpec& chip);
+
+    /// Engines of this chip that can run a template, in the template's order; never empty.
+    [[nodiscard]] const std::vector<Engine>& engines(std::uint32_t instruction) const {
+        return engines_[instruction];
+    }
+
+    /// An instruction of a template on Vector, Scalar, GpSimd or Sync.
+    [[nodiscard]] const IssueTemplate* compute(std::uint32_t instruction, Engine engine);
+    /// The two halves of a matmul or of a transpose on the Tensor Engine.
+    [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
+    [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);
+    /// A DMA whose on-chip side starts at `partition`; DGE Auto: the chip's default for it.
+    [[nodiscard]] const IssueTemplate* transfer(std::uint32_t instruction, DgeMode dge, std::int32_t partition);
+    /// ACT_TABLE_LOAD before an instruction of that template.
+    [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
+    /// An instruction that only waits (EVENT_SEMAPHORE), on any queue.
+    [[nodiscard]] const IssueTemplate* wait_only(Engine engine);
+    /// The transfer that saves a tile of a site to HBM, or brings it back.
+    [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer, bool is_save, DgeMode dge);
+
+    [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
+    [[nodiscard]] std::string details(const IssueTemplate& what) const override;
+
+private:
+    enum class Kind : std::uint8_t { Compute, Load, Multiply, Transfer, TableLoad, Wait, Save, Reload };
+    using Key = std::tuple<Kind, std::uint32_t, int, std::int32_t>;
+
+    IssueTemplate& add(Key key, neuron_core::Operation operation, Engine engine, std::uint32_t source);
+    [[nodiscard]] const IssueTemplate* find(const Key& key) const;
+    void fill_transfer(IssueTemplate& what, const InstructionTemplate& instruction, DgeMode dge, std::int32_t partition) const;
+    [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
+
+    const program::Program& program_;
+    const ChipSpec& chip_;
+    std::vector<std::vector<Engine>> engines_;
+    std::deque<IssueTemplate> templates_;
+    std::map<Key, const IssueTemplate*> index_;
+    std::map<std::uint32_t, std::uint32_t> spill_buffers_;  ///< By issue template.
+};
+
+}  // namespace trnsim::lowering

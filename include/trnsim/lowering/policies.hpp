@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions a compiler would have made, by name; each has a trivial variant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trnsim/isa/engine.hpp"
+
+namespace trnsim::lowering {
+
+/// Which engine runs an operation that several can run.
+enum class EngineChoice : std::uint8_t {
+    First,     ///< The first allowed one that the chip has.
+    Balanced,  ///< The allowed one with the least work so far.
+};
+
+/// What happens when live tiles exceed SBUF.
+enum class Spilling : std::uint8_t {
+    Off,                ///< A program error.
+    LeastRecentlyUsed,  ///< Tiles unused for longest are saved to HBM and reloaded at their next use.
+};
+
+/// How DMA transfers are put on rings.
+enum class RingAssignment : std::uint8_t {
+    Single,   ///< One ring in program order.
+    PerSite,  ///< One ring per destination site, round robin over `dma_rings`.
+};
+
+/// All policies of a run. Text form: "engine_choice=balanced".
+struct Policies {
+    EngineChoice engine_choice = EngineChoice::First;
+    double buffer_factor = 1.0;     ///< Slots of a site: buffer_factor x live tiles + buffer_extra,
+    std::int64_t buffer_extra = 0;  ///< rounded down, at least the live tiles if they fit.
+    Spilling spilling = Spilling::LeastRecentlyUsed;
+    RingAssignment ring_assignment = RingAssignment::PerSite;
+    std::int64_t dma_rings = 4;
+    DgeMode dge = DgeMode::Auto;         ///< Where the program leaves the choice.
+    bool reuse_stationary = true;        ///< No LoadStationary when the array already holds the tile.
+};
+
+/// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY, 9]
+[[nodiscard]] Policies default_policies(std::string_view api);
+
+/// Overrides one policy: "spilling=off". \throws UserError naming the policies or values allowed
+void set(Policies& policies, std::string_view assignment);
+
+/// Name and value of every policy, for reports.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Policies& policies);
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays a lowered trace as it is: its queues, its addresses, its semaphores.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/race_detector.hpp"
+#include "trnsim/neuron_core/instruction_source.hpp"
+#include "trnsim/program/cursor.hpp"
+
+namespace trnsim::lowering {
+
+/// Instruction source for traces of form "lowered". A matmul becomes LoadStationary, which takes the run's waits,
+/// and MultiplyMoving, which raises its semaphores.
+class Replay : public neuron_core::InstructionSource {
+public:
+    /// The program and the chip must outlive it.
+    /// \throws ProgramError if the chip does not take an instruction, or a semaphore that it does not have
+    Replay(const program::Program& program, const ChipSpec& chip);
+
+    bool produce(neuron_core::InstructionSink& sink) override;
+    [[nodiscard]] bool uses(neuron_core::QueueId queue) const override { return uses_[queue]; }
+
+    [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
+    [[nodiscard]] std::int64_t executed() const { return executed_; }
+    [[nodiscard]] neuron_core::ExecutionObserver& observer() { return races_; }
+
+private:
+    /// Which operands an entry accesses.
+    enum class Half : std::uint8_t { Stationary, Rest, All };
+
+    void push(neuron_core::InstructionSink& sink, const program::Step& step,
+              const neuron_core::QueuedInstruction& next, Half half);
+    void count_signals();
+    void check_semaphores() const;
+    void check_addresses(const program::Step& step, const InstructionTemplate& instruction) const;
+    [[nodiscard]] neuron_core::QueuedInstruction instruction(const program::Step& step) const;
+    [[nodiscard]] neuron_core::QueueId queue(std::uint32_t index) const;
+
+    const program::Program& program_;
+    const ChipSpec& chip_;
+    IssueTable table_;
+    program::Cursor cursor_;
+    std::array<bool, neuron_core::kQueues> uses_{};
+    std::vector<std::vector<RegionShape>> shapes_;  ///< By template and operand.
+    RaceDetector races_;
+    std::int64_t executed_ = 0;
+};
+
+}  // namespace trnsim::lowering

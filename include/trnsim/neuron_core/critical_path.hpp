@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instructions the end of a run hung on, kept up to date as it happens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+namespace trnsim::neuron_core {
+
+/// Every instruction's start hangs on one earlier event: the end of its queue's previous instruction, or the
+/// update of a semaphore. The times along that chain, summed by kind, travel with the instruction; the chain of
+/// the last one to end is the critical path. Kinds are (source line, operation, engine), at most kKinds of
+/// them; the rest are summed by engine.
+///
+/// Memory: a fixed history per queue. A chain that hangs on an instruction older than the history (its result
+/// was visible long before) is continued from its own queue.
+class CriticalPath {
+public:
+    using Kind = std::uint8_t;
+    static constexpr int kKinds = 48;
+
+    /// What an instruction's start hung on.
+    struct Hold {
+        std::optional<QueueId> producer_queue{};  ///< None: its own queue.
+        std::uint64_t producer_sequence = 0;
+        Picoseconds since{};                    ///< When that released it; the rest is wake-up time.
+    };
+
+    CriticalPath();
+
+    /// The kind that carries `text`; the same text gives the same kind. Beyond kKinds: by engine.
+    [[nodiscard]] Kind kind_of(const std::string& text, Engine engine);
+
+    /// Records the start of instruction `sequence` (counting from 0) of a queue.
+    void started(QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold);
+
+    /// Sums by kind of the chain that ends when that instruction is done; they add up to `done`.
+    [[nodiscard]] std::vector<std::pair<std::string, Picoseconds>> chain(QueueId queue,
+                                                                        std::uint64_t sequence,
+                                                                        Picoseconds done) const;
+
+private:
+    static constexpr std::size_t kHistory = 128;
+    using Sums = std::array<std::int64_t, kKinds>;
+    struct Record {
+        std::uint64_t sequence = 0;
+        Picoseconds start;
+        Kind kind = 0;
+        bool is_set = false;
+        Sums sums{};  ///< Chain up to `start`.
+    };
+
+    [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;
+
+    std::vector<std::string> names_;
+    std::vector<Record> records_;  ///< kHistory per queue.
+};
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Vector, Scalar, GpSimd and Sync have in common: one instruction at a time through the memory ports.
+#pragma once
+
+#include "trnsim/neuron_core/psum.hpp"
+#include "trnsim/neuron_core/sbuf.hpp"
+#include "trnsim/neuron_core/sequencer.hpp"
+
+namespace trnsim::neuron_core {
+
+/// The memories an engine streams through.
+struct CoreMemories {
+    Sbuf& sbuf;
+    Psum& psum;
+};
+
+/// An engine that streams one instruction's elements at a time: SBUF or PSUM in, SBUF or PSUM out.
+///
+///     sequencer --> [ memory ports ] --> busy for the cost's interval --> done
+///
+/// Models: initiation interval, completion, port exclusions and sharing. Does not model: overlap of an
+/// instruction's first reads with the last writes of the one before beyond those two numbers.
+class DataPathEngine : public Sequencer {
+public:
+    DataPathEngine(const sc_core::sc_module_name& name,
+                   Engine engine,
+                   const CoreServices& services,
+                   const CoreMemories& memories);
+
+protected:
+    /// Added to interval and done because of what the engine did before.
+    [[nodiscard]] virtual Picoseconds state_change_time(const IssueTemplate& /*next*/) {
+        return Picoseconds{};
+    }
+
+private:
+    [[nodiscard]] std::optional<Picoseconds> earliest(const QueuedInstruction& next) const override;
+    Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;
+
+    const Engine engine_;
+    CoreMemories memories_;
+    Picoseconds free_;
+};
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instruction queues of a NeuronCore, refilled on demand.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <systemc>
+
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/neuron_core/instruction_source.hpp"
+
+namespace trnsim::neuron_core {
+
+/// Instruction supply of the five sequencers and the DMA rings.
+///
+///     InstructionSource --> [ 21 in-order queues ] --> sequencers, DMA rings
+///
+/// Models: in-order queues. Does not model: fetch by DMA from HBM; the total of instructions in all queues is
+/// bounded, for the simulator's memory (D-03). One per NeuronCore.
+class InstructionFetch : public sc_core::sc_module, private InstructionSink {
+public:
+    /// Instructions in all queues together. Far beyond any engine's lead over another.
+    static constexpr std::int64_t kCapacity = 16384;
+
+    InstructionFetch(const sc_core::sc_module_name& name, InstructionSource& source);
+
+    /// The event that wakes the consumer of a queue when it had run dry. Set at elaboration.
+    void connect(QueueId queue, sc_core::sc_event& wake);
+
+    /// The oldest instruction of a queue, or nullptr: either the queue will stay empty, or its consumer is
+    /// woken when there is one.
+    [[nodiscard]] const QueuedInstruction* front(QueueId queue);
+
+    /// The oldest instruction that is in the queue already, or nullptr.
+    [[nodiscard]] const QueuedInstruction* peek(QueueId queue) const;
+
+    /// Removes the oldest instruction. \pre front(queue) was not nullptr
+    void pop(QueueId queue);
+
+    [[nodiscard]] bool is_exhausted() const { return exhausted_; }
+
+    /// Instructions handed to queues so far.
+    [[nodiscard]] std::int64_t supplied() const { return supplied_; }
+
+private:
+    void push(QueueId queue, const QueuedInstruction& instruction) override;
+    void wake_starving();
+
+    InstructionSource& source_;
+    std::array<RingBuffer<QueuedInstruction>, kQueues> queues_;
+    std::array<sc_core::sc_event*, kQueues> wake_{};
+    std::array<bool, kQueues> starving_{};
+    std::int64_t held_ = 0;
+    std::int64_t supplied_ = 0;
+    bool exhausted_ = false;
+};
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who makes the instructions of a NeuronCore: the lowering, or a lowered trace.
+#pragma once
+
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+namespace trnsim::neuron_core {
+
+/// Takes instructions in program order, each for one queue.
+class InstructionSink {
+public:
+    InstructionSink() = default;
+    InstructionSink(const InstructionSink&) = delete;
+    InstructionSink& operator=(const InstructionSink&) = delete;
+    virtual ~InstructionSink() = default;
+    virtual void push(QueueId queue, const QueuedInstruction& instruction) = 0;
+};
+
+/// Produces a program's instructions step by step, so that memory does not depend on its length.
+class InstructionSource {
+public:
+    InstructionSource() = default;
+    InstructionSource(const InstructionSource&) = delete;
+    InstructionSource& operator=(const InstructionSource&) = delete;
+    virtual ~InstructionSource() = default;
+
+    /// Pushes the instructions of the next step of the program. False when the program has ended.
+    /// \throws ProgramError if the step cannot be lowered
+    virtual bool produce(InstructionSink& sink) = 0;
+
+    /// Whether a queue may still receive instructions.
+    [[nodiscard]] virtual bool uses(QueueId queue) const = 0;
+};
+
+}  // namespace trnsim::neuron_core

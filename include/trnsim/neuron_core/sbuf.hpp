@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SBUF as its engines see it: who must keep out, who shares a bus.
+#pragma once
+
+#include <array>
+
+#include <systemc>
+
+#include "trnsim/base/units.hpp"
+#include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/sbuf_spec.hpp"
+
+namespace trnsim::neuron_core {
+
+/// The ports of the State Buffer.
+///
+///     vector, gpsimd --> [ exclusion (v2) | bus shared in fast modes (v3, v4) ] --> SBUF
+///
+/// Models: VectorE and GpSimd never at the same time on v2; on v3 and v4 a fast-mode VectorE instruction and a
+/// GpSimd one slow each other to half rate while both run. Does not model: bank conflicts, DMA traffic. The
+/// instruction that came first is not stretched after the fact (D-07). One per NeuronCore.
+class Sbuf : public sc_core::sc_module {
+public:
+    Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec);
+
+    /// When `engine` may begin an access.
+    [[nodiscard]] Picoseconds earliest(Engine engine) const;
+
+    /// Begins an access of `interval` now; returns by how much sharing lengthens it.
+    Picoseconds access(Engine engine, Picoseconds now, Picoseconds interval, bool fast_mode);
+
+    [[nodiscard]] const SbufSpec& spec() const { return spec_; }
+
+private:
+    struct Port {
+        Picoseconds until;
+        bool fast_mode = false;
+    };
+    [[nodiscard]] const Port* rival(Engine engine) const;
+
+    const SbufSpec spec_;
+    Port vector_;
+    Port gpsimd_;
+};
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware semaphores of a NeuronCore, with the times at which they will change.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
+#include "trnsim/neuron_core/sync_engine_spec.hpp"
+
+namespace trnsim::neuron_core {
+
+/// Who raised a semaphore: the queue, and which of its instructions counting from 0.
+struct Producer {
+    QueueId queue = 0;
+    std::uint64_t sequence = 0;
+    const IssueTemplate* what = nullptr;
+};
+
+/// The 256 counters by which engines and DMA order themselves.
+///
+///     signal(semaphore, at) --> [ counters, updates to come ] --> when(semaphore >= value)
+///
+/// An instruction's end is known when it starts, so an update is announced with its time and needs no event of
+/// its own. Models: waits on >=, additions in any order from any queue, wake-up of waiting queues. Does not
+/// model: ==, subtraction, event bits (D-04). One per NeuronCore.
+class SemaphoreFile : public sc_core::sc_module {
+public:
+    /// The moment a condition becomes true.
+    struct Met {
+        Picoseconds at;
+        std::optional<Producer> producer;  ///< Of the update that made it true; none if long ago.
+    };
+
+    SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);
+
+    /// When `semaphore` will be at least `value`, as far as is announced; nothing if it is not announced.
+    [[nodiscard]] std::optional<Met> when(int semaphore, std::int64_t value) const;
+
+    /// Asks for `wake` to be notified when an announcement may change the answer of when().
+    void await(int semaphore, std::int64_t value, sc_core::sc_event& wake);
+
+    /// Announces that `semaphore` grows by `add` at `at`. \pre at >= now
+    void signal(int semaphore, std::int64_t add, Picoseconds at, const Producer& producer);
+
+    /// Highest announced value, and who raised it last and when, for messages.
+    [[nodiscard]] std::string describe(int semaphore) const;
+
+    [[nodiscard]] const SemaphoreFileSpec& spec() const { return spec_; }
+
+private:
+    struct Update {
+        Picoseconds at;
+        std::int64_t value_after = 0;
+        Producer producer;
+    };
+    struct Waiter {
+        std::int64_t value = 0;
+        sc_core::sc_event* wake = nullptr;
+    };
+    struct Counter {
+        std::int64_t settled = 0;  ///< Value before the oldest kept update.
+        RingBuffer<Update> updates;
+        std::vector<Waiter> waiters;
+    };
+
+    void settle(Counter& counter) const;
+    static void wake_waiters(Counter& counter);
+
+    const SemaphoreFileSpec spec_;
+    std::vector<Counter> counters_;
+};
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The in-order half of every engine: takes an instruction, waits for its semaphores, starts it.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <systemc>
+
+#include "trnsim/neuron_core/engine_stats.hpp"
+#include "trnsim/neuron_core/execution_log.hpp"
+#include "trnsim/neuron_core/instruction_fetch.hpp"
+#include "trnsim/neuron_core/semaphore_file.hpp"
+
+namespace trnsim::neuron_core {
+
+/// What every queue of a NeuronCore works with.
+struct CoreServices {
+    InstructionFetch& fetch;
+    SemaphoreFile& semaphores;
+    ExecutionLog& log;
+    std::exception_ptr& fault;  ///< What stopped the simulation, thrown on by simulate().
+};
+
+/// Fetches, waits and issues in order; derived classes are the data paths.
+///
+///     fetch --> [ wait for semaphores ] --> [ data path: earliest(), issue() ] --> signal semaphores
+///
+/// Wakes once per instruction, at its start, and once more if it had to be told that a semaphore was announced.
+/// Models: in-order issue, semaphore wake-up time, attribution of every gap to what was waited for. Does not
+/// model: the fetch of instructions (D-03). One per engine and per DMA ring in use.
+class Sequencer : public sc_core::sc_module {
+public:
+    Sequencer(const sc_core::sc_module_name& name, QueueId queue, const CoreServices& services);
+
+    [[nodiscard]] QueueId queue() const { return queue_; }
+    [[nodiscard]] const EngineStats& stats() const { return stats_; }
+
+    /// Schedules the first fetch.
+    void start_at(Picoseconds time);
+
+    /// Why it stands still: empty when it has nothing left to do.
+    [[nodiscard]] std::string describe_block() const;
+
+protected:
+    /// Lengths of an issued instruction, from its start.
+    struct Issue {
+        Picoseconds interval;               ///< The queue is occupied.
+        Picoseconds read;                   ///< Sources read.
+        std::optional<Picoseconds> done;    ///< Result visible; none: the data path announces it itself.
+    };
+
+    /// When the data path could start it, waits left aside; nothing if only a later event (which must notify
+    /// wake()) can tell. \post >= now if the data path is free earlier
+    [[nodiscard]] virtual std::optional<Picoseconds> earliest(const QueuedInstruction& next) const = 0;
+
+    /// Starts it now.
+    virtual Issue issue(const QueuedInstruction& next, std::uint64_t sequence) = 0;
+
+    /// Tells a data path that announces ends itself how the instruction it just issued was started.
+    virtual void issued(const Execution& /*execution*/) {}
+
+    /// Announces, now, that the sources have been read: when issue() could not tell.
+    void announce_read(const Execution& execution);
+    /// Announces the end, at `done` or with the queue's last end if that is later.
+    void announce_done(const Execution& execution, Picoseconds done);
+
+    [[nodiscard]] sc_core::sc_event& wake() { return wake_; }
+    [[nodiscard]] CoreServices& services() { return services_; }
+    [[nodiscard]] static Picoseconds now();
+
+private:
+    /// The semaphores' side of the next instruction.
+    struct Readiness {
+        Picoseconds at;
+        std::optional<Producer> held_by;
+        Picoseconds released;  ///< Before the wake-up time.
+    };
+
+    void step();
+    void run_ahead();
+    [[nodiscard]] std::optional<Readiness> readiness(const QueuedInstruction& next);
+    void start(const QueuedInstruction& next, const Readiness& ready);
+    void account(const Issue& issue, const Readiness& ready, Execution& execution);
+    void signal_all(const QueuedInstruction& instruction,
+                    const Producer& producer,
+                    std::optional<Picoseconds> read,
+                    std::optional<Picoseconds> done);
+    [[nodiscard]] static Producer producer_of(const Execution& execution);
+    [[nodiscard]] Picoseconds wakeup_time() const;
+
+    const QueueId queue_;
+    CoreServices services_;
+    sc_core::sc_event wake_;
+    Picoseconds active_until_;
+    Picoseconds read_until_;
+    std::uint64_t sequence_ = 0;
+    EngineStats stats_;
+};
+
+}  // namespace trnsim::neuron_core

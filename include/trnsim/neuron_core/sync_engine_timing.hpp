@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control instructions of a sequencer cost: registers, barriers, DMA triggers.
+#pragma once
+
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/neuron_core/instruction_cost.hpp"
+#include "trnsim/neuron_core/sync_engine_spec.hpp"
+
+namespace trnsim::neuron_core {
+
+/// register_move, register_load, register_store and core_barrier: fixed times, the same on every
+/// sequencer. [M-VOYAGER] [TRACES-TRN2] [ASSUMED: core_barrier] \pre the operation is one of them
+[[nodiscard]] InstructionCost sync_engine_cost(const SyncEngineSpec& spec,
+                                               const InstructionTemplate& instruction);
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people call an issue template.
+#pragma once
+
+#include <string>
+
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+namespace trnsim::neuron_core {
+
+/// Names and places of templates, for people.
+class TemplateNames {
+public:
+    TemplateNames() = default;
+    TemplateNames(const TemplateNames&) = delete;
+    TemplateNames& operator=(const TemplateNames&) = delete;
+    virtual ~TemplateNames() = default;
+    /// "kernel.py:52"
+    [[nodiscard]] virtual std::string source_text(const IssueTemplate& what) const = 0;
+    /// "dst f32 psum [128 x 512], stationary …"
+    [[nodiscard]] virtual std::string details(const IssueTemplate& what) const = 0;
+};
+
+}  // namespace trnsim::neuron_core

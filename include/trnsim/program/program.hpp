@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program trace in memory: declarations, and a flat list of nodes in which loops stay loops.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trnsim/isa/instruction.hpp"
+
+namespace trnsim::program {
+
+enum class Form : std::uint8_t { Program, Lowered };
+enum class BufferKind : std::uint8_t { Internal, Input, Output, Constant };
+enum class LoopKind : std::uint8_t { Affine, Sequential, Static, Python, Runtime };
+enum class NoteKind : std::uint8_t { Assumption, Unsupported, Warning };
+
+/// The header record.
+struct Header {
+    Form form = Form::Program;
+    std::string producer{};
+    std::string target{};  ///< Chip whose limits the frontend applied.
+    std::string kernel{};
+    std::string source_sha256{};
+    std::string api = "trace";  ///< "nki", "neuronxcc.nki" or "trace".
+    std::vector<std::string> arguments{};
+    friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// An allocation site; every execution of its `alloc` makes an instance.
+struct Buffer {
+    std::string name{};
+    Space space = Space::Sbuf;
+    BufferKind kind = BufferKind::Internal;
+    Dtype dtype = Dtype::Float32;
+    std::vector<std::int64_t> shape{};
+    std::optional<std::pair<std::int32_t, std::int64_t>> address{};  ///< [partition, byte], if fixed.
+    std::vector<SourceFrame> source{};
+
+    [[nodiscard]] std::int64_t partitions() const;     ///< shape[0] on chip, 1 in HBM.
+    [[nodiscard]] std::int64_t free_elements() const;  ///< Of one partition; all of them in HBM.
+    [[nodiscard]] std::int64_t free_bytes() const;     ///< Of one partition; all of them in HBM.
+    friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+/// A remark of whoever wrote the trace; an unsupported operation is one, too.
+struct Note {
+    NoteKind kind = NoteKind::Warning;
+    std::string text{};
+    std::vector<SourceFrame> source{};
+    friend bool operator==(const Note&, const Note&) = default;
+};
+
+/// base + sum of coefficient x iteration over the enclosing loops; depth 0 is the outermost. Terms are
+/// in order of depth, one per depth, and not zero.
+struct Affine {
+    struct Term {
+        std::int32_t depth = 0;
+        std::int64_t coefficient = 0;
+        friend bool operator==(const Term&, const Term&) = default;
+    };
+    std::int64_t base = 0;
+    std::vector<Term> terms{};
+    friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// Where one operand of a run lies. In a lowered trace `offset` holds the byte address.
+struct Position {
+    Affine instance{};
+    Affine offset{};
+    Affine partition{};
+    friend bool operator==(const Position&, const Position&) = default;
+};
+
+/// A lowered run's semaphore condition: wait until `semaphore` >= `at_least`.
+struct SemaphoreWait {
+    std::int32_t semaphore = 0;
+    Affine at_least{};
+    friend bool operator==(const SemaphoreWait&, const SemaphoreWait&) = default;
+};
+
+/// A lowered run's semaphore update.
+struct SemaphoreSignal {
+    std::int32_t semaphore = 0;
+    std::int64_t add = 1;
+    bool at_read = false;  ///< When the sources have been read; otherwise when the result is visible.
+    friend bool operator==(const SemaphoreSignal&, const SemaphoreSignal&) = default;
+};
+
+/// Executes a template once.
+struct Run {
+    std::uint32_t instruction = 0;  ///< Index into Program::templates.
+    std::vector<Position> at{};       ///< One per operand.
+    std::vector<SemaphoreWait> waits{};
+    std::vector<SemaphoreSignal> signals{};
+    friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// A counted loop; `kind` is a hint that changes no meaning.
+struct Loop {
+    LoopKind kind = LoopKind::Affine;
+    std::string index{};
+    std::int64_t count = 1;
+    std::vector<SourceFrame> source{};
+    friend bool operator==(const Loop&, const Loop&) = default;
+};
+
+/// One step of the flat pre-order list. A Loop's body is the nodes after it up to its `end`.
+struct Node {
+    enum class Kind : std::uint8_t { Run, Alloc, Loop, End };
+    Kind kind = Kind::Run;
+    std::uint32_t index = 0;  ///< Into runs, buffers or loops; of an End: its loop's.
+    std::uint32_t match = 0;  ///< Loop: node number of its End; End: of its Loop.
+    friend bool operator==(const Node&, const Node&) = default;
+};
+
+/// A whole trace. Its size depends on the text of the program, never on trip counts.
+struct Program {
+    Header header{};
+    std::vector<std::string> files{};
+    std::vector<Buffer> buffers{};
+    std::vector<InstructionTemplate> templates{};
+    std::vector<Run> runs{};
+    std::vector<Loop> loops{};
+    std::vector<Node> nodes{};
+    std::vector<Note> notes{};
+    std::int64_t instruction_count = 0;  ///< Executed runs, loops expanded.
+    std::int32_t max_depth = 0;          ///< Deepest loop nest.
+
+    /// "kernel.py:41" for messages and tables; "?" without a source.
+    [[nodiscard]] std::string source_text(const std::vector<SourceFrame>& source) const;
+    friend bool operator==(const Program&, const Program&) = default;
+};
+
+}  // namespace trnsim::program

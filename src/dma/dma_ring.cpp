@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Triggering and completing transfers in order.
+#include "trnsim/dma/dma_ring.hpp"
+
+#include <algorithm>
+
+namespace trnsim::dma {
+
+using neuron_core::Execution;
+using neuron_core::IssueTemplate;
+using neuron_core::QueuedInstruction;
+
+DmaRing::DmaRing(const sc_core::sc_module_name& name,
+                 int ring,
+                 const neuron_core::CoreServices& services,
+                 DmaEngines& engines,
+                 neuron_core::Dge& dge)
+    : Sequencer(name, neuron_core::queue_of_ring(ring), services),
+      ring_(ring),
+      engines_(engines),
+      dge_(dge) {
+    engines_.connect(ring, [this] { moved(); });
+}
+
+std::optional<Picoseconds> DmaRing::earliest(const QueuedInstruction& next) const {
+    const std::int64_t limit = engines_.spec().ring_outstanding_transfers;
+    if (limit > 0 && static_cast<std::int64_t>(outstanding_.size()) >= limit) {
+        return std::nullopt;
+    }
+    return std::max(next_trigger_, dge_.earliest(next.what->dge));
+}
+
+neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
+    const IssueTemplate& what = *next.what;
+    if (what.operation == neuron_core::Operation::Control) {
+        return {.interval = what.cost.interval, .read = what.cost.read, .done = what.cost.done};
+    }
+    const DmaTransferCost& transfer = what.transfer;
+    mode_ = what.dge;
+    dge_.generate(what.dge, what.dge_cost, now());
+    const Picoseconds interval =
+        std::max(engines_.spec().ring_interval_ns, what.dge_cost.sequencer);
+    next_trigger_ = now() + interval;
+    engines_.submit(ring_, transfer, now() + what.dge_cost.first_byte);
+    ++ring_stats_.transfer_count;
+    ring_stats_.descriptor_count += transfer.descriptors;
+    ring_stats_.bytes += transfer.bytes.value;
+    ring_stats_.spill_save_bytes += what.is_spill_save ? transfer.bytes.value : 0;
+    ring_stats_.spill_reload_bytes += what.is_spill_reload ? transfer.bytes.value : 0;
+    return {.interval = interval, .read = Picoseconds{}, .done = std::nullopt};
+}
+
+void DmaRing::issued(const Execution& execution) {
+    if (execution.instruction->what->operation == neuron_core::Operation::Control) {
+        return;
+    }
+    outstanding_.push_back({.instruction = *execution.instruction, .execution = execution});
+}
+
+void DmaRing::moved() {
+    Outstanding& oldest = outstanding_.front();
+    oldest.execution.instruction = &oldest.instruction;
+    announce_read(oldest.execution);
+    announce_done(oldest.execution, now() + engines_.spec().completion_ns);
+    outstanding_.pop_front();
+    wake().notify(sc_core::SC_ZERO_TIME);
+}
+
+}  // namespace trnsim::dma

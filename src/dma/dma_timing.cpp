@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DMA transfer costs: descriptors, DMA engines, descriptor generation.
+#include "trnsim/dma/dma_timing.hpp"
+
+#include "trnsim/memory/hbm_timing.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+namespace trnsim::dma {
+namespace {
+
+/// Elements that lie behind each other in one address range: in HBM over the whole access, in SBUF
+/// within a partition. Indexed rows are never adjacent.
+std::int64_t contiguous_run(const Operand& operand) {
+    const auto dims = operand.pattern.dims();
+    if (!operand.indirect || dims.empty()) {
+        return operand.pattern.contiguous_run();
+    }
+    AccessPattern row;
+    for (const PatternDim& dim : dims.subspan(1)) {
+        row.push_back(dim);
+    }
+    return row.contiguous_run();
+}
+
+std::int64_t total_elements(const Operand& operand) {
+    return operand.elements() * operand.partitions;
+}
+
+/// Pieces of a stream of `total` elements that is cut at every multiple of `a` and of `b`.
+std::int64_t pieces(std::int64_t total, std::int64_t a, std::int64_t b) {
+    const std::int64_t step = a / std::gcd(a, b);  // Every b x step elements both cut.
+    const std::int64_t common = step > total / b ? 0 : total / (b * step);
+    return std::max<std::int64_t>(1, total / a + total / b - common);
+}
+
+/// Runs contiguous on both sides, cut at the longest descriptor. A transposing engine gathers its
+/// destination itself: only the source's runs count. [ASSUMED]
+std::int64_t count_descriptors(const DmaSpec& spec,
+                               const Operand& dst,
+                               const Operand& src,
+                               bool transposes) {
+    const std::int64_t total = std::max(total_elements(dst), total_elements(src));
+    const std::int64_t source_run = contiguous_run(src);
+    const std::int64_t runs =
+        transposes ? total / source_run : pieces(total, contiguous_run(dst), source_run);
+    const std::int64_t widest = std::max(size_bytes(dst.dtype), size_bytes(src.dtype));
+    const std::int64_t run_bytes = (total * widest + runs - 1) / runs;
+    return runs * ((run_bytes + spec.descriptor_bytes_max - 1) / spec.descriptor_bytes_max);
+}
+
+/// The side whose partitions decide the engines: SBUF, the larger one if both are. Nothing for HBM
+/// to HBM.
+const Operand* partitioned_side(const Operand& dst, const Operand& src) {
+    const Operand* side = nullptr;
+    for (const Operand* operand : {&dst, &src}) {
+        if (operand->space == Space::Sbuf &&
+            (side == nullptr || operand->partitions > side->partitions)) {
+            side = operand;
+        }
+    }
+    return side;
+}
+
+bool casts(const InstructionTemplate& instruction) {
+    const Dtype dtype = instruction.at(Role::Dst).dtype;
+    return std::any_of(
+        instruction.operands.begin(), instruction.operands.end(), [&](const Operand& operand) {
+            return operand.role == Role::Src && operand.dtype != dtype;
+        });
+}
+
+double efficiency(const DmaSpec& spec, const InstructionTemplate& instruction) {
+    switch (instruction.op) {
+        case Opcode::DmaTranspose:
+            return instruction.at(Role::Src).space == Space::Hbm ? spec.transpose_efficiency_hbm
+                                                                 : spec.transpose_efficiency_sbuf;
+        case Opcode::DmaCompute:
+            return spec.compute_efficiency;
+        default:
+            return 1.0;
+    }
+}
+
+/// Which engines take part, and how many of `count` descriptors the busiest one has.
+struct Split {
+    std::uint32_t mask = 0;
+    std::int64_t busiest = 0;
+};
+
+Split split_evenly(const DmaSpec& spec, std::int64_t count, std::int64_t first_engine) {
+    Split split;
+    const std::int64_t used = std::min(spec.engines, count);
+    for (std::int64_t i = 0; i < used; ++i) {
+        split.mask |= 1U << ((first_engine + i) % spec.engines);
+    }
+    split.busiest = (count + used - 1) / used;
+    return split;
+}
+
+Split split_by_partition(const DmaSpec& spec,
+                         std::int64_t count,
+                         std::int64_t rows,
+                         std::int64_t first) {
+    Split split;
+    std::int64_t most_rows = 0;
+    for (std::int64_t row = first; row < first + rows;) {
+        const std::int64_t group = row / spec.partitions_per_engine;
+        const std::int64_t next = std::min((group + 1) * spec.partitions_per_engine, first + rows);
+        split.mask |= 1U << (group % spec.engines);
+        most_rows = std::max(most_rows, next - row);
+        row = next;
+    }
+    split.busiest = (count * most_rows + rows - 1) / rows;
+    return split;
+}
+
+}  // namespace
+
+DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instruction) {
+    const Operand& dst = instruction.at(Role::Dst);
+    DmaDescriptors result;
+    for (const Operand& src : instruction.operands) {
+        if (src.role != Role::Src) {
+            continue;
+        }
+        result.count += count_descriptors(spec, dst, src, instruction.op == Opcode::DmaTranspose);
+        result.bytes += Bytes{std::max(dst.total_bytes(), src.total_bytes())};
+    }
+    const Operand* side = partitioned_side(dst, instruction.at(Role::Src));
+    result.rows = side == nullptr ? 1 : side->partitions;
+    result.piece = Bytes{(result.bytes.value + result.count - 1) / result.count};
+    return result;
+}
+
+DmaTransferCost transfer_cost(const DmaSpec& spec,
+                              const HbmSpec& hbm,
+                              const DgeModeSpec& mode,
+                              const InstructionTemplate& instruction,
+                              std::int32_t first_partition) {
+    const DmaDescriptors pieces = descriptors(spec, instruction);
+    const bool spreads = pieces.rows == 1 || instruction.op == Opcode::DmaTranspose;
+    const Split split =
+        spreads ? split_evenly(spec, pieces.count, first_partition / spec.partitions_per_engine)
+                : split_by_partition(spec, pieces.count, pieces.rows, first_partition);
+    const double mean_bytes =
+        static_cast<double>(pieces.bytes.value) / static_cast<double>(pieces.count);
+    const double moving_ns =
+        mean_bytes / (spec.engine_gb_per_s.value * efficiency(spec, instruction));
+    const double descriptor_ns = std::max(spec.descriptor_overhead_ns.nanoseconds() + moving_ns,
+                                          mode.descriptor_min_ns.nanoseconds());
+
+    DmaTransferCost cost;
+    cost.engine_mask = split.mask;
+    cost.service = spec.transfer_overhead_ns +
+                   from_nanoseconds(static_cast<double>(split.busiest) * descriptor_ns);
+    cost.descriptors = pieces.count;
+    cost.hbm_page_efficiency = memory::page_efficiency(hbm, pieces.piece);
+    for (const Operand& operand : instruction.operands) {
+        if (operand.role == Role::Dst) {
+            cost.bytes += Bytes{operand.total_bytes()};
+        }
+        if (operand.space == Space::Hbm) {
+            (operand.role == Role::Dst ? cost.bytes_written_hbm : cost.bytes_read_hbm) +=
+                Bytes{operand.total_bytes()};
+        }
+    }
+    return cost;
+}
+
+const DgeModeSpec& dge_mode(const DgeSpec& spec, DgeMode mode) {
+    assert(mode != DgeMode::Auto);
+    switch (mode) {
+        case DgeMode::Hardware:
+            return spec.hardware;
+        case DgeMode::Software:
+            return spec.software;
+        default:
+            return spec.none;
+    }
+}
+
+DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
+    const DgeModeSpec& chosen = dge_mode(spec, mode);
+    return {.sequencer = chosen.sequencer_ns,
+            .generator = chosen.issue_interval_ns + descriptors * chosen.per_descriptor_ns,
+            .first_byte = chosen.first_byte_ns};
+}
+
+DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction) {
+    if (instruction.attributes.dge != DgeMode::Auto) {
+        return instruction.attributes.dge;
+    }
+    const bool is_indirect = std::any_of(
+        instruction.operands.begin(), instruction.operands.end(), [](const Operand& operand) {
+            return operand.indirect.has_value();
+        });
+    if (is_indirect || instruction.attributes.trigger == Engine::Gpsimd) {
+        return DgeMode::Software;
+    }
+    if (!spec.hardware.available) {
+        return DgeMode::None;
+    }
+    return casts(instruction) ? DgeMode::Software : DgeMode::Hardware;
+}
+
+}  // namespace trnsim::dma

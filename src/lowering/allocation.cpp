@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing of slots into the partitions of SBUF and the banks of PSUM.
+#include "trnsim/lowering/allocation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "trnsim/base/error.hpp"
+
+namespace trnsim::lowering {
+namespace {
+
+using program::Program;
+
+/// Slots start at multiples of this, the longest element of a fast access. [ASSUMED]
+constexpr std::int64_t kSbufAlignment = 64;
+constexpr std::int64_t kKib = 1024;
+
+std::int64_t round_up(std::int64_t value, std::int64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+/// A site while slots are being dealt out.
+struct Candidate {
+    std::uint32_t site = 0;
+    std::int64_t live = 0;
+    std::int64_t least = 0;  ///< Slots below which an instruction's operands do not fit.
+    std::int64_t slots = 0;
+    std::int64_t slot_bytes = 0;
+    std::int64_t alignment = 1;
+    std::int64_t first_step = 0;
+    std::int64_t last_step = 0;
+    std::int64_t address = 0;
+
+    [[nodiscard]] std::int64_t bytes() const { return slots * slot_bytes; }
+    [[nodiscard]] bool meets(const Candidate& other) const {
+        return first_step <= other.last_step && other.first_step <= last_step;
+    }
+};
+
+/// One memory being packed.
+class Packer {
+public:
+    Packer(std::vector<Candidate> candidates, std::int64_t capacity)
+        : sites_(std::move(candidates)), capacity_(capacity) {}
+
+    /// Addresses one after the other; false if they exceed the capacity.
+    bool place_apart() {
+        std::int64_t address = 0;
+        for (Candidate& site : sites_) {
+            site.address = round_up(address, site.alignment);
+            address = site.address + site.bytes();
+        }
+        used_ = address;
+        shares_ = false;
+        return address <= capacity_;
+    }
+
+    /// First fit, largest first; sites whose lives do not meet may share bytes.
+    bool place_shared() {
+        std::vector<Candidate*> order;
+        for (Candidate& site : sites_) {
+            order.push_back(&site);
+        }
+        std::ranges::stable_sort(order, std::ranges::greater{}, &Candidate::bytes);
+        used_ = 0;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            order[i]->address = first_gap(*order[i], {order.data(), i});
+            used_ = std::max(used_, order[i]->address + order[i]->bytes());
+        }
+        shares_ = true;
+        return used_ <= capacity_;
+    }
+
+    bool place() { return place_apart() || place_shared(); }
+
+    /// Takes slots away, but not below `floor_of(site)`, until it fits; false if it never does.
+    template <typename FloorOf>
+    bool shrink(FloorOf floor_of) {
+        while (!place()) {
+            Candidate* largest = nullptr;
+            std::int64_t most = 0;
+            for (Candidate& site : sites_) {
+                const std::int64_t excess = (site.slots - floor_of(site)) * site.slot_bytes;
+                if (excess > most) {
+                    most = excess;
+                    largest = &site;
+                }
+            }
+            if (largest == nullptr) {
+                return false;
+            }
+            const std::int64_t excess = largest->slots - floor_of(*largest);
+            largest->slots -= std::max<std::int64_t>(1, excess / 4);
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::vector<Candidate>& sites() { return sites_; }
+    [[nodiscard]] std::int64_t used() const { return used_; }
+    [[nodiscard]] bool shares() const { return shares_; }
+
+private:
+    static std::int64_t first_gap(const Candidate& site, std::span<Candidate* const> placed) {
+        std::vector<const Candidate*> rivals;
+        for (const Candidate* other : placed) {
+            if (site.meets(*other)) {
+                rivals.push_back(other);
+            }
+        }
+        std::ranges::sort(rivals, {}, &Candidate::address);
+        std::int64_t address = 0;
+        for (const Candidate* other : rivals) {
+            if (address + site.bytes() <= other->address) {
+                break;
+            }
+            address = std::max(
+                address, round_up(other->address + other->bytes(), site.alignment));
+        }
+        return address;
+    }
+
+    std::vector<Candidate> sites_;
+    std::int64_t capacity_;
+    std::int64_t used_ = 0;
+    bool shares_ = false;
+};
+
+std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
+    const auto live = static_cast<double>(site.live_peak);
+    const auto wanted = static_cast<std::int64_t>(
+        std::floor(policies.buffer_factor * live + static_cast<double>(policies.buffer_extra)));
+    return std::clamp(wanted, site.live_peak, site.instances);
+}
+
+template <typename SlotBytes>
+std::vector<Candidate> candidates(const Program& program,
+                                  const std::vector<SiteLiveness>& liveness,
+                                  const Policies& policies,
+                                  Space space,
+                                  std::int64_t alignment,
+                                  SlotBytes slot_bytes) {
+    std::vector<Candidate> result;
+    for (std::uint32_t site = 0; site < program.buffers.size(); ++site) {
+        const SiteLiveness& life = liveness[site];
+        if (program.buffers[site].space != space || life.last_step < 0) {
+            continue;
+        }
+        const std::int64_t bytes = slot_bytes(program.buffers[site].free_bytes());
+        result.push_back({.site = site,
+                          .live = life.live_peak,
+                          .least = std::min(life.live_peak, life.operands_peak),
+                          .slots = wanted_slots(life, policies),
+                          .slot_bytes = bytes,
+                          .alignment = std::min(bytes, alignment),
+                          .first_step = life.first_step,
+                          .last_step = life.last_step});
+    }
+    return result;
+}
+
+std::string largest_sites(const Program& program, std::vector<Candidate> sites) {
+    std::ranges::stable_sort(
+        sites, std::ranges::greater{}, [](const Candidate& c) { return c.live * c.slot_bytes; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, sites.size()); ++i) {
+        const program::Buffer& buffer = program.buffers[sites[i].site];
+        text += fmt::format("{}{} ({}): {} live tiles of {} bytes per partition",
+                            i == 0 ? "" : ", ",
+                            buffer.name,
+                            program.source_text(buffer.source),
+                            sites[i].live,
+                            sites[i].slot_bytes);
+    }
+    return text;
+}
+
+void record(const Program& program, Packer& packer, Allocation& result) {
+    for (const Candidate& site : packer.sites()) {
+        SitePlacement& placement = result.sites[site.site];
+        placement = {.slots = site.slots,
+                     .slot_bytes = site.slot_bytes,
+                     .address = site.address,
+                     .spills = site.slots < site.live,
+                     .overlaid = {}};
+        if (placement.spills) {
+            result.notes.push_back(fmt::format("{} spills: {} of {} live tiles fit",
+                                               program.buffers[site.site].name,
+                                               site.slots,
+                                               site.live));
+        }
+        for (const Candidate& other : packer.sites()) {
+            const bool shares = site.address < other.address + other.bytes() &&
+                                other.address < site.address + site.bytes();
+            if (packer.shares() && shares && other.last_step < site.first_step) {
+                placement.overlaid.push_back(other.site);
+            }
+        }
+    }
+}
+
+void allocate_sbuf(const Program& program,
+                   const std::vector<SiteLiveness>& liveness,
+                   const SbufSpec& spec,
+                   const Policies& policies,
+                   Allocation& result) {
+    const std::int64_t capacity = spec.usable_partition_kib * kKib;
+    Packer packer(candidates(program, liveness, policies, Space::Sbuf, kSbufAlignment,
+                             [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
+                  capacity);
+    if (!packer.shrink([](const Candidate& site) { return site.live; })) {
+        if (policies.spilling == Spilling::Off) {
+            throw ProgramError(fmt::format(
+                "SBUF: live tiles need {} bytes per partition, but {} are usable; make tiles smaller, "
+                "shorten their lives, or allow spilling=least_recently_used. Largest: {}",
+                packer.used(), capacity, largest_sites(program, packer.sites())));
+        }
+        if (!packer.shrink([](const Candidate& site) { return site.least; })) {
+            throw ProgramError(fmt::format(
+                "SBUF: the operands of single instructions need {} bytes per partition, but {} are "
+                "usable; make tiles smaller. Largest: {}",
+                packer.used(), capacity, largest_sites(program, packer.sites())));
+        }
+    }
+    result.sbuf_bytes = packer.used();
+    record(program, packer, result);
+}
+
+void allocate_psum(const Program& program,
+                   const std::vector<SiteLiveness>& liveness,
+                   const PsumSpec& spec,
+                   const Policies& policies,
+                   Allocation& result) {
+    const std::int64_t capacity = spec.banks * spec.bank_bytes;
+    const auto live_of = [](const Candidate& site) { return site.live; };
+    Packer whole_banks(candidates(program, liveness, policies, Space::Psum, spec.bank_bytes,
+                                  [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); }),
+                       capacity);
+    Packer packed(candidates(program, liveness, policies, Space::Psum, spec.bank_bytes,
+                             [&](std::int64_t bytes) {
+                                 return bytes >= spec.bank_bytes
+                                            ? round_up(bytes, spec.bank_bytes)
+                                            : static_cast<std::int64_t>(
+                                                  std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+                             }),
+                  capacity);
+    Packer* packer = &whole_banks;
+    if (!whole_banks.shrink(live_of)) {
+        packer = &packed;
+        if (!packed.shrink(live_of)) {
+            throw ProgramError(fmt::format(
+                "PSUM: live tiles need {} bytes per partition, but {} banks of {} bytes are there; copy "
+                "results to SBUF earlier. Largest: {}",
+                packed.used(), spec.banks, spec.bank_bytes, largest_sites(program, packed.sites())));
+        }
+        result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
+    }
+    result.psum_banks = round_up(packer->used(), spec.bank_bytes) / spec.bank_bytes;
+    record(program, *packer, result);
+}
+
+}  // namespace
+
+Allocation allocate(const Program& program,
+                    const std::vector<SiteLiveness>& liveness,
+                    const NeuronCoreSpec& core,
+                    const Policies& policies) {
+    Allocation result;
+    result.sites.resize(program.buffers.size());
+    allocate_sbuf(program, liveness, core.sbuf, policies, result);
+    allocate_psum(program, liveness, core.psum, policies, result);
+    return result;
+}
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costed templates.
+#include "trnsim/lowering/issue_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::IssueTemplate;
+using neuron_core::Operation;
+
+constexpr std::uint32_t kNoSource = ~std::uint32_t{0};
+
+Operation operation_of(const InstructionTemplate& instruction, Engine engine) {
+    switch (instruction.op) {
+        case Opcode::NcTranspose:
+            return engine == Engine::Vector ? Operation::StreamTranspose : Operation::DataPath;
+        case Opcode::NcStreamShuffle:
+            return Operation::StreamShuffle;
+        case Opcode::RegisterMove:
+        case Opcode::RegisterLoad:
+        case Opcode::RegisterStore:
+        case Opcode::CoreBarrier:
+            return Operation::Control;
+        default:
+            return Operation::DataPath;
+    }
+}
+
+bool touches(const InstructionTemplate& instruction, Space space) {
+    return std::ranges::any_of(instruction.operands,
+                               [&](const Operand& operand) { return operand.space == space; });
+}
+
+/// A number for a shuffle mask, never 0: the polynomial of its entries.
+std::uint32_t mask_key(const std::vector<std::int32_t>& mask) {
+    std::uint32_t key = 1;
+    for (const std::int32_t entry : mask) {
+        key = key * 257U + static_cast<std::uint32_t>(entry) + 1U;
+    }
+    return key == 0 ? 1 : key;
+}
+
+std::string operand_text(const Operand& operand) {
+    std::vector<std::int64_t> counts;
+    for (const PatternDim& dim : operand.pattern.dims()) {
+        counts.push_back(dim.count);
+    }
+    const std::string partitions =
+        operand.space == Space::Hbm ? std::string{} : fmt::format("{}p ", operand.partitions);
+    return fmt::format("{} {} {} {}[{}]",
+                       name(operand.role),
+                       name(operand.dtype),
+                       name(operand.space),
+                       partitions,
+                       fmt::join(counts, "x"));
+}
+
+}  // namespace
+
+IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
+    : program_(program), chip_(chip) {
+    for (const InstructionTemplate& instruction : program.templates) {
+        const std::string where =
+            fmt::format("{}: {}", program.source_text(instruction.source), name(instruction.op));
+        neuron_core::check_limits(chip, instruction, where);
+        std::vector<Engine> runnable;
+        std::ranges::copy_if(
+            instruction.engines, std::back_inserter(runnable), [&](Engine engine) {
+                return engine == Engine::Dma || neuron_core::can_run(chip, engine, instruction);
+            });
+        engines_.push_back(std::move(runnable));
+    }
+}
+
+IssueTemplate& IssueTable::add(Key key,
+                               Operation operation,
+                               Engine engine,
+                               std::uint32_t source) {
+    IssueTemplate& what = templates_.emplace_back();
+    what.operation = operation;
+    what.engine = engine;
+    what.index = static_cast<std::uint32_t>(templates_.size() - 1);
+    what.source = source;
+    index_.emplace(key, &what);
+    return what;
+}
+
+const IssueTemplate* IssueTable::find(const Key& key) const {
+    const auto found = index_.find(key);
+    return found == index_.end() ? nullptr : found->second;
+}
+
+const IssueTemplate* IssueTable::compute(std::uint32_t instruction, Engine engine) {
+    const Key key{Kind::Compute, instruction, static_cast<int>(engine), 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const InstructionTemplate& from = program_.templates[instruction];
+    IssueTemplate& what = add(key, operation_of(from, engine), engine, instruction);
+    what.name = name(from.op);
+    what.cost = neuron_core::cost(chip_, engine, from);
+    what.touches_sbuf = touches(from, Space::Sbuf);
+    what.touches_psum = touches(from, Space::Psum);
+    what.is_transpose = from.op == Opcode::NcTranspose;
+    if (what.operation == Operation::StreamShuffle) {
+        what.state_key = mask_key(from.attributes.mask);
+    } else if (what.operation == Operation::StreamTranspose) {
+        what.state_key = 1;
+    }
+    return &what;
+}
+
+const IssueTemplate* IssueTable::load_stationary(std::uint32_t instruction) {
+    const Key key{Kind::Load, instruction, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const InstructionTemplate& from = program_.templates[instruction];
+    IssueTemplate& what = add(key, Operation::LoadStationary, Engine::Tensor, instruction);
+    what.name = "LoadStationary";
+    what.touches_sbuf = true;
+    what.tensor_interval =
+        neuron_core::load_stationary_interval(chip_.neuron_core.tensor_engine, from);
+    return &what;
+}
+
+const IssueTemplate* IssueTable::multiply_moving(std::uint32_t instruction) {
+    const Key key{Kind::Multiply, instruction, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const InstructionTemplate& from = program_.templates[instruction];
+    const TensorEngineSpec& spec = chip_.neuron_core.tensor_engine;
+    IssueTemplate& what = add(key, Operation::MultiplyMoving, Engine::Tensor, instruction);
+    what.name = name(from.op);
+    what.tensor_interval = neuron_core::multiply_moving_interval(spec, from);
+    what.busy_columns = neuron_core::multiply_moving_busy_columns(spec, from);
+    what.macs = neuron_core::macs(from);
+    what.peak_weight = neuron_core::flops_weight(spec, from);
+    what.is_transpose = neuron_core::is_transpose(from);
+    what.touches_sbuf = true;
+    what.touches_psum = true;
+    return &what;
+}
+
+void IssueTable::fill_transfer(IssueTemplate& what,
+                               const InstructionTemplate& instruction,
+                               DgeMode dge,
+                               std::int32_t partition) const {
+    const DgeSpec& spec = chip_.neuron_core.dge;
+    const bool is_open = instruction.attributes.dge == DgeMode::Auto;
+    InstructionTemplate resolved = instruction;
+    if (is_open && dge != DgeMode::Auto && dma::dge_mode(spec, dge).available) {
+        resolved.attributes.dge = dge;
+    }
+    what.dge = dma::resolve_dge(spec, resolved);
+    what.transfer = dma::transfer_cost(
+        chip_.dma, chip_.hbm, dma::dge_mode(spec, what.dge), resolved, partition);
+    what.dge_cost = dma::dge_cost(spec, what.dge, what.transfer.descriptors);
+}
+
+const IssueTemplate* IssueTable::transfer(std::uint32_t instruction,
+                                          DgeMode dge,
+                                          std::int32_t partition) {
+    const Key key{Kind::Transfer, instruction, static_cast<int>(dge), partition};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const InstructionTemplate& from = program_.templates[instruction];
+    IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, instruction);
+    what.name = name(from.op);
+    fill_transfer(what, from, dge, partition);
+    return &what;
+}
+
+const IssueTemplate* IssueTable::table_load(std::uint32_t instruction) {
+    const Key key{Kind::TableLoad, instruction, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const Picoseconds time = chip_.neuron_core.scalar_engine.table_load_ns;
+    IssueTemplate& what = add(key, Operation::ActivationTableLoad, Engine::Scalar, instruction);
+    what.name = "ACT_TABLE_LOAD";
+    what.cost = {.interval = time, .read = time, .done = time};
+    return &what;
+}
+
+const IssueTemplate* IssueTable::wait_only(Engine engine) {
+    const Key key{Kind::Wait, 0, static_cast<int>(engine), 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    IssueTemplate& what = add(key, Operation::Control, engine, kNoSource);
+    what.name = "EVENT_SEMAPHORE";
+    return &what;
+}
+
+InstructionTemplate IssueTable::spill_instruction(std::uint32_t buffer, bool is_save) const {
+    const program::Buffer& site = program_.buffers[buffer];
+    const auto partitions = static_cast<std::int32_t>(site.partitions());
+    const Operand tile{.role = is_save ? Role::Src : Role::Dst,
+                       .access = is_save ? Access::Read : Access::Write,
+                       .space = Space::Sbuf,
+                       .dtype = site.dtype,
+                       .buffer = buffer,
+                       .partitions = partitions,
+                       .pattern = {{1, site.free_elements()}},
+                       .indirect = {}};
+    const Operand memory{.role = is_save ? Role::Dst : Role::Src,
+                         .access = is_save ? Access::Write : Access::Read,
+                         .space = Space::Hbm,
+                         .dtype = site.dtype,
+                         .buffer = buffer,
+                         .partitions = 1,
+                         .pattern = {{site.free_elements(), partitions}, {1, site.free_elements()}},
+                         .indirect = {}};
+    InstructionTemplate instruction;
+    instruction.op = Opcode::DmaCopy;
+    instruction.engines = {Engine::Dma};
+    instruction.operands = is_save ? std::vector{memory, tile} : std::vector{tile, memory};
+    instruction.source = site.source;
+    return instruction;
+}
+
+const IssueTemplate* IssueTable::spill(std::uint32_t buffer, bool is_save, DgeMode dge) {
+    const Key key{is_save ? Kind::Save : Kind::Reload, buffer, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, kNoSource);
+    what.name = is_save ? "spill save" : "spill reload";
+    what.is_spill_save = is_save;
+    what.is_spill_reload = !is_save;
+    spill_buffers_.emplace(what.index, buffer);
+    fill_transfer(what, spill_instruction(buffer, is_save), dge, 0);
+    return &what;
+}
+
+std::string IssueTable::source_text(const IssueTemplate& what) const {
+    if (what.source != kNoSource) {
+        return program_.source_text(program_.templates[what.source].source);
+    }
+    const auto spilled = spill_buffers_.find(what.index);
+    if (spilled == spill_buffers_.end()) {
+        return "lowering";
+    }
+    const program::Buffer& buffer = program_.buffers[spilled->second];
+    return fmt::format("{} {}", program_.source_text(buffer.source), buffer.name);
+}
+
+std::string IssueTable::details(const IssueTemplate& what) const {
+    if (what.source == kNoSource) {
+        return what.name;
+    }
+    std::string text;
+    for (const Operand& operand : program_.templates[what.source].operands) {
+        text += (text.empty() ? "" : ", ") + operand_text(operand);
+    }
+    return text;
+}
+
+}  // namespace trnsim::lowering

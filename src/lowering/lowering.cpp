@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// Step by step from program to queues.
+#include "trnsim/lowering/lowering.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "trnsim/base/error.hpp"
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
+
+namespace trnsim::lowering {
+
+using neuron_core::InstructionSink;
+using neuron_core::IssueTemplate;
+using neuron_core::queue_of;
+using neuron_core::queue_of_ring;
+using neuron_core::QueueId;
+using program::Step;
+
+namespace {
+
+bool is_matmul(Opcode op) {
+    return op == Opcode::NcMatmul || op == Opcode::NcMatmulMx;
+}
+
+std::vector<bool> written_buffers(const program::Program& program) {
+    std::vector<bool> written(program.buffers.size());
+    for (const InstructionTemplate& instruction : program.templates) {
+        for (const Operand& operand : instruction.operands) {
+            if (operand.writes()) {
+                written[operand.buffer] = true;
+            }
+        }
+    }
+    return written;
+}
+
+}  // namespace
+
+Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies)
+    : program_(program),
+      chip_(chip),
+      policies_(policies),
+      table_(program, chip),
+      writer_(table_),
+      cursor_(program),
+      sites_(program.buffers.size()),
+      tile_shapes_(program.buffers.size()),
+      memories_(program.buffers.size()),
+      is_written_(written_buffers(program)) {
+    const std::vector<SiteLiveness> liveness = analyse_liveness(program);
+    allocation_ = lowering::allocate(program, liveness, chip.neuron_core, policies);
+    for (std::size_t buffer = 0; buffer < sites_.size(); ++buffer) {
+        if (allocation_.sites[buffer].slots > 0) {
+            sites_[buffer].emplace(allocation_.sites[buffer], liveness[buffer]);
+        }
+    }
+    make_plans();
+    assign_rings();
+    find_used_queues();
+}
+
+void Lowering::make_plans() {
+    for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
+        const InstructionTemplate& instruction = program_.templates[index];
+        Plan plan;
+        for (const Operand& operand : instruction.operands) {
+            plan.shapes.emplace_back(operand);
+        }
+        for (const Engine engine : table_.engines(index)) {
+            plan.costs.push_back(is_dma(instruction.op)
+                                     ? Picoseconds{}
+                                     : neuron_core::cost(chip_, engine, instruction).interval);
+        }
+        plan.table = neuron_core::activation_table(instruction.attributes.function);
+        plans_.push_back(std::move(plan));
+    }
+    for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
+        const program::Buffer& site = program_.buffers[buffer];
+        if (allocation_.sites[buffer].spills) {
+            const Operand whole{.role = Role::Data,
+                                .access = Access::Read,
+                                .space = site.space,
+                                .dtype = site.dtype,
+                                .buffer = buffer,
+                                .partitions = static_cast<std::int32_t>(site.partitions()),
+                                .pattern = {{1, site.free_elements()}},
+                                .indirect = {}};
+            tile_shapes_[buffer] = std::make_unique<RegionShape>(whole);
+        }
+    }
+}
+
+void Lowering::assign_rings() {
+    const bool single = policies_.ring_assignment == RingAssignment::Single;
+    const std::int64_t rings =
+        single ? 1 : std::min(policies_.dma_rings, chip_.dma.rings);
+    const std::int64_t store_rings = rings == 1 ? 0 : std::max<std::int64_t>(1, rings / 4);
+    const std::int64_t load_rings = rings - store_rings;
+    ring_purposes_.resize(neuron_core::kDmaRings);
+    std::vector<int> ring_of_site(program_.buffers.size(), -1);
+    std::int64_t loads = 0;
+    std::int64_t stores = 0;
+    for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
+        const InstructionTemplate& instruction = program_.templates[index];
+        if (!is_dma(instruction.op)) {
+            continue;
+        }
+        const Operand& dst = instruction.at(Role::Dst);
+        const bool is_store = dst.space == Space::Hbm && store_rings > 0;
+        int& ring = ring_of_site[dst.buffer];
+        if (ring < 0) {
+            ring = static_cast<int>(is_store ? load_rings + stores++ % store_rings
+                                             : loads++ % load_rings);
+            std::string& purpose = ring_purposes_[static_cast<std::size_t>(ring)];
+            purpose += fmt::format("{}{} {}",
+                                   purpose.empty() ? "" : ", ",
+                                   dst.space == Space::Hbm ? "store" : "load",
+                                   program_.buffers[dst.buffer].name);
+        }
+        plans_[index].ring = ring;
+    }
+}
+
+std::string Lowering::ring_purpose(int ring) const {
+    return ring_purposes_[static_cast<std::size_t>(ring)];
+}
+
+void Lowering::find_used_queues() {
+    for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
+        if (is_dma(program_.templates[index].op)) {
+            uses_[queue_of_ring(plans_[index].ring)] = true;
+            continue;
+        }
+        const std::vector<Engine>& engines = table_.engines(index);
+        for (const Engine engine : engines) {
+            uses_[queue_of(engine)] = true;
+            if (policies_.engine_choice == EngineChoice::First) {
+                break;
+            }
+        }
+    }
+    const bool any_spill = std::ranges::any_of(allocation_.sites, &SitePlacement::spills);
+    if (any_spill) {
+        uses_[queue_of_ring(0)] = true;
+    }
+}
+
+bool Lowering::produce(InstructionSink& sink) {
+    const Step* step = cursor_.next();
+    if (step == nullptr) {
+        return false;
+    }
+    if (step->is_alloc) {
+        allocate(sink, step->run);
+    } else {
+        lower(sink, *step);
+    }
+    return true;
+}
+
+void Lowering::allocate(InstructionSink& sink, std::uint32_t buffer) {
+    if (!sites_[buffer]) {
+        if (program_.buffers[buffer].space == Space::Hbm) {
+            memories_[buffer].push_back(nullptr);
+        }
+        return;
+    }
+    TileSlots& site = *sites_[buffer];
+    ++stamp_;
+    if (!site.next_is_unused() && !site.has_free_slot()) {
+        make_room(sink, buffer);
+    }
+    if (site.allocate()) {
+        inherit_overlaid(site);
+    }
+}
+
+void Lowering::lower(InstructionSink& sink, const Step& step) {
+    const std::uint32_t index = program_.runs[step.run].instruction;
+    const InstructionTemplate& instruction = program_.templates[index];
+    const Plan& plan = plans_[index];
+    ++stamp_;
+    ++executed_;
+    resolve(sink, instruction, plan, step);
+    if (is_dma(instruction.op)) {
+        lower_transfer(sink, index);
+    } else {
+        const Engine engine = choose_engine(index, plan);
+        if (engine == Engine::Tensor) {
+            lower_matmul(sink, index);
+        } else {
+            lower_compute(sink, index, engine);
+        }
+    }
+    release();
+}
+
+void Lowering::resolve(InstructionSink& sink,
+                       const InstructionTemplate& instruction,
+                       const Plan& plan,
+                       const Step& step) {
+    operands_.clear();
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        const Step::At& at = step.at[i];
+        Resolved resolved;
+        resolved.operand = &operand;
+        resolved.region = {.shape = &plan.shapes[i],
+                           .partition = static_cast<std::int32_t>(at.partition),
+                           .base_byte = at.offset * plan.shapes[i].element_bytes};
+        if (operand.space == Space::Hbm) {
+            if (is_written_[operand.buffer]) {
+                auto& instances = memories_[operand.buffer];
+                const auto instance = static_cast<std::size_t>(at.instance);
+                if (instance >= instances.size()) {
+                    instances.resize(instance + 1);
+                }
+                if (instances[instance] == nullptr) {
+                    instances[instance] = std::make_unique<HbmHistory>();
+                }
+                resolved.memory = instances[instance].get();
+            }
+        } else {
+            resolved.site = &*sites_[operand.buffer];
+            resolved.slot = resolved.site->find(at.instance);
+            if (resolved.slot == nullptr) {
+                resolved.slot = &reload(sink, operand.buffer, at.instance);
+            }
+            resolved.slot->last_use = stamp_;
+        }
+        operands_.push_back(resolved);
+    }
+}
+
+Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
+    const std::vector<Engine>& engines = table_.engines(instruction);
+    std::size_t best = 0;
+    if (policies_.engine_choice == EngineChoice::Balanced) {
+        for (std::size_t i = 1; i < engines.size(); ++i) {
+            if (work_[queue_of(engines[i])] + plan.costs[i] <
+                work_[queue_of(engines[best])] + plan.costs[best]) {
+                best = i;
+            }
+        }
+    }
+    work_[queue_of(engines[best])] += plan.costs[best];
+    return engines[best];
+}
+
+void Lowering::collect(const Resolved& operand, QueueId queue) {
+    const RegionAccess access{.region = operand.region,
+                              .access = operand.operand->access,
+                              .queue = queue,
+                              .number = 0};
+    if (operand.slot != nullptr) {
+        operand.slot->history.collect(access, waits_);
+    } else if (operand.memory != nullptr) {
+        operand.memory->collect(access, waits_);
+    }
+}
+
+void Lowering::record(const Resolved& operand, QueueId queue, std::uint64_t number) {
+    const RegionAccess access{.region = operand.region,
+                              .access = operand.operand->access,
+                              .queue = queue,
+                              .number = number};
+    if (operand.slot != nullptr) {
+        operand.slot->history.record(access);
+        if (operand.operand->writes()) {
+            operand.slot->is_dirty = true;
+            operand.slot->is_saved = false;
+            stationary_.written(operand.slot);
+        }
+    } else if (operand.memory != nullptr) {
+        operand.memory->record(access);
+    }
+}
+
+void Lowering::release() {
+    for (const Resolved& operand : operands_) {
+        if (operand.slot != nullptr) {
+            operand.site->use(*operand.slot, stamp_);
+        }
+    }
+}
+
+std::uint8_t Lowering::psum_banks() const {
+    const std::int64_t bank_bytes = chip_.neuron_core.psum.bank_bytes;
+    std::uint32_t banks = 0;
+    for (const Resolved& operand : operands_) {
+        if (operand.operand->space == Space::Psum) {
+            const std::int64_t base = operand.site->address(*operand.slot);
+            const std::int64_t first = (base + operand.region.begin()) / bank_bytes;
+            const std::int64_t last = (base + operand.region.end() - 1) / bank_bytes;
+            banks |= ((2U << last) - 1U) & ~((1U << first) - 1U);
+        }
+    }
+    return static_cast<std::uint8_t>(banks);
+}
+
+void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const {
+    const PsumSpec& psum = chip_.neuron_core.psum;
+    const std::int64_t base = dst.site->address(*dst.slot);
+    const std::int64_t first = (base + dst.region.begin()) / psum.bank_bytes;
+    const std::int64_t last = (base + dst.region.end() - 1) / psum.bank_bytes;
+    if (first != last && !psum.matmul_spans_banks) {
+        const InstructionTemplate& from = program_.templates[instruction];
+        throw ProgramError(fmt::format(
+            "{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} bytes; keep the "
+            "result of one matmul inside a bank",
+            program_.source_text(from.source), name(from.op), dst.region.begin(),
+            dst.region.end() - 1, psum.bank_bytes));
+    }
+}
+
+void Lowering::lower_compute(InstructionSink& sink, std::uint32_t instruction, Engine engine) {
+    const QueueId queue = queue_of(engine);
+    const std::string_view table = plans_[instruction].table;
+    if (engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
+        table_in_place_ = table;
+        ++table_loads_;
+        waits_.clear();
+        writer_.push(sink, queue, *table_.table_load(instruction), waits_);
+    }
+    waits_.clear();
+    for (const Resolved& operand : operands_) {
+        collect(operand, queue);
+    }
+    const std::uint64_t number = writer_.next_number(queue);
+    const IssueTemplate& what = *table_.compute(instruction, engine);
+    writer_.push(sink, queue, what, waits_, what.touches_psum ? psum_banks() : std::uint8_t{0});
+    for (const Resolved& operand : operands_) {
+        record(operand, queue, number);
+    }
+}
+
+void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
+    const QueueId queue = queue_of(Engine::Tensor);
+    const InstructionTemplate& from = program_.templates[instruction];
+    const auto loaded = std::ranges::find_if(operands_, [&](const Resolved& operand) {
+        return is_stationary(from, *operand.operand);
+    });
+    const bool is_held = policies_.reuse_stationary && loaded != operands_.end() &&
+                         stationary_.holds(loaded->slot, loaded->region);
+    if (!is_held && loaded != operands_.end()) {
+        waits_.clear();
+        for (const Resolved& operand : operands_) {
+            if (is_stationary(from, *operand.operand)) {
+                collect(operand, queue);
+            }
+        }
+        const std::uint64_t number = writer_.next_number(queue);
+        writer_.push(sink, queue, *table_.load_stationary(instruction), waits_);
+        for (const Resolved& operand : operands_) {
+            if (is_stationary(from, *operand.operand)) {
+                record(operand, queue, number);
+            }
+        }
+        stationary_.load(loaded->slot, loaded->region);
+    }
+    waits_.clear();
+    for (const Resolved& operand : operands_) {
+        if (!is_stationary(from, *operand.operand)) {
+            collect(operand, queue);
+        }
+        if (is_matmul(from.op) && operand.operand->role == Role::Dst) {
+            check_bank(instruction, operand);
+        }
+    }
+    const std::uint64_t number = writer_.next_number(queue);
+    writer_.push(sink, queue, *table_.multiply_moving(instruction), waits_, psum_banks());
+    for (const Resolved& operand : operands_) {
+        if (!is_stationary(from, *operand.operand)) {
+            record(operand, queue, number);
+        }
+    }
+}
+
+void Lowering::lower_transfer(InstructionSink& sink, std::uint32_t instruction) {
+    const QueueId queue = queue_of_ring(plans_[instruction].ring);
+    waits_.clear();
+    std::int32_t partition = 0;
+    for (const Resolved& operand : operands_) {
+        collect(operand, queue);
+        if (operand.slot != nullptr && operand.operand->role != Role::Index) {
+            partition = operand.region.partition;
+        }
+    }
+    const std::uint64_t number = writer_.next_number(queue);
+    writer_.push(
+        sink, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
+    for (const Resolved& operand : operands_) {
+        record(operand, queue, number);
+    }
+}
+
+void Lowering::make_room(InstructionSink& sink, std::uint32_t buffer) {
+    TileSlots& site = *sites_[buffer];
+    TileSlots::Slot& slot = site.least_recently_used(stamp_);
+    if (slot.is_dirty && !slot.is_saved) {
+        save(sink, buffer, slot);
+    }
+    stationary_.written(&slot);
+    site.forget(slot);
+}
+
+void Lowering::save(InstructionSink& sink, std::uint32_t buffer, TileSlots::Slot& slot) {
+    const QueueId queue = queue_of_ring(0);
+    const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
+                              .access = Access::Read,
+                              .queue = queue,
+                              .number = writer_.next_number(queue)};
+    waits_.clear();
+    slot.history.collect(access, waits_);
+    writer_.push(sink, queue, *table_.spill(buffer, true, policies_.dge), waits_);
+    slot.history.record(access);
+    slot.save = access;
+    slot.is_saved = true;
+}
+
+TileSlots::Slot& Lowering::reload(InstructionSink& sink,
+                                  std::uint32_t buffer,
+                                  std::int64_t instance) {
+    TileSlots& site = *sites_[buffer];
+    if (!site.has_free_slot()) {
+        make_room(sink, buffer);
+    }
+    TileSlots::Slot& slot = site.restore(instance);
+    const QueueId queue = queue_of_ring(0);
+    const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
+                              .access = Access::Write,
+                              .queue = queue,
+                              .number = writer_.next_number(queue)};
+    waits_.clear();
+    slot.history.collect(access, waits_);
+    if (slot.is_saved) {
+        waits_.need_done(slot.save.queue, slot.save.number);
+    }
+    writer_.push(sink, queue, *table_.spill(buffer, false, policies_.dge), waits_);
+    slot.history.record(access);
+    return slot;
+}
+
+void Lowering::inherit_overlaid(TileSlots& site) {
+    for (const std::uint32_t other : site.take_overlaid()) {
+        TileSlots& earlier = *sites_[other];
+        for (TileSlots::Slot& slot : site.slots()) {
+            const std::int64_t begin = site.address(slot);
+            const std::int64_t end = begin + site.placement().slot_bytes;
+            for (const TileSlots::Slot& old : earlier.slots()) {
+                const std::int64_t old_begin = earlier.address(old);
+                const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
+                if (begin < old_end && old_begin < end) {
+                    slot.history.inherit(old.history);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace trnsim::lowering

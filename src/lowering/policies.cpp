@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, defaults and text forms of the policies.
+#include "trnsim/lowering/policies.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "trnsim/base/error.hpp"
+
+namespace trnsim::lowering {
+namespace {
+
+template <typename E>
+struct Choice {
+    std::string_view name;
+    E value;
+};
+
+constexpr std::array kEngineChoices{Choice{"first", EngineChoice::First},
+                                    Choice{"balanced", EngineChoice::Balanced}};
+constexpr std::array kSpilling{Choice{"off", Spilling::Off},
+                               Choice{"least_recently_used", Spilling::LeastRecentlyUsed}};
+constexpr std::array kRingAssignments{Choice{"single", RingAssignment::Single},
+                                      Choice{"per_site", RingAssignment::PerSite}};
+constexpr std::array kDge{Choice{"auto", DgeMode::Auto},
+                          Choice{"none", DgeMode::None},
+                          Choice{"software", DgeMode::Software},
+                          Choice{"hardware", DgeMode::Hardware}};
+constexpr std::array kBooleans{Choice{"true", true}, Choice{"false", false}};
+
+template <typename E, std::size_t N>
+E choose(const std::array<Choice<E>, N>& choices, std::string_view policy, std::string_view text) {
+    std::vector<std::string_view> names;
+    for (const Choice<E>& choice : choices) {
+        if (choice.name == text) {
+            return choice.value;
+        }
+        names.push_back(choice.name);
+    }
+    throw UserError(fmt::format("--policy {}: \"{}\", but it is one of {}; choose one of them",
+                                policy,
+                                text,
+                                fmt::join(names, ", ")));
+}
+
+template <typename E, std::size_t N>
+std::string text_of(const std::array<Choice<E>, N>& choices, E value) {
+    for (const Choice<E>& choice : choices) {
+        if (choice.value == value) {
+            return std::string(choice.name);
+        }
+    }
+    return {};
+}
+
+template <typename T>
+T number(std::string_view policy, std::string_view text, T least, T most) {
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_whole = error == std::errc{} && end == text.data() + text.size();
+    if (!is_whole || !(value >= least && value <= most)) {
+        throw UserError(fmt::format("--policy {}: \"{}\", but it is a number from {} to {}; give one",
+                                    policy,
+                                    text,
+                                    least,
+                                    most));
+    }
+    return value;
+}
+
+constexpr std::int64_t kMostRings = 16;
+constexpr std::int64_t kMostExtra = 1'000'000;
+constexpr double kMostFactor = 1e6;
+
+}  // namespace
+
+Policies default_policies(std::string_view api) {
+    if (api == "nki") {
+        return {.buffer_factor = 1.25, .buffer_extra = 2};
+    }
+    if (api == "neuronxcc.nki") {
+        return {.engine_choice = EngineChoice::Balanced,
+                .buffer_factor = 3.0,
+                .dma_rings = 8,
+                .dge = DgeMode::None};
+    }
+    return {};
+}
+
+void set(Policies& policies, std::string_view assignment) {
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string_view::npos) {
+        throw UserError(fmt::format(
+            "--policy {}: there is no value; write name=value, as in spilling=off", assignment));
+    }
+    const std::string_view name = assignment.substr(0, equals);
+    const std::string_view text = assignment.substr(equals + 1);
+    if (name == "engine_choice") {
+        policies.engine_choice = choose(kEngineChoices, name, text);
+    } else if (name == "buffer_factor") {
+        policies.buffer_factor = number(name, text, 0.0, kMostFactor);
+    } else if (name == "buffer_extra") {
+        policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
+    } else if (name == "spilling") {
+        policies.spilling = choose(kSpilling, name, text);
+    } else if (name == "ring_assignment") {
+        policies.ring_assignment = choose(kRingAssignments, name, text);
+    } else if (name == "dma_rings") {
+        policies.dma_rings = number<std::int64_t>(name, text, 1, kMostRings);
+    } else if (name == "dge") {
+        policies.dge = choose(kDge, name, text);
+    } else if (name == "reuse_stationary") {
+        policies.reuse_stationary = choose(kBooleans, name, text);
+    } else {
+        std::vector<std::string> names;
+        for (const auto& [known, value] : describe(policies)) {
+            names.push_back(known);
+        }
+        throw UserError(fmt::format("--policy {}: there is no such policy; the policies are {}",
+                                    name,
+                                    fmt::join(names, ", ")));
+    }
+}
+
+std::vector<std::pair<std::string, std::string>> describe(const Policies& policies) {
+    return {{"engine_choice", text_of(kEngineChoices, policies.engine_choice)},
+            {"buffer_factor", fmt::format("{}", policies.buffer_factor)},
+            {"buffer_extra", fmt::format("{}", policies.buffer_extra)},
+            {"spilling", text_of(kSpilling, policies.spilling)},
+            {"ring_assignment", text_of(kRingAssignments, policies.ring_assignment)},
+            {"dma_rings", fmt::format("{}", policies.dma_rings)},
+            {"dge", text_of(kDge, policies.dge)},
+            {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)}};
+}
+
+}  // namespace trnsim::lowering

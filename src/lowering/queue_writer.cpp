@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dependencies to semaphores.
+#include "trnsim/lowering/queue_writer.hpp"
+
+#include <bit>
+
+namespace trnsim::lowering {
+
+using neuron_core::InstructionSink;
+using neuron_core::QueuedInstruction;
+using neuron_core::QueueId;
+
+void QueueWriter::add_wait(InstructionSink& sink,
+                           QueueId queue,
+                           QueuedInstruction& instruction,
+                           int semaphore,
+                           std::uint64_t number) {
+    if (instruction.wait_count == QueuedInstruction::kMaxWaits) {
+        QueuedInstruction wait_only = instruction;
+        const bool is_ring = queue >= neuron_core::kEngineQueues;
+        wait_only.what =
+            table_.wait_only(is_ring ? Engine::Dma : static_cast<Engine>(queue));
+        sink.push(queue, wait_only);
+        instruction.wait_count = 0;
+    }
+    instruction.wait_list[instruction.wait_count++] = {
+        .semaphore = static_cast<std::uint16_t>(semaphore),
+        .at_least = number & neuron_core::SemaphoreWait::kMostValue};
+}
+
+void QueueWriter::push(InstructionSink& sink,
+                       QueueId queue,
+                       const neuron_core::IssueTemplate& what,
+                       const WaitSet& waits,
+                       std::uint8_t psum_banks) {
+    QueuedInstruction instruction;
+    instruction.what = &what;
+    instruction.psum_banks = psum_banks;
+    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        const WaitSet::Need& need = waits[producer];
+        WaitSet::Need& known = known_[queue][producer];
+        if (need.done > known.done) {
+            add_wait(sink, queue, instruction, 2 * producer, need.done);
+            known.done = need.done;
+        }
+        if (need.read > known.read && need.read > known.done) {
+            add_wait(sink, queue, instruction, 2 * producer + 1, need.read);
+            known.read = need.read;
+        }
+    }
+    const auto done = static_cast<std::uint16_t>(2 * queue);
+    instruction.signal_list[0] = {.semaphore = done, .add = 1, .at_read = false};
+    instruction.signal_list[1] = {
+        .semaphore = static_cast<std::uint16_t>(done + 1), .add = 1, .at_read = true};
+    instruction.signal_count = 2;
+    ++numbers_[queue];
+    sink.push(queue, instruction);
+}
+
+}  // namespace trnsim::lowering

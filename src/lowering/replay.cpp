@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowered traces to queues.
+#include "trnsim/lowering/replay.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "trnsim/base/error.hpp"
+#include "trnsim/lowering/stationary.hpp"
+
+namespace trnsim::lowering {
+
+using neuron_core::InstructionSink;
+using neuron_core::queue_of;
+using neuron_core::queue_of_ring;
+using neuron_core::QueuedInstruction;
+using neuron_core::QueueId;
+using program::Step;
+
+namespace {
+
+constexpr std::int64_t kKib = 1024;
+
+std::int64_t capacity_of(const ChipSpec& chip, Space space) {
+    switch (space) {
+        case Space::Sbuf:
+            return chip.neuron_core.sbuf.partition_kib * kKib;
+        case Space::Psum:
+            return chip.neuron_core.psum.banks * chip.neuron_core.psum.bank_bytes;
+        default:
+            return chip.hbm.stacks * chip.hbm.stack_gib * kKib * kKib * kKib;
+    }
+}
+
+}  // namespace
+
+Replay::Replay(const program::Program& program, const ChipSpec& chip)
+    : program_(program), chip_(chip), table_(program, chip), cursor_(program) {
+    check_semaphores();
+    for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
+        uses_[queue(index)] = true;
+        std::vector<RegionShape>& shapes = shapes_.emplace_back();
+        for (const Operand& operand : program.templates[index].operands) {
+            shapes.emplace_back(operand);
+        }
+    }
+    count_signals();
+}
+
+void Replay::count_signals() {
+    std::vector<std::int64_t> trips{1};
+    for (const program::Node& node : program_.nodes) {
+        if (node.kind == program::Node::Kind::Loop) {
+            trips.push_back(trips.back() * program_.loops[node.index].count);
+        } else if (node.kind == program::Node::Kind::End) {
+            trips.pop_back();
+        } else if (node.kind == program::Node::Kind::Run) {
+            const program::Run& run = program_.runs[node.index];
+            for (const program::SemaphoreSignal& signal : run.signals) {
+                races_.add_total(
+                    queue(run.instruction), signal.semaphore, signal.add * trips.back());
+            }
+        }
+    }
+}
+
+void Replay::push(InstructionSink& sink,
+                  const Step& step,
+                  const QueuedInstruction& next,
+                  Half half) {
+    const std::uint32_t index = program_.runs[step.run].instruction;
+    const InstructionTemplate& from = program_.templates[index];
+    RaceDetector::Entry entry;
+    entry.text = fmt::format("{} {}", program_.source_text(from.source), next.what->name);
+    entry.waits.assign(next.waits().begin(), next.waits().end());
+    entry.signals.assign(next.signals().begin(), next.signals().end());
+    for (std::size_t i = 0; i < from.operands.size(); ++i) {
+        const Operand& operand = from.operands[i];
+        const bool is_loaded = is_stationary(from, operand);
+        if (half != Half::All && is_loaded != (half == Half::Stationary)) {
+            continue;
+        }
+        const Step::At& at = step.at[i];
+        entry.accesses.push_back({.region = {.shape = &shapes_[index][i],
+                                             .partition = static_cast<std::int32_t>(at.partition),
+                                             .base_byte = at.offset},
+                                  .access = operand.access});
+        entry.spaces.push_back(operand.space);
+    }
+    races_.expect(queue(index), std::move(entry));
+    sink.push(queue(index), next);
+}
+
+void Replay::check_semaphores() const {
+    const std::int64_t count = chip_.neuron_core.semaphore_file.count;
+    const auto check = [&](std::int32_t semaphore, std::uint32_t index) {
+        if (semaphore >= count) {
+            const InstructionTemplate& from = program_.templates[index];
+            throw ProgramError(fmt::format(
+                "{}: {}: semaphore {}, but {} has semaphores 0 to {}; use one of them",
+                program_.source_text(from.source), name(from.op), semaphore, chip_.short_name,
+                count - 1));
+        }
+    };
+    for (const program::Run& run : program_.runs) {
+        for (const program::SemaphoreWait& wait : run.waits) {
+            check(wait.semaphore, run.instruction);
+        }
+        for (const program::SemaphoreSignal& signal : run.signals) {
+            check(signal.semaphore, run.instruction);
+        }
+    }
+}
+
+void Replay::check_addresses(const Step& step, const InstructionTemplate& instruction) const {
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        const std::int64_t bytes = size_bytes(operand.dtype);
+        const std::int64_t begin = step.at[i].offset + operand.pattern.lowest() * bytes;
+        const std::int64_t end = step.at[i].offset + (operand.pattern.highest() + 1) * bytes;
+        if (begin < 0 || end > capacity_of(chip_, operand.space)) {
+            throw ProgramError(fmt::format(
+                "{}: {}: {} covers bytes {} to {} of {}, which has {} on {}; move it inside",
+                program_.source_text(instruction.source), name(instruction.op),
+                name(operand.role), begin, end - 1, name(operand.space),
+                capacity_of(chip_, operand.space), chip_.short_name));
+        }
+    }
+}
+
+QueueId Replay::queue(std::uint32_t index) const {
+    const InstructionTemplate& instruction = program_.templates[index];
+    return is_dma(instruction.op) ? queue_of_ring(instruction.ring.value_or(0))
+                                  : queue_of(instruction.engines.front());
+}
+
+QueuedInstruction Replay::instruction(const Step& step) const {
+    const program::Run& run = program_.runs[step.run];
+    QueuedInstruction result;
+    for (const program::SemaphoreWait& wait : run.waits) {
+        const std::int64_t value = program::evaluate(wait.at_least, step.iterations);
+        result.wait_list[result.wait_count++] = {
+            .semaphore = static_cast<std::uint16_t>(wait.semaphore),
+            .at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)) &
+                        neuron_core::SemaphoreWait::kMostValue};
+    }
+    for (const program::SemaphoreSignal& signal : run.signals) {
+        result.signal_list[result.signal_count++] = {
+            .semaphore = static_cast<std::uint16_t>(signal.semaphore),
+            .add = static_cast<std::uint16_t>(signal.add),
+            .at_read = signal.at_read};
+    }
+    return result;
+}
+
+bool Replay::produce(InstructionSink& sink) {
+    const Step* step = cursor_.next();
+    if (step == nullptr) {
+        return false;
+    }
+    ++executed_;
+    const std::uint32_t index = program_.runs[step->run].instruction;
+    const InstructionTemplate& from = program_.templates[index];
+    check_addresses(*step, from);
+    QueuedInstruction next = instruction(*step);
+    if (is_dma(from.op)) {
+        const auto on_chip = std::ranges::find_if(
+            from.operands, [](const Operand& operand) { return operand.space != Space::Hbm; });
+        const std::int64_t partition =
+            on_chip == from.operands.end()
+                ? 0
+                : step->at[static_cast<std::size_t>(on_chip - from.operands.begin())].partition;
+        next.what =
+            table_.transfer(index, from.attributes.dge, static_cast<std::int32_t>(partition));
+    } else if (from.engines.front() == Engine::Tensor) {
+        QueuedInstruction load = next;
+        load.what = table_.load_stationary(index);
+        load.signal_count = 0;
+        push(sink, *step, load, Half::Stationary);
+        next.what = table_.multiply_moving(index);
+        next.wait_count = 0;
+    } else {
+        next.what = table_.compute(index, from.engines.front());
+    }
+    const bool is_tensor = next.what->operation == neuron_core::Operation::MultiplyMoving;
+    push(sink, *step, next, is_tensor ? Half::Rest : Half::All);
+    return true;
+}
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Tensor Engine's clock gate (HAM) as a pure state machine over time.
+#include "trnsim/neuron_core/clock_gate_timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trnsim::neuron_core {
+namespace {
+
+/// Windows and instants of one gate, in full-rate cycles since the kernel's start.
+class Windows {
+public:
+    Windows(const ClockGateSpec& spec, Gigahertz clock) : spec_(spec), clock_(clock) {}
+
+    [[nodiscard]] double cycles(Picoseconds time) const {
+        return static_cast<double>(time.value) * clock_.value * 1e-3;
+    }
+    [[nodiscard]] Picoseconds time(double cycles) const {
+        return Picoseconds{std::llround(cycles * 1e3 / clock_.value)};
+    }
+    [[nodiscard]] double end_of(std::int64_t window) const {
+        return static_cast<double>((window + 1) * spec_.window_cycles.value -
+                                   spec_.phase_cycles.value);
+    }
+    [[nodiscard]] std::int64_t window_at(double cycles) const {
+        const double age = cycles + static_cast<double>(spec_.phase_cycles.value);
+        return static_cast<std::int64_t>(
+            std::floor(age / static_cast<double>(spec_.window_cycles.value)));
+    }
+
+    /// The state after the end of the current window.
+    [[nodiscard]] ClockGateState next(const ClockGateState& state) const {
+        const double utilization =
+            state.busy_columns / static_cast<double>(spec_.window_cycles.value);
+        const bool is_warm = state.is_warm ? utilization >= spec_.cool_down_utilization
+                                           : utilization >= spec_.warm_up_utilization;
+        return {.window = state.window + 1, .busy_columns = 0.0, .is_warm = is_warm};
+    }
+
+    /// The state at `cycles` after idling: windows after the first idle one change nothing any
+    /// more.
+    [[nodiscard]] ClockGateState idle_until(ClockGateState state, double cycles) const {
+        const std::int64_t target = window_at(cycles);
+        for (int window = 0; window < 2 && state.window < target; ++window) {
+            state = next(state);
+        }
+        state.window = std::max(state.window, target);
+        return state;
+    }
+
+private:
+    const ClockGateSpec& spec_;
+    Gigahertz clock_;
+};
+
+}  // namespace
+
+double rate(const ClockGateSpec& spec, const ClockGateState& state) {
+    return !spec.enabled || state.is_warm ? 1.0 : spec.cold_rate;
+}
+
+ClockGateState advance(const ClockGateSpec& spec,
+                       Gigahertz clock,
+                       ClockGateState state,
+                       Picoseconds now) {
+    if (!spec.enabled) {
+        return state;
+    }
+    const Windows windows(spec, clock);
+    return windows.idle_until(state, windows.cycles(now));
+}
+
+ClockGateRun stream(const ClockGateSpec& spec,
+                    Gigahertz clock,
+                    ClockGateState state,
+                    Picoseconds start,
+                    Cycles work,
+                    std::int64_t columns) {
+    if (!spec.enabled || work <= Cycles{0}) {
+        return {.state = advance(spec, clock, state, start),
+                .end = start + to_picoseconds(work, clock)};
+    }
+    const Windows windows(spec, clock);
+    const double columns_per_cycle = static_cast<double>(columns) / static_cast<double>(work.value);
+    double now = windows.cycles(start);
+    double left = static_cast<double>(work.value);
+    state = windows.idle_until(state, now);
+    while (true) {
+        const double speed = rate(spec, state);
+        const double in_window = std::max(0.0, windows.end_of(state.window) - now) * speed;
+        const double done = std::min(left, in_window);
+        state.busy_columns += done * columns_per_cycle;
+        if (left <= in_window) {
+            return {.state = state, .end = windows.time(now + left / speed)};
+        }
+        left -= done;
+        now = windows.end_of(state.window);
+        state = windows.next(state);
+    }
+}
+
+}  // namespace trnsim::neuron_core

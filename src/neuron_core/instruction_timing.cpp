@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost of any instruction on any engine.
+#include "trnsim/neuron_core/instruction_timing.hpp"
+
+#include "trnsim/dma/dma_timing.hpp"
+#include "trnsim/neuron_core/gpsimd_engine_timing.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
+#include "trnsim/neuron_core/sync_engine_timing.hpp"
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+#include "trnsim/neuron_core/vector_engine_timing.hpp"
+
+#include <cassert>
+
+namespace trnsim::neuron_core {
+namespace {
+
+bool is_control(Opcode op) {
+    return op == Opcode::RegisterMove || op == Opcode::RegisterLoad ||
+           op == Opcode::RegisterStore || op == Opcode::CoreBarrier;
+}
+
+InstructionCost trigger_cost(const DgeSpec& spec, const InstructionTemplate& instruction) {
+    const Picoseconds held = dma::dge_mode(spec, dma::resolve_dge(spec, instruction)).sequencer_ns;
+    return {.interval = held, .read = held, .done = held, .uses_fast_mode = false};
+}
+
+}  // namespace
+
+InstructionCost cost(const ChipSpec& chip, Engine engine, const InstructionTemplate& instruction) {
+    const NeuronCoreSpec& core = chip.neuron_core;
+    if (is_dma(instruction.op)) {
+        return trigger_cost(core.dge, instruction);
+    }
+    if (is_control(instruction.op)) {
+        return sync_engine_cost(core.sync_engine, instruction);
+    }
+    switch (engine) {
+        case Engine::Tensor:
+            return multiply_moving_cost(core.tensor_engine, instruction);
+        case Engine::Vector:
+            return vector_engine_cost(core.vector_engine, core.sbuf, instruction);
+        case Engine::Scalar:
+            return scalar_engine_cost(core.scalar_engine, core.sbuf, instruction);
+        case Engine::Gpsimd:
+            return gpsimd_engine_cost(core.gpsimd_engine, instruction);
+        default:
+            assert(!"the Sync and DMA engines have no data path of their own");
+            return {};
+    }
+}
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// PSUM port arbitration.
+#include "trnsim/neuron_core/psum.hpp"
+
+#include <algorithm>
+
+namespace trnsim::neuron_core {
+
+Psum::Psum(const sc_core::sc_module_name& name, const PsumSpec& spec)
+    : sc_module(name), spec_(spec) {}
+
+const Psum::Port* Psum::rival(Engine engine) const {
+    switch (engine) {
+        case Engine::Vector:
+            return &scalar_;
+        case Engine::Scalar:
+            return &vector_;
+        default:
+            return nullptr;
+    }
+}
+
+Picoseconds Psum::earliest(Engine engine) const {
+    const Port* other = rival(engine);
+    return spec_.vector_scalar_exclusive && other != nullptr ? other->until : Picoseconds{};
+}
+
+Picoseconds Psum::access(Engine engine,
+                         Picoseconds now,
+                         Picoseconds interval,
+                         std::uint8_t banks) {
+    const Port* other = rival(engine);
+    if (other == nullptr) {
+        return Picoseconds{};
+    }
+    Picoseconds extra;
+    if (spec_.same_bank_halves_rate && (other->banks & banks) != 0 && other->until > now) {
+        extra = std::min(other->until - now, interval);
+    }
+    Port& own = engine == Engine::Vector ? vector_ : scalar_;
+    own = {.until = now + interval + extra, .banks = banks};
+    return extra;
+}
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SBUF port arbitration.
+#include "trnsim/neuron_core/sbuf.hpp"
+
+#include <algorithm>
+
+namespace trnsim::neuron_core {
+
+Sbuf::Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec)
+    : sc_module(name), spec_(spec) {}
+
+const Sbuf::Port* Sbuf::rival(Engine engine) const {
+    switch (engine) {
+        case Engine::Vector:
+            return &gpsimd_;
+        case Engine::Gpsimd:
+            return &vector_;
+        default:
+            return nullptr;
+    }
+}
+
+Picoseconds Sbuf::earliest(Engine engine) const {
+    const Port* other = rival(engine);
+    return spec_.vector_gpsimd_exclusive && other != nullptr ? other->until : Picoseconds{};
+}
+
+Picoseconds Sbuf::access(Engine engine, Picoseconds now, Picoseconds interval, bool fast_mode) {
+    const Port* other = rival(engine);
+    if (other == nullptr) {
+        return Picoseconds{};
+    }
+    Picoseconds extra;
+    const bool shares = spec_.fast_modes_share_bus && (fast_mode || other->fast_mode);
+    if (shares && other->until > now) {
+        extra = std::min(other->until - now, interval);
+    }
+    Port& own = engine == Engine::Vector ? vector_ : gpsimd_;
+    own = {.until = now + interval + extra, .fast_mode = fast_mode};
+    return extra;
+}
+
+}  // namespace trnsim::neuron_core

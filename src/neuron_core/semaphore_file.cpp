@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semaphores as counters with announced updates in time order.
+#include "trnsim/neuron_core/semaphore_file.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include <fmt/format.h>
+
+namespace trnsim::neuron_core {
+namespace {
+
+/// Updates older than this are folded away; beyond any wake-up time.
+constexpr Picoseconds kKeep{1'000'000};
+constexpr std::size_t kSettleAbove = 32;
+
+Picoseconds current_time() {
+    return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
+}
+
+}  // namespace
+
+SemaphoreFile::SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec)
+    : sc_module(name), spec_(spec), counters_(static_cast<std::size_t>(spec.count)) {}
+
+std::optional<SemaphoreFile::Met> SemaphoreFile::when(int semaphore, std::int64_t value) const {
+    const Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
+    if (value <= counter.settled) {
+        return Met{.at = Picoseconds{}, .producer = std::nullopt};
+    }
+    if (counter.updates.empty() || counter.updates.back().value_after < value) {
+        return std::nullopt;
+    }
+    std::size_t low = 0;
+    std::size_t high = counter.updates.size() - 1;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (counter.updates[middle].value_after >= value) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return Met{.at = counter.updates[low].at, .producer = counter.updates[low].producer};
+}
+
+void SemaphoreFile::await(int semaphore, std::int64_t value, sc_core::sc_event& wake) {
+    std::vector<Waiter>& waiters = counters_[static_cast<std::size_t>(semaphore)].waiters;
+    const bool known = std::ranges::any_of(waiters, [&](const Waiter& waiter) {
+        return waiter.wake == &wake && waiter.value == value;
+    });
+    if (!known) {
+        waiters.push_back({.value = value, .wake = &wake});
+    }
+}
+
+void SemaphoreFile::signal(int semaphore,
+                           std::int64_t add,
+                           Picoseconds at,
+                           const Producer& producer) {
+    Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
+    assert(at >= current_time());
+    std::size_t position = counter.updates.size();
+    while (position > 0 && counter.updates[position - 1].at > at) {
+        --position;
+    }
+    const bool is_last = position == counter.updates.size();
+    const std::int64_t before =
+        position == 0 ? counter.settled : counter.updates[position - 1].value_after;
+    const Update update{.at = at, .value_after = before + add, .producer = producer};
+    if (is_last) {
+        counter.updates.push_back(update);
+    } else {
+        counter.updates.insert(position, update);
+        for (std::size_t i = position + 1; i < counter.updates.size(); ++i) {
+            counter.updates[i].value_after += add;
+        }
+    }
+    settle(counter);
+    wake_waiters(counter);
+}
+
+std::string SemaphoreFile::describe(int semaphore) const {
+    const Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
+    if (counter.updates.empty()) {
+        return fmt::format("value {}, never raised", counter.settled);
+    }
+    const Update& last = counter.updates.back();
+    return fmt::format("value {}, last raised by {} at {:.3f} us",
+                       last.value_after,
+                       last.producer.what->name,
+                       last.at.microseconds());
+}
+
+void SemaphoreFile::settle(Counter& counter) const {
+    if (counter.updates.size() <= kSettleAbove) {
+        return;
+    }
+    const Picoseconds horizon = current_time() - kKeep;
+    while (counter.updates.size() > 1 && counter.updates.front().at < horizon) {
+        counter.settled = counter.updates.front().value_after;
+        counter.updates.pop_front();
+    }
+}
+
+void SemaphoreFile::wake_waiters(Counter& counter) {
+    const std::int64_t value = counter.updates.back().value_after;
+    std::erase_if(counter.waiters, [&](const Waiter& waiter) {
+        if (waiter.value > value) {
+            return false;
+        }
+        waiter.wake->notify(sc_core::SC_ZERO_TIME);
+        return true;
+    });
+}
+
+}  // namespace trnsim::neuron_core

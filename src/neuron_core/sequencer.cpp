@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// In-order issue: wait for semaphores, start, announce the end.
+#include "trnsim/neuron_core/sequencer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace trnsim::neuron_core {
+namespace {
+
+sc_core::sc_time to_sc_time(Picoseconds span) {
+    return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(span.value));
+}
+
+/// Index of a gap's cause in EngineStats::waiting: the engines, DMA, memory ports.
+std::size_t cause_of(const std::optional<Producer>& held_by) {
+    if (!held_by) {
+        return static_cast<std::size_t>(EngineStats::kCauses - 1);
+    }
+    return static_cast<std::size_t>(held_by->what->engine);
+}
+
+}  // namespace
+
+Sequencer::Sequencer(const sc_core::sc_module_name& name,
+                     QueueId queue,
+                     const CoreServices& services)
+    : sc_module(name), queue_(queue), services_(services) {
+    SC_HAS_PROCESS(Sequencer);
+    SC_METHOD(step);
+    sensitive << wake_;
+    dont_initialize();
+    services_.fetch.connect(queue_, wake_);
+}
+
+Picoseconds Sequencer::now() {
+    return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
+}
+
+void Sequencer::start_at(Picoseconds time) {
+    active_until_ = time;
+    wake_.notify(to_sc_time(time - now()));
+}
+
+void Sequencer::step() {
+    // The kernel would turn an exception that leaves a process into a report of its own.
+    try {
+        run_ahead();
+    } catch (...) {
+        services_.fault = std::current_exception();
+        sc_core::sc_stop();
+    }
+}
+
+void Sequencer::run_ahead() {
+    while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
+        const std::optional<Readiness> ready = readiness(*next);
+        const std::optional<Picoseconds> free = earliest(*next);
+        if (!ready || !free) {
+            return;
+        }
+        const Picoseconds begin = std::max(ready->at, *free);
+        if (begin > now()) {
+            wake_.notify(to_sc_time(begin - now()));
+            return;
+        }
+        start(*next, *ready);
+        services_.fetch.pop(queue_);
+    }
+}
+
+Picoseconds Sequencer::wakeup_time() const {
+    const SemaphoreFileSpec& spec = services_.semaphores.spec();
+    return queue_ == queue_of(Engine::Tensor) ? spec.wakeup_tensor_ns : spec.wakeup_ns;
+}
+
+std::optional<Sequencer::Readiness> Sequencer::readiness(const QueuedInstruction& next) {
+    Readiness ready;
+    bool is_known = true;
+    for (const SemaphoreWait& wait : next.waits()) {
+        const auto semaphore = static_cast<int>(wait.semaphore);
+        const auto value = static_cast<std::int64_t>(wait.at_least);
+        const std::optional<SemaphoreFile::Met> met = services_.semaphores.when(semaphore, value);
+        if (!met) {
+            services_.semaphores.await(semaphore, value, wake_);
+            is_known = false;
+            continue;
+        }
+        const bool is_own = met->producer && met->producer->queue == queue_;
+        const Picoseconds at = is_own ? met->at : met->at + wakeup_time();
+        if (met->producer && at > ready.at) {
+            ready = {.at = at, .held_by = met->producer, .released = met->at};
+        }
+    }
+    return is_known ? std::optional(ready) : std::nullopt;
+}
+
+void Sequencer::start(const QueuedInstruction& next, const Readiness& ready) {
+    Issue lengths = issue(next, sequence_);
+    read_until_ = std::max(read_until_, now() + lengths.read);
+    lengths.read = read_until_ - now();
+    if (lengths.done) {
+        lengths.done = std::max(*lengths.done, stats_.last_done - now());
+    }
+    Execution execution{.queue = queue_,
+                        .sequence = sequence_,
+                        .instruction = &next,
+                        .start = now(),
+                        .duration = lengths.done.value_or(Picoseconds{})};
+    account(lengths, ready, execution);
+    services_.log.started(execution);
+    if (lengths.done) {
+        signal_all(next, producer_of(execution), read_until_, now() + *lengths.done);
+        services_.log.finished(execution);
+    }
+    issued(execution);
+    ++sequence_;
+}
+
+void Sequencer::account(const Issue& issue, const Readiness& ready, Execution& execution) {
+    const Picoseconds begin = now();
+    const Picoseconds end = begin + issue.interval;
+    const bool is_held = ready.held_by && ready.at >= begin;
+    if (is_held) {
+        execution.held_by = ready.held_by;
+        execution.held_until = ready.released;
+    }
+    if (begin > active_until_) {
+        execution.stalled = begin - active_until_;
+        const std::optional<Producer> cause =
+            ready.at > active_until_ ? ready.held_by : std::nullopt;
+        stats_.waiting[cause_of(cause)] += execution.stalled;
+    }
+    execution.active = std::max(Picoseconds{}, end - std::max(begin, active_until_));
+    active_until_ = std::max(active_until_, end);
+    stats_.active += execution.active;
+    ++stats_.instruction_count;
+    if (issue.done) {
+        const Picoseconds done = begin + *issue.done;
+        stats_.covered += std::max(Picoseconds{}, done - std::max(begin, stats_.last_done));
+        stats_.last_done = std::max(stats_.last_done, done);
+    }
+}
+
+void Sequencer::signal_all(const QueuedInstruction& instruction,
+                           const Producer& producer,
+                           std::optional<Picoseconds> read,
+                           std::optional<Picoseconds> done) {
+    for (const SemaphoreSignal& signal : instruction.signals()) {
+        if (signal.at_read && read) {
+            services_.semaphores.signal(signal.semaphore, signal.add, *read, producer);
+        }
+        if (!signal.at_read && done) {
+            services_.semaphores.signal(signal.semaphore, signal.add, *done, producer);
+        }
+    }
+}
+
+Producer Sequencer::producer_of(const Execution& execution) {
+    return {.queue = execution.queue,
+            .sequence = execution.sequence,
+            .what = execution.instruction->what};
+}
+
+void Sequencer::announce_read(const Execution& execution) {
+    read_until_ = std::max(read_until_, now());
+    signal_all(*execution.instruction, producer_of(execution), read_until_, std::nullopt);
+}
+
+void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
+    Execution ended = execution;
+    done = std::max(done, stats_.last_done);
+    ended.duration = done - execution.start;
+    stats_.covered += std::max(Picoseconds{}, done - std::max(execution.start, stats_.last_done));
+    stats_.last_done = done;
+    signal_all(*execution.instruction, producer_of(execution), std::nullopt, done);
+    services_.log.finished(ended);
+}
+
+std::string Sequencer::describe_block() const {
+    const QueuedInstruction* next = services_.fetch.peek(queue_);
+    if (next == nullptr) {
+        return {};
+    }
+    std::string text = fmt::format("{} stands before {}", name(), next->what->name);
+    for (const SemaphoreWait& wait : next->waits()) {
+        const auto semaphore = static_cast<int>(wait.semaphore);
+        const auto value = static_cast<std::int64_t>(wait.at_least);
+        if (!services_.semaphores.when(semaphore, value)) {
+            text += fmt::format(": waits for semaphore {} >= {}, {}",
+                                semaphore,
+                                value,
+                                services_.semaphores.describe(semaphore));
+        }
+    }
+    return text;
+}
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cost of an element-wise instruction depends on: elements, [P,1] operands, strides,
+// memories.
+#pragma once
+
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/neuron_core/instruction_cost.hpp"
+#include "trnsim/neuron_core/sbuf_spec.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace trnsim::neuron_core {
+
+/// Elements per partition that stream through the engine: those of the longest operand.
+[[nodiscard]] std::int64_t streamed_elements(const InstructionTemplate& instruction);
+
+/// Operands that are one value per partition: biases, scales, bounds, scalar operands from memory.
+[[nodiscard]] std::int64_t vector_operands(const InstructionTemplate& instruction);
+
+/// Slowdown by the longest innermost stride of an operand, 1 to 2 (see SbufSpec).
+[[nodiscard]] double stride_factor(const SbufSpec& sbuf, const InstructionTemplate& instruction);
+
+/// Bytes from one element of the innermost dimension to the next; 0 for a single or repeated
+/// element.
+[[nodiscard]] std::int64_t innermost_stride_bytes(const Operand& operand);
+
+[[nodiscard]] bool is_in(Space space, const Operand* operand);
+[[nodiscard]] bool touches(Space space, const InstructionTemplate& instruction);
+
+/// Rounds both to whole cycles and makes times of them; the interval never exceeds done.
+[[nodiscard]] InstructionCost cost_from_cycles(double interval, double done, Gigahertz clock);
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoadStationary and MultiplyMoving over time.
+#include "trnsim/neuron_core/tensor_engine.hpp"
+
+#include <algorithm>
+
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+
+namespace trnsim::neuron_core {
+
+TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
+                           const TensorEngineSpec& spec,
+                           const CoreServices& services)
+    : Sequencer(name, queue_of(Engine::Tensor), services), spec_(spec) {}
+
+std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next) const {
+    if (next.what->operation == Operation::LoadStationary) {
+        return std::max(load_free_, multiply_start_);
+    }
+    return std::max(multiply_free_, weights_ready_);
+}
+
+Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
+    switch (next.what->operation) {
+        case Operation::LoadStationary:
+            return load_stationary(*next.what);
+        case Operation::MultiplyMoving:
+            return multiply_moving(*next.what);
+        default:
+            return {.interval = next.what->cost.interval,
+                    .read = next.what->cost.read,
+                    .done = next.what->cost.done};
+    }
+}
+
+Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
+    gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, now());
+    const ClockGateRun run =
+        stream(spec_.clock_gate, spec_.clock_ghz, gate_, now(), what.tensor_interval, 0);
+    load_free_ = run.end;
+    weights_ready_ = run.end;
+    const Picoseconds interval = run.end - now();
+    return {.interval = interval, .read = interval, .done = interval};
+}
+
+Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
+    gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, now());
+    const ClockGateRun run = stream(
+        spec_.clock_gate, spec_.clock_ghz, gate_, now(), what.tensor_interval, what.busy_columns);
+    const double rate_at_end = rate(spec_.clock_gate, run.state);
+    gate_ = run.state;
+    multiply_start_ = now();
+    multiply_free_ = run.end;
+    const Picoseconds interval = run.end - now();
+    if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
+        tensor_stats_.cold += interval;
+    }
+    if (what.is_transpose) {
+        tensor_stats_.transpose_macs += what.macs;
+        tensor_stats_.weighted_transpose_macs += what.peak_weight * static_cast<double>(what.macs);
+    } else {
+        tensor_stats_.macs += what.macs;
+        tensor_stats_.weighted_macs += what.peak_weight * static_cast<double>(what.macs);
+    }
+    return {.interval = interval,
+            .read = interval,
+            .done = interval + fill_time(spec_, rate_at_end)};
+}
+
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel on several chips, side by side.
+#include "trnsim/report/comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "quantity.hpp"
+#include "schema_version.hpp"
+#include "screen.hpp"
+#include "table.hpp"
+#include "trnsim/base/error.hpp"
+
+namespace trnsim::report {
+namespace {
+
+ComparisonRow make_row(const ResultFile& result) {
+    ComparisonRow row;
+    row.chip = result.text("/chip");
+    row.latency_us = result.number("/summary/latency_us");
+    row.mfu_estimated_percent = result.number("/summary/mfu_estimated_percent");
+    row.hfu_estimated_percent = result.number("/summary/hfu_estimated_percent");
+    row.mbu_estimated_percent = result.number("/summary/mbu_estimated_percent");
+    row.bound_by = result.text("/roofline/bound_by");
+    const double needed_ns =
+        result.number(fmt::format("/roofline/needs/{}_ns", row.bound_by));
+    row.bound_by_percent = percent(needed_ns / 1e3, row.latency_us);
+    row.hbm_read_bytes = result.number("/summary/hbm_read_bytes");
+    row.hbm_write_bytes = result.number("/summary/hbm_write_bytes");
+    row.spill_save_bytes = result.number("/summary/spill_save_bytes");
+    row.spill_reload_bytes = result.number("/summary/spill_reload_bytes");
+    return row;
+}
+
+void check_same_input(const ResultFile& first, const ResultFile& other) {
+    const auto subject = [](const ResultFile& result) {
+        return fmt::format("{} ({})",
+                           result.text("/input"),
+                           fmt::join(result.texts("/arguments"), ", "));
+    };
+    if (subject(first) != subject(other)) {
+        throw UserError(
+            fmt::format("{}: is of {}, but {} is of {}; compare results of one input with the same arguments",
+                        other.name(),
+                        subject(other),
+                        first.name(),
+                        subject(first)));
+    }
+}
+
+Picoseconds from_microseconds(double microseconds) {
+    return Picoseconds{std::llround(microseconds * 1e6)};
+}
+
+}  // namespace
+
+Comparison compare(std::span<const ResultFile> results) {
+    if (results.empty()) {
+        throw UserError("compare: no result is given, at least one is needed; name a chip or a file");
+    }
+    const ResultFile& first = results.front();
+    Comparison comparison{first.text("/kernel"), first.text("/input"), first.texts("/arguments"), {}};
+    for (const ResultFile& result : results) {
+        check_same_input(first, result);
+        ComparisonRow row = make_row(result);
+        row.speed_up = ratio(first.number("/summary/latency_us"), row.latency_us);
+        comparison.rows.push_back(std::move(row));
+    }
+    return comparison;
+}
+
+std::string to_text(const Comparison& comparison, bool use_colour) {
+    constexpr auto kLeft = Table::Align::Left;
+    constexpr auto kRight = Table::Align::Right;
+    Table table({kLeft, kRight, kRight, kLeft, kRight, kRight, kRight, kRight});
+    table.add({"chip", "latency", "speed-up", "bound by", "MFU", "MBU", "HBM traffic", "spills"});
+    for (const ComparisonRow& row : comparison.rows) {
+        const double spilled = row.spill_save_bytes + row.spill_reload_bytes;
+        table.add({row.chip,
+                   time_text(from_microseconds(row.latency_us), 5),
+                   fmt::format("{:.2f}", row.speed_up),
+                   fmt::format("{} {}", row.bound_by, percent_text(row.bound_by_percent)),
+                   percent_text(row.mfu_estimated_percent),
+                   percent_text(row.mbu_estimated_percent),
+                   bytes_text(row.hbm_read_bytes + row.hbm_write_bytes),
+                   spilled > 0.0 ? bytes_text(spilled) : "none"});
+    }
+    Screen screen(use_colour);
+    screen.strong(comparison.kernel.empty() ? comparison.input : comparison.kernel);
+    if (!comparison.arguments.empty()) {
+        screen.dim(fmt::format("  {}", fmt::join(comparison.arguments, ", ")));
+    }
+    screen.blank();
+    screen.table(table);
+    return screen.text();
+}
+
+std::string to_json(const Comparison& comparison) {
+    using Json = ResultFile::Json;
+    Json rows = Json::array();
+    for (const ComparisonRow& row : comparison.rows) {
+        rows.push_back({{"chip", row.chip},
+                        {"latency_us", row.latency_us},
+                        {"speed_up", row.speed_up},
+                        {"bound_by", row.bound_by},
+                        {"bound_by_percent", row.bound_by_percent},
+                        {"mfu_estimated_percent", row.mfu_estimated_percent},
+                        {"hfu_estimated_percent", row.hfu_estimated_percent},
+                        {"mbu_estimated_percent", row.mbu_estimated_percent},
+                        {"hbm_read_bytes", std::llround(row.hbm_read_bytes)},
+                        {"hbm_write_bytes", std::llround(row.hbm_write_bytes)},
+                        {"spill_save_bytes", std::llround(row.spill_save_bytes)},
+                        {"spill_reload_bytes", std::llround(row.spill_reload_bytes)}});
+    }
+    const Json json{{"schema_version", kSchemaVersion},
+                    {"kernel", comparison.kernel},
+                    {"input", comparison.input},
+                    {"arguments", comparison.arguments},
+                    {"chips", rows}};
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace trnsim::report

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a run took as long as it did, in sentences.
+#include "explain.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "quantity.hpp"
+
+namespace trnsim::report {
+namespace {
+
+std::string share_of_run(const Report& report, Picoseconds time) {
+    return percent_text(percent(time, report.result.total));
+}
+
+/// "else waits for dma 6.1 %, waits for vector 2.0 %, idle 2.0 %".
+std::string what_else(const Report& report, Engine engine) {
+    const EngineResult& times = report.result.engines.at(engine);
+    std::vector<std::pair<Picoseconds, std::string_view>> waits;
+    for (std::size_t i = 0; i < times.waiting.size(); ++i) {
+        waits.emplace_back(times.waiting.at(i), name(static_cast<WaitCause>(i)));
+    }
+    std::stable_sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+        return a.first > b.first;
+    });
+    constexpr std::size_t kShown = 3;
+    std::vector<std::string> texts;
+    for (const auto& [time, cause] : waits) {
+        if (time > Picoseconds{} && texts.size() < kShown) {
+            texts.push_back(fmt::format("waits for {} {}", cause, share_of_run(report, time)));
+        }
+    }
+    texts.push_back(fmt::format("idle {}", share_of_run(report, times.idle)));
+    return fmt::format("else {}", fmt::join(texts, ", "));
+}
+
+double gigabytes_per_second(double bytes, Picoseconds time) {
+    return ratio(bytes, in_nanoseconds(time));
+}
+
+/// "its engines move 12.10 of 27.20 GB/s while busy, in descriptors of 4.000 KiB on average".
+std::string dma_rate(const Report& report) {
+    const DmaResult& dma = report.result.dma;
+    const Picoseconds busy =
+        std::accumulate(dma.engine_busy.begin(), dma.engine_busy.end(), Picoseconds{});
+    const auto bytes = static_cast<double>(dma.bytes);
+    return fmt::format("its engines move {} of {} GB/s while busy, in descriptors of {} on average",
+                       number_text(gigabytes_per_second(bytes, busy)),
+                       number_text(report.peaks.dma_engine_gb_per_s),
+                       bytes_text(ratio(bytes, static_cast<double>(dma.descriptors))));
+}
+
+std::string hbm_rate(const Report& report) {
+    const Summary& summary = report.summary;
+    const auto bytes = static_cast<double>(summary.hbm_read_bytes + summary.hbm_write_bytes);
+    return fmt::format("{} of {} GB/s on average",
+                       number_text(gigabytes_per_second(bytes, report.result.total)),
+                       number_text(report.peaks.hbm_gb_per_s));
+}
+
+std::vector<std::string> explain_latency(const Report& report) {
+    const Roofline& roofline = report.roofline;
+    const Picoseconds busiest = roofline.of(roofline.busiest);
+    std::vector<std::string> steps;
+    for (const CriticalPathEntry& entry : report.result.critical_path) {
+        constexpr std::size_t kShown = 2;
+        if (steps.size() < kShown) {
+            steps.push_back(fmt::format("{} {}", entry.what, share_of_run(report, entry.time)));
+        }
+    }
+    return {busiest == Picoseconds{}
+                ? std::string{"latency: no engine and no DMA did anything"}
+                : fmt::format("latency: nothing is busy for half of the time; most, {}: {}",
+                              share_of_run(report, busiest),
+                              title(roofline.busiest)),
+            fmt::format("longest steps: {}", fmt::join(steps, ", "))};
+}
+
+}  // namespace
+
+std::string title(Resource resource) {
+    switch (resource) {
+        case Resource::Hbm: return "HBM";
+        case Resource::Dma: return "DMA";
+        case Resource::Latency: return "latency";
+        default: return fmt::format("{} engine", name(resource));
+    }
+}
+
+std::vector<std::string> explain_bound(const Report& report) {
+    const Resource bound = report.roofline.bound_by;
+    const Picoseconds needed = report.roofline.of(bound);
+    const std::string share = share_of_run(report, needed);
+    switch (bound) {
+        case Resource::Latency: return explain_latency(report);
+        case Resource::Dma:
+            return {fmt::format("DMA: its busiest engine is occupied {} of the time; {} if it never waited",
+                                share,
+                                time_text(needed)),
+                    dma_rate(report)};
+        case Resource::Hbm:
+            return {fmt::format("HBM: it keeps the DMA engines occupied {} of the time; {} if they never waited",
+                                share,
+                                time_text(needed)),
+                    hbm_rate(report)};
+        default:
+            return {fmt::format("{}: occupied {} of the time; {} if it never waited",
+                                title(bound),
+                                share,
+                                time_text(needed)),
+                    what_else(report, *engine_of(bound))};
+    }
+}
+
+std::string explain_tensor_use(const Report& report) {
+    const Summary& summary = report.summary;
+    if (summary.hardware_flops == 0) {
+        return "no matmul";
+    }
+    const double peak_flops = report.peaks.tensor_flops_per_s * summary.total_time;
+    const double adjusted =
+        percent(static_cast<double>(summary.adjusted_hardware_flops), peak_flops);
+    std::string text = fmt::format("MFU {}, HFU {} (BF16 peak), {} of its types' peak",
+                                   percent_text(summary.mfu_estimated_percent),
+                                   percent_text(summary.hfu_estimated_percent),
+                                   percent_text(adjusted));
+    const Picoseconds cold = report.result.tensor.cold;
+    if (cold > Picoseconds{}) {
+        text += fmt::format("; clock gated {}", share_of_run(report, cold));
+    }
+    return text;
+}
+
+std::string explain_hbm(const Report& report) {
+    const Summary& summary = report.summary;
+    return fmt::format("{} read, {} written, {}: MBU {}",
+                       bytes_text(static_cast<double>(summary.hbm_read_bytes)),
+                       bytes_text(static_cast<double>(summary.hbm_write_bytes)),
+                       hbm_rate(report),
+                       percent_text(summary.mbu_estimated_percent));
+}
+
+std::string explain_spills(const Report& report) {
+    const Summary& summary = report.summary;
+    const std::int64_t spilled = summary.spill_save_bytes + summary.spill_reload_bytes;
+    if (spilled == 0) {
+        return "none";
+    }
+    const std::int64_t all = summary.hbm_read_bytes + summary.hbm_write_bytes;
+    return fmt::format("{} saved, {} reloaded: {} of the HBM traffic",
+                       bytes_text(static_cast<double>(summary.spill_save_bytes)),
+                       bytes_text(static_cast<double>(summary.spill_reload_bytes)),
+                       percent_text(percent(static_cast<double>(spilled), static_cast<double>(all))));
+}
+
+std::string explain_dma(const Report& report) {
+    const Summary& summary = report.summary;
+    if (summary.dma_transfer_count == 0) {
+        return "no transfer";
+    }
+    return fmt::format("{} transfers of {} on average on {} rings, active {} of the time",
+                       count_text(summary.dma_transfer_count),
+                       bytes_text(summary.dma_transfer_average_bytes),
+                       report.result.dma.rings.size(),
+                       percent_text(summary.dma_active_time_percent));
+}
+
+std::string explain_memories(const Report& report) {
+    const NeuronCoreSpec& core = report.subject.chip.spec.neuron_core;
+    constexpr double kKib = 1024.0;
+    return fmt::format(
+        "SBUF {} of {} KiB per partition, PSUM {} of {} banks at the fullest moment",
+        number_text(static_cast<double>(report.result.memory.sbuf_peak_partition_bytes) / kKib),
+        core.sbuf.usable_partition_kib,
+        report.result.memory.psum_peak_banks,
+        core.psum.banks);
+}
+
+}  // namespace trnsim::report

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a run took as long as it did, in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trnsim/report/report.hpp"
+
+namespace trnsim::report {
+
+/// "tensor engine", "HBM", "DMA", "latency".
+[[nodiscard]] std::string title(Resource resource);
+
+/// Two lines: what bounds the run and how close it is to that bound; what keeps it from it.
+[[nodiscard]] std::vector<std::string> explain_bound(const Report& report);
+
+/// "HFU 21.4 %, …": how the PE array was used; says so if it was not.
+[[nodiscard]] std::string explain_tensor_use(const Report& report);
+[[nodiscard]] std::string explain_hbm(const Report& report);
+[[nodiscard]] std::string explain_spills(const Report& report);
+[[nodiscard]] std::string explain_dma(const Report& report);
+[[nodiscard]] std::string explain_memories(const Report& report);
+
+}  // namespace trnsim::report

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result as a flat list of values with the keys by which two results are joined.
+#include "flat_values.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+
+namespace trnsim::report {
+namespace {
+
+using Json = ResultFile::Json;
+
+/// Collects values; the position of each key is remembered to sum repeated ones.
+class Collector {
+public:
+    explicit Collector(const ResultFile& result) : result_(result) {}
+
+    void add(FlatKey key, const Json& value) {
+        const auto [found, is_new] = position_.try_emplace(key, values_.size());
+        if (is_new) {
+            values_.emplace_back(std::move(key), value);
+        } else if (Json& sum = values_[found->second].second; sum.is_number() && value.is_number()) {
+            sum = sum.get<double>() + value.get<double>();
+        }
+    }
+
+    /// Members of an object as keys, members of its members as fields.
+    void add_object(const std::string& section, const Json& object) {
+        for (const auto& [key, value] : object.items()) {
+            if (value.is_object()) {
+                add_fields(section, key, value);
+            } else if (value.is_primitive()) {
+                add({section, key, ""}, value);
+            }
+        }
+    }
+
+    /// Members of an object as fields of one key; of an object within it, "outer: inner".
+    void add_fields(const std::string& section, const std::string& key, const Json& object) {
+        for (const auto& [field, value] : object.items()) {
+            if (value.is_object()) {
+                for (const auto& [inner, inner_value] : value.items()) {
+                    add({section, key, fmt::format("{}: {}", field, inner)}, inner_value);
+                }
+            } else {
+                add({section, key, field}, value);
+            }
+        }
+    }
+
+    /// Elements of a list of objects; `key_of` gives the key of the element at a pointer, from members that
+    /// are not compared.
+    template <typename KeyOf>
+    void add_list(const std::string& pointer, const std::vector<std::string>& names, KeyOf key_of) {
+        const std::string section = pointer.substr(1, pointer.find('/', 1) - 1);
+        const std::size_t size = result_.json().at(Json::json_pointer(pointer)).size();
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::string place = fmt::format("{}/{}", pointer, i);
+            const std::string key = key_of(place);
+            Json rest = result_.json().at(Json::json_pointer(place));
+            for (const std::string& name : names) {
+                rest.erase(name);
+            }
+            add_fields(section, key, rest);
+        }
+    }
+
+    void add_texts(const std::string& section) {
+        for (const std::string& text : result_.texts("/" + section)) {
+            add({section, text, ""}, Json(true));
+        }
+    }
+
+    [[nodiscard]] FlatValues take() { return std::move(values_); }
+
+private:
+    const ResultFile& result_;
+    FlatValues values_;
+    std::map<FlatKey, std::size_t> position_;
+};
+
+}  // namespace
+
+FlatValues flat_values(const ResultFile& result) {
+    const Json& json = result.json();
+    Collector collector(result);
+    for (const char* key : {"trnsim_version", "chip", "kernel", "input", "api", "source_sha256"}) {
+        collector.add({"subject", key, ""}, json.at(key));
+    }
+    collector.add({"subject", "arguments", ""},
+                  Json(fmt::format("{}", fmt::join(result.texts("/arguments"), ", "))));
+    for (const char* section :
+         {"config", "policies", "summary", "roofline", "engines", "dma", "memory", "run"}) {
+        collector.add_object(section, json.at(section));
+    }
+    if (json.at("dma").contains("rings")) {
+        collector.add_list("/dma/rings", {"ring"}, [&result](const std::string& place) {
+            return fmt::format("ring {:.0f}", result.number(place + "/ring"));
+        });
+    }
+    collector.add_list("/attribution", {"source", "op", "engine"}, [&result](const std::string& place) {
+        return fmt::format("{} {} ({})",
+                           result.text(place + "/source"),
+                           result.text(place + "/op"),
+                           result.text(place + "/engine"));
+    });
+    collector.add_list("/critical_path", {"what"}, [&result](const std::string& place) {
+        return result.text(place + "/what");
+    });
+    collector.add_texts("warnings");
+    collector.add_texts("assumptions");
+    return collector.take();
+}
+
+}  // namespace trnsim::report

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of at most 100 columns with a few kinds of emphasis.
+#include "screen.hpp"
+
+#include <fmt/format.h>
+
+namespace trnsim::report {
+namespace {
+
+constexpr std::string_view kPlain;
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kDim = "\033[2m";
+constexpr std::string_view kYellow = "\033[33m";
+constexpr std::string_view kBoldCyan = "\033[1;36m";
+constexpr std::string_view kReset = "\033[0m";
+constexpr std::size_t kNameColumns = 12;
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kValueColumns = Screen::kColumns - kNameColumns - kIndent;
+
+}  // namespace
+
+void Screen::strong(std::string_view line) { add(kBold, line); }
+void Screen::dim(std::string_view line) { add(kDim, line); }
+void Screen::warning(std::string_view line) { add(kYellow, line); }
+
+void Screen::fact(std::string_view name, std::string_view value) {
+    text_ += fmt::format("  {:{}}{}\n", name, kNameColumns, clip(value, kValueColumns));
+}
+
+void Screen::fact(std::string_view name, std::string_view strong, std::string_view value) {
+    text_ += fmt::format("  {:{}}{}, {}\n",
+                         name,
+                         kNameColumns,
+                         styled(kBold, strong),
+                         clip(value, kValueColumns - strong.size() - 2));
+}
+
+void Screen::key_fact(std::string_view name, std::string_view value) {
+    text_ += fmt::format(
+        "  {:{}}{}\n", name, kNameColumns, styled(kBoldCyan, clip(value, kValueColumns)));
+}
+
+void Screen::section(std::string_view heading) {
+    blank();
+    add(kBold, heading);
+}
+
+void Screen::table(const Table& table) {
+    for (const std::string& line : table.lines(kIndent, kColumns)) {
+        add(kPlain, line);
+    }
+}
+
+std::string Screen::styled(std::string_view escape, std::string_view text) const {
+    if (!use_colour_ || escape.empty()) {
+        return std::string{text};
+    }
+    return fmt::format("{}{}{}", escape, text, kReset);
+}
+
+void Screen::add(std::string_view escape, std::string_view line) {
+    text_ += styled(escape, clip(line, kColumns)) + "\n";
+}
+
+}  // namespace trnsim::report

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of at most 100 columns with a few kinds of emphasis.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "table.hpp"
+
+namespace trnsim::report {
+
+/// Collects the lines of a text. Lines that are too long are cut. With colours, emphasis is ANSI escapes.
+class Screen {
+public:
+    static constexpr std::size_t kColumns = 100;
+
+    explicit Screen(bool use_colour) : use_colour_(use_colour) {}
+
+    void strong(std::string_view line);
+    void dim(std::string_view line);
+    void warning(std::string_view line);
+    void blank() { text_ += '\n'; }
+
+    /// "  name        value", the value after a `strong` part if there is one.
+    void fact(std::string_view name, std::string_view value);
+    void fact(std::string_view name, std::string_view strong, std::string_view value);
+    /// A fact whose value stands out.
+    void key_fact(std::string_view name, std::string_view value);
+
+    /// The heading of a table, after a blank line.
+    void section(std::string_view heading);
+    void table(const Table& table);
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+    [[nodiscard]] std::string styled(std::string_view escape, std::string_view text) const;
+    void add(std::string_view escape, std::string_view line);
+
+    bool use_colour_;
+    std::string text_;
+};
+
+}  // namespace trnsim::report

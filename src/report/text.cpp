@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one screen that a person reads after a run.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain.hpp"
+#include "quantity.hpp"
+#include "screen.hpp"
+#include "table.hpp"
+#include "trnsim/report/report.hpp"
+
+namespace trnsim::report {
+namespace {
+
+constexpr std::size_t kShownSteps = 5;   // Of the critical path.
+constexpr std::size_t kShownStalls = 5;
+constexpr std::size_t kShownNotes = 3;
+constexpr std::size_t kLineColumns = 40;  // Of a line of the kernel in a table.
+
+void add_title(const Report& report, Screen& screen) {
+    const program::Header& header = report.subject.header;
+    const ChipSpec& chip = report.subject.chip.spec;
+    screen.strong(fmt::format("{} on {}, one NeuronCore-v{}",
+                              header.kernel.empty() ? report.subject.input : header.kernel,
+                              chip.name,
+                              static_cast<int>(chip.neuron_core_version)));
+    if (!header.arguments.empty()) {
+        screen.dim(fmt::format("  {}", fmt::join(header.arguments, ", ")));
+    }
+    screen.blank();
+}
+
+void add_facts(const Report& report, Screen& screen) {
+    const RunResult& result = report.result;
+    screen.fact("latency",
+                time_text(result.total, 5),
+                fmt::format("like a profiler's total_time; kernel start and end take {}",
+                            time_text(result.kernel_start + result.kernel_end)));
+    const std::vector<std::string> bound = explain_bound(report);
+    screen.key_fact("bound by", bound.at(0));
+    screen.fact("", bound.at(1));
+    screen.fact("tensor use", explain_tensor_use(report));
+    screen.fact("HBM", explain_hbm(report));
+    screen.fact("spills", explain_spills(report));
+    screen.fact("DMA", explain_dma(report));
+    screen.fact("memories", explain_memories(report));
+}
+
+void add_engines(const Report& report, Screen& screen) {
+    constexpr auto kRight = Table::Align::Right;
+    std::vector<Table::Align> columns(kWaitCauses + 4, kRight);
+    columns.front() = Table::Align::Left;
+    Table table(columns);
+    std::vector<std::string> above(columns.size());
+    above.at(2) = "waits for";
+    table.add(std::move(above));
+    std::vector<std::string> head{"engine", "active"};
+    for (int i = 0; i < kWaitCauses; ++i) {
+        head.emplace_back(name(static_cast<WaitCause>(i)));
+    }
+    head.insert(head.end(), {"idle", "instructions"});
+    table.add(std::move(head));
+    for (const auto& [engine, times] : report.result.engines) {
+        std::vector<Picoseconds> parts{times.active};
+        parts.insert(parts.end(), times.waiting.begin(), times.waiting.end());
+        parts.push_back(times.idle);
+        std::vector<std::string> row{std::string{name(engine)}};
+        for (const int share : shares(parts)) {
+            row.push_back(share_text(share));
+        }
+        row.push_back(count_text(times.instructions));
+        table.add(std::move(row));
+    }
+    screen.section("engines, % of the time; every row sums to 100");
+    screen.table(table);
+}
+
+void add_critical_path(const Report& report, Screen& screen) {
+    const TimeColumn column(report.result.total);
+    const auto& path = report.result.critical_path;
+    Table table({Table::Align::Right, Table::Align::Right, Table::Align::Left});
+    Picoseconds rest = report.result.total;
+    for (std::size_t i = 0; i < std::min(kShownSteps, path.size()); ++i) {
+        rest -= path[i].time;
+        table.add({column.text(path[i].time),
+                   percent_text(percent(path[i].time, report.result.total)),
+                   path[i].what});
+    }
+    if (path.size() > kShownSteps) {
+        table.add({column.text(rest),
+                   percent_text(percent(rest, report.result.total)),
+                   fmt::format("{} more", path.size() - kShownSteps)});
+    }
+    screen.section(fmt::format("critical path, {}; shortening anything else does not help", column.unit));
+    screen.table(table);
+}
+
+/// "kernel.py:44 dma_copy 50.10, …", the longest first.
+std::string waited_for(const LineResult& line, const TimeColumn& column) {
+    std::vector<std::pair<std::string, Picoseconds>> producers(line.waited_for.begin(),
+                                                               line.waited_for.end());
+    std::stable_sort(producers.begin(), producers.end(), [](const auto& a, const auto& b) {
+        return a.second > b.second;
+    });
+    std::vector<std::string> texts;
+    for (const auto& [what, time] : producers) {
+        texts.push_back(fmt::format("{} {}", what, column.text(time)));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Lines that stalled, the longest first: of `engine`, or of all.
+std::vector<const LineResult*> longest_stalls(const Report& report, std::optional<Engine> engine) {
+    std::vector<const LineResult*> lines;
+    for (const LineResult& line : report.result.lines) {
+        if (line.stalled > Picoseconds{} && (!engine || line.engine == name(*engine))) {
+            lines.push_back(&line);
+        }
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const LineResult* a, const LineResult* b) {
+        return a->stalled > b->stalled;
+    });
+    lines.resize(std::min(kShownStalls, lines.size()));
+    return lines;
+}
+
+void add_stalls(const Report& report, Screen& screen) {
+    const std::optional<Engine> engine = engine_of(report.roofline.bound_by);
+    const std::vector<const LineResult*> lines = longest_stalls(report, engine);
+    if (lines.empty()) {
+        return;
+    }
+    const TimeColumn column(report.result.total);
+    Table table({Table::Align::Left, Table::Align::Right, Table::Align::Left});
+    table.add({"line", "stalled", "waiting for"});
+    for (const LineResult* line : lines) {
+        const std::string on = engine ? std::string{} : fmt::format(" ({})", line->engine);
+        table.add({clip(fmt::format("{} {}{}", line->source, line->op, on), kLineColumns),
+                   column.text(line->stalled),
+                   waited_for(*line, column)});
+    }
+    screen.section(fmt::format("longest stalls{}, {}",
+                               engine ? " of the " + title(report.roofline.bound_by) : "",
+                               column.unit));
+    screen.table(table);
+}
+
+void add_notes(const Report& report, Screen& screen) {
+    const RunResult& result = report.result;
+    screen.blank();
+    std::size_t shown = 0;
+    for (const std::string& warning : result.warnings) {
+        if (++shown <= kShownNotes) {
+            screen.warning("warning: " + warning);
+        }
+    }
+    for (const std::string& assumption : result.assumptions) {
+        if (++shown <= kShownNotes) {
+            screen.dim("assumed: " + assumption);
+        }
+    }
+    if (shown > kShownNotes) {
+        screen.dim(fmt::format("{} more warnings and assumptions: see --json", shown - kShownNotes));
+    }
+}
+
+std::string assignments(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    std::vector<std::string> texts;
+    for (const auto& [key, value] : pairs) {
+        texts.push_back(fmt::format("{}={}", key, value));
+    }
+    return fmt::format("{}", fmt::join(texts, " "));
+}
+
+void add_settings(const Report& report, Screen& screen) {
+    const auto policies = changed_policies(report.subject);
+    screen.dim(fmt::format("policies: those of \"{}\"{}{}",
+                           report.subject.header.api,
+                           policies.empty() ? "" : ", but ",
+                           assignments(policies)));
+    const auto chip = overrides(report.subject.chip);
+    if (!chip.empty()) {
+        screen.dim("chip set: " + assignments(chip));
+    }
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, bool use_colour) {
+    Screen screen(use_colour);
+    add_title(report, screen);
+    add_facts(report, screen);
+    add_engines(report, screen);
+    add_critical_path(report, screen);
+    add_stalls(report, screen);
+    add_notes(report, screen);
+    add_settings(report, screen);
+    return screen.text();
+}
+
+}  // namespace trnsim::report

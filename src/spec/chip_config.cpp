@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading, overriding and writing chip configurations.
+#include "trnsim/spec/chip_config.hpp"
+
+#include "chip_reader.hpp"
+#include "config_files.hpp"
+#include "field_value.hpp"
+#include "nearest_name.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace trnsim::spec {
+namespace {
+
+constexpr int kIndent = 2;
+
+/// Text as a JSON string.
+std::string json_string(const std::string& text) {
+    return Json(text).dump();
+}
+
+std::string leaf_json(const ChipConfig::Leaf& leaf) {
+    const std::string note = leaf.note.empty() ? "" : ", \"note\": " + json_string(leaf.note);
+    return fmt::format("{{\"value\": {}, \"unit\": {}, \"source\": {}{}}}",
+                       leaf.value,
+                       json_string(leaf.unit),
+                       json_string(leaf.source),
+                       note);
+}
+
+std::vector<std::string> split(const std::string& path) {
+    std::vector<std::string> parts;
+    std::size_t start = 0;
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', start)) {
+        parts.push_back(path.substr(start, dot - start));
+        start = dot + 1;
+    }
+    parts.push_back(path.substr(start));
+    return parts;
+}
+
+/// The value of an assignment: JSON, or a bare word as a text.
+Json value_of(std::string_view text) {
+    Json value = Json::parse(text, nullptr, false);
+    return value.is_discarded() ? Json(std::string(text)) : value;
+}
+
+}  // namespace
+
+ChipConfig load_chip(const std::string& name_or_path) {
+    const std::string path = find_chip_file(name_or_path);
+    return parse_chip(read_config_file(path), path);
+}
+
+ChipConfig parse_chip(std::string_view text, const std::string& origin) {
+    return ChipReader(origin).read(parse_json(text, origin));
+}
+
+void set(ChipConfig& config, std::string_view assignment) {
+    const std::string where = "--set " + std::string(assignment);
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string_view::npos) {
+        throw ConfigError(where + ": has no \"=\"; write path=value");
+    }
+    const std::string path(assignment.substr(0, equals));
+    ChipSpec changed = config.spec;
+    const std::vector<Field> fields = chip_fields(changed);
+    const auto field = std::find_if(
+        fields.begin(), fields.end(), [&](const Field& each) { return each.path == path; });
+    if (field == fields.end()) {
+        std::vector<std::string> paths;
+        for (const Field& each : fields) {
+            paths.push_back(each.path);
+        }
+        throw ConfigError(fmt::format(
+            "{}: the chip has no {}{}", where, in_quotes(path), suggestion(path, paths)));
+    }
+    const Json value = value_of(assignment.substr(equals + 1));
+    assign(*field, value, where);
+    check_relations(changed, where);
+    config.spec = changed;
+    ChipConfig::Leaf& leaf = config.leaves.at(static_cast<std::size_t>(field - fields.begin()));
+    leaf.value = value.dump();
+    leaf.source = kSetByUser;
+    leaf.note.clear();
+}
+
+std::string to_json(const ChipConfig& config) {
+    std::string text =
+        fmt::format("{{\n  \"schema_version\": {},\n  \"name\": {},\n  \"short_name\": {}",
+                    kSchemaVersion,
+                    json_string(config.spec.name),
+                    json_string(config.spec.short_name));
+    std::vector<std::string> open;  // Groups around the current leaf.
+    const auto line = [&](std::size_t depth, const std::string& content) {
+        text += "\n" + std::string((depth + 1) * kIndent, ' ') + content;
+    };
+    for (const ChipConfig::Leaf& leaf : config.leaves) {
+        const std::vector<std::string> parts = split(leaf.path);
+        const auto [inner, outer] =
+            std::mismatch(open.begin(), open.end(), parts.begin(), parts.end() - 1);
+        while (open.end() != inner) {
+            open.pop_back();
+            line(open.size(), "}");
+        }
+        text += ",";
+        for (std::size_t i = open.size(); i + 1 < parts.size(); ++i) {
+            line(i, json_string(parts[i]) + ": {");
+            open.push_back(parts[i]);
+        }
+        line(open.size(), json_string(parts.back()) + ": " + leaf_json(leaf));
+    }
+    while (!open.empty()) {
+        open.pop_back();
+        line(open.size(), "}");
+    }
+    return text + "\n}\n";
+}
+
+}  // namespace trnsim::spec

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that appears under its name complete, or not at all.
+#include "atomic_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "trnsim/base/error.hpp"
+
+namespace trnsim::timeline {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr mode_t kReadableByAll = 0666;  // Before the umask.
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), partial_path_(fmt::format("{}.partial-{}", path_, ::getpid())) {
+    buffer_.reserve(kBufferBytes);
+    descriptor_ =
+        ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll);
+    if (descriptor_ < 0) {
+        report(errno, "the file cannot be created");
+    }
+}
+
+AtomicFile::~AtomicFile() {
+    if (descriptor_ >= 0) {
+        ::close(descriptor_);
+        ::unlink(partial_path_.c_str());
+    }
+}
+
+void AtomicFile::write(std::string_view bytes) {
+    if (buffer_.size() + bytes.size() > kBufferBytes) {
+        flush();
+    }
+    buffer_.append(bytes);
+}
+
+void AtomicFile::commit() {
+    flush();
+    if (::rename(partial_path_.c_str(), path_.c_str()) != 0) {
+        report(errno, "the finished file cannot get its name");
+    }
+    const int descriptor = std::exchange(descriptor_, -1);
+    if (::close(descriptor) != 0) {
+        report(errno, "the file cannot be closed");
+    }
+}
+
+void AtomicFile::flush() {
+    std::string_view rest = buffer_;
+    while (!rest.empty()) {
+        const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            report(errno, fmt::format("writing stopped after {} bytes", flushed_bytes_));
+        }
+        flushed_bytes_ += written;
+        rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    buffer_.clear();
+}
+
+void AtomicFile::report(int error, std::string_view what) const {
+    throw UserError(fmt::format("{}: {}: {}; name a file in a folder that can be written and has room",
+                                path_,
+                                what,
+                                std::generic_category().message(error)));
+}
+
+}  // namespace trnsim::timeline

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# trnsim compare and trnsim diff.
+"""Tests of what puts results side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import traces
+from conftest import CommandLine
+
+CHIPS = ["trn1", "inf2", "trn2", "trn3"]
+
+
+@pytest.fixture(autouse=True)
+def add_trace(tmp_path: Path) -> None:
+    (tmp_path / "add.nkt").write_text(traces.add(1024, 1024))
+
+
+def test_all_chips_are_in_the_table_in_the_order_asked_for(trnsim: CommandLine) -> None:
+    outcome = trnsim("compare", "add.nkt", "--chips", ",".join(CHIPS))
+    assert outcome.status == 0, outcome.error
+    places = [outcome.output.find(chip) for chip in CHIPS]
+    assert -1 not in places and places == sorted(places)
+
+
+def test_a_compared_chip_has_the_numbers_of_a_run(trnsim: CommandLine) -> None:
+    outcome = trnsim("compare", "add.nkt", "--chips", "trn1,trn2", "--json", "-")
+    assert outcome.status == 0, outcome.error
+    results = json.loads(outcome.output)["results"]
+    assert results == [trnsim.result("add.nkt", "--chip", chip) for chip in ("trn1", "trn2")]
+
+
+def test_a_chip_that_fails_does_not_hide_the_others(trnsim: CommandLine) -> None:
+    outcome = trnsim("compare", "add.nkt", "--chips", "trn1,trn22,trn2")
+    assert outcome.status == 2
+    assert "trn22" in outcome.error
+    assert "trn1" in outcome.output and "trn2" in outcome.output
+
+
+@pytest.mark.parametrize("chips", ["", "trn1,", "trn1,trn1"])
+def test_a_wrong_list_of_chips_is_the_users_error(trnsim: CommandLine, chips: str) -> None:
+    assert "--chips" in trnsim.fails(2, "compare", "add.nkt", "--chips", chips)
+
+
+def result_file(trnsim: CommandLine, name: str, *words: str) -> None:
+    assert trnsim("run", "add.nkt", "--quiet", "--json", name, *words).status == 0
+
+
+def test_equal_results_have_no_differences(trnsim: CommandLine) -> None:
+    result_file(trnsim, "a.json")
+    outcome = trnsim("diff", "a.json", "a.json")
+    assert outcome.status == 0
+    assert "latency_us" not in outcome.output
+
+
+def test_a_difference_is_shown_with_both_values_and_percent(trnsim: CommandLine) -> None:
+    result_file(trnsim, "a.json")
+    result_file(trnsim, "b.json", "--chip", "trn1")
+    outcome = trnsim("diff", "a.json", "b.json")
+    assert outcome.status == 0, outcome.error
+    assert "latency_us" in outcome.output and "%" in outcome.output
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff\xfe", b"null", b'{"schema_version": 1}'])
+def test_a_file_that_is_no_result_is_named(trnsim: CommandLine, content: bytes) -> None:
+    result_file(trnsim, "a.json")
+    (trnsim.folder / "b.json").write_bytes(content)
+    assert "b.json" in trnsim.fails(2, "diff", "a.json", "b.json")
+
+
+def test_a_missing_result_is_named(trnsim: CommandLine) -> None:
+    result_file(trnsim, "a.json")
+    assert "b.json" in trnsim.fails(2, "diff", "a.json", "b.json")
+
+
+def test_compare_leaves_no_files_behind(trnsim: CommandLine) -> None:
+    assert trnsim("compare", "add.nkt", "--chips", "trn1,trn2").status == 0
+    assert os.listdir(trnsim.folder) == ["add.nkt"]

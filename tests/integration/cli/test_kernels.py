@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernels as INPUT: what the Python frontend says reaches the user unchanged.
+"""Tests of file.py::function."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import CommandLine
+
+KERNELS = '''
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def double(x, times=1):
+    """x + x, `times` times."""
+    print("tracing", x.shape)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    for _ in range(times):
+        nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=nl.add)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+@nki.jit
+def raising(x):
+    raise ValueError("the kernel says no")
+'''
+
+
+@pytest.fixture(autouse=True)
+def kernels(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS)
+
+
+def test_a_kernel_is_traced_and_simulated(trnsim: CommandLine) -> None:
+    result = trnsim.result("kernels.py::double", "--arg", "float32[128,512]")
+    assert result["kernel"] == "double"
+    assert result["input"] == "kernels.py::double"
+    assert result["summary"]["hbm_read_bytes"] == 128 * 512 * 4
+
+
+def test_what_a_kernel_prints_does_not_mix_with_the_result(trnsim: CommandLine) -> None:
+    outcome = trnsim("run", "kernels.py::double", "--arg", "float32[128,512]", "--json", "-")
+    assert outcome.output.startswith("{")
+    assert "tracing (128, 512)" in outcome.error
+
+
+def test_arguments_may_be_named(trnsim: CommandLine) -> None:
+    once = trnsim.result("kernels.py::double", "--arg", "float32[128,512]")
+    thrice = trnsim.result("kernels.py::double", "--arg", "float32[128,512]", "--arg", "times=3")
+    count = "vector_engine_instruction_count"
+    assert thrice["summary"][count] == once["summary"][count] + 2
+
+
+def test_a_negative_argument_is_a_value_not_an_option(trnsim: CommandLine) -> None:
+    result = trnsim.result("kernels.py::double", "--arg", "float32[128,512]", "--arg", "-1")
+    assert result["summary"]["vector_engine_instruction_count"] == 0
+
+
+def test_a_kernel_that_raises_is_located(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "kernels.py::raising", "--arg", "float32[128,512]")
+    assert "kernels.py:" in message and "the kernel says no" in message
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["missing.py::double", "--arg", "float32[1]"], "missing.py"),
+    (["kernels.py::duoble", "--arg", "float32[1]"], "double"),
+    (["kernels.py::double"], "x"),
+    (["kernels.py::double", "--arg", "float33[128,512]"], "float33"),
+    (["kernels.py::double", "--arg", "float32[128,-1]"], "float32[128,-1]"),
+    (["kernels.py::double", "--arg", "float32[129,512]"], "129"),
+])
+def test_a_wrong_kernel_or_argument_is_named(
+        trnsim: CommandLine, words: list[str], expected: str) -> None:
+    outcome = trnsim("run", *words)
+    assert outcome.status in (2, 3), outcome.error
+    assert expected in outcome.error
+    assert "Traceback" not in outcome.error
+
+
+def test_a_syntax_error_is_located(trnsim: CommandLine) -> None:
+    (trnsim.folder / "broken.py").write_text("def f(:\n")
+    message = trnsim.fails(2, "run", "broken.py::f", "--arg", "float32[1]")
+    assert "broken.py" in message and "1" in message
+
+
+def test_a_python_that_does_not_exist_is_named(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "kernels.py::double", TRNSIM_PYTHON="/no/such/python")
+    assert "/no/such/python" in message and "TRNSIM_PYTHON" in message
+
+
+def fake_python(folder: Path, body: str) -> str:
+    """An interpreter that does something else than run the frontend."""
+    path = folder / "python"
+    path.write_text(f"#!{sys.executable}\nimport os, sys\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+@pytest.mark.parametrize("status", [2, 3])
+def test_status_and_message_of_the_frontend_pass_unchanged(trnsim: CommandLine, status: int) -> None:
+    python = fake_python(trnsim.folder, f"sys.stderr.write('where: what\\n'); sys.exit({status})")
+    assert trnsim.fails(status, "run", "k.py::f", TRNSIM_PYTHON=python) == "where: what\n"
+
+
+@pytest.mark.parametrize("body", ["sys.exit(1)", "os.abort()"])
+def test_a_frontend_that_breaks_is_our_fault(trnsim: CommandLine, body: str) -> None:
+    python = fake_python(trnsim.folder, body)
+    outcome = trnsim("run", "k.py::f", TRNSIM_PYTHON=python)
+    assert outcome.status == 1
+    assert "trnsim.frontend" in outcome.error
+
+
+def test_a_frontend_that_writes_half_a_trace_is_told_from_a_whole_one(trnsim: CommandLine) -> None:
+    python = fake_python(trnsim.folder, "print('{\"record\":\"header\"')")
+    assert "k.py::f:1" in trnsim.fails(2, "run", "k.py::f", TRNSIM_PYTHON=python)
+
+
+def test_the_users_python_path_is_kept(trnsim: CommandLine) -> None:
+    folder = trnsim.folder / "elsewhere"
+    folder.mkdir()
+    (folder / "helper.py").write_text("TIMES = 2\n")
+    (trnsim.folder / "imports.py").write_text(
+        KERNELS.replace("import nki\n", "import nki\nimport helper\n").replace("times=1", "times=helper.TIMES"))
+    outcome = trnsim("run", "imports.py::double", "--arg", "float32[128,512]", "--quiet",
+                     PYTHONPATH=os.fspath(folder))
+    assert outcome.status == 0, outcome.error

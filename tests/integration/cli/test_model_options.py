@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# --chip, --set, --policy and trnsim describe.
+"""Tests of what the user may change about the chip and the lowering."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import traces
+from conftest import CommandLine
+
+CLOCK = "neuron_core.vector_engine.clock_ghz"
+
+
+@pytest.fixture(autouse=True)
+def add_trace(tmp_path: Path) -> None:
+    (tmp_path / "add.nkt").write_text(traces.add(1024, 2048))
+
+
+def clock_of(trnsim: CommandLine, chip: str) -> float:
+    fields = json.loads(trnsim("describe", f"{chip}.{CLOCK}", "--json", "-").output)["fields"]
+    return float(fields[0]["value"])
+
+
+def test_a_slower_engine_takes_longer(trnsim: CommandLine) -> None:
+    usual = trnsim.result("add.nkt")["summary"]["latency_us"]
+    slow = trnsim.result("add.nkt", "--set", f"{CLOCK}={clock_of(trnsim, 'trn2') / 8}")
+    assert slow["summary"]["latency_us"] > usual
+
+
+def test_an_unknown_setting_is_answered_with_the_nearest(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "add.nkt", "--set", CLOCK.replace("clock", "clok") + "=1")
+    assert "clok_ghz" in message and "clock_ghz" in message
+
+
+@pytest.mark.parametrize("setting", ["", CLOCK, f"{CLOCK}=", f"{CLOCK}=fast", f"{CLOCK}=-1", f"{CLOCK}=1e300"])
+def test_a_setting_that_cannot_be_is_the_users_error(trnsim: CommandLine, setting: str) -> None:
+    trnsim.fails(2, "run", "add.nkt", "--set", setting)
+
+
+def test_an_unknown_chip_is_answered_with_the_known(trnsim: CommandLine) -> None:
+    assert "trn2" in trnsim.fails(2, "run", "add.nkt", "--chip", "trn22")
+
+
+def test_an_unknown_policy_is_answered_with_the_known(trnsim: CommandLine) -> None:
+    assert "spilling" in trnsim.fails(2, "run", "add.nkt", "--policy", "spiling=off")
+    assert "off" in trnsim.fails(2, "run", "add.nkt", "--policy", "spilling=never")
+
+
+def test_describe_shows_value_unit_source_and_meaning(trnsim: CommandLine) -> None:
+    outcome = trnsim("describe", "trn2.neuron_core.tensor_engine")
+    assert outcome.status == 0, outcome.error
+    line = next(line for line in outcome.output.splitlines() if "tensor_engine.clock_ghz" in line)
+    assert "2.4" in line and "GHz" in line and len(line.split()) > 4
+
+
+def test_describe_aligns_its_columns(trnsim: CommandLine) -> None:
+    lines = trnsim("describe", "trn2.dma").output.splitlines()
+    first_column = max(len(line.split()[0]) for line in lines)
+    assert all(line[first_column:first_column + 2] == "  " for line in lines)
+
+
+def test_describe_lists_the_chips(trnsim: CommandLine) -> None:
+    outcome = trnsim("describe")
+    assert outcome.status == 0
+    assert {"trn1", "inf2", "trn2", "trn3"} <= {line.split()[0] for line in outcome.output.splitlines()}
+
+
+def test_describe_tells_what_was_set(trnsim: CommandLine) -> None:
+    outcome = trnsim("describe", f"trn2.{CLOCK}", "--set", f"{CLOCK}=1.5")
+    assert "1.5" in outcome.output and "set by the user" in outcome.output
+
+
+def test_describe_answers_an_unknown_path_with_the_nearest(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "describe", "trn2.neuron_core.tensor_engin")
+    assert "did you mean neuron_core.tensor_engine?" in message

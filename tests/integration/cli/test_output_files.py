@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is written is written whole or not at all.
+"""Tests of output files, signals and pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import traces
+from conftest import CommandLine
+
+
+@pytest.fixture(autouse=True)
+def add_trace(tmp_path: Path) -> None:
+    (tmp_path / "add.nkt").write_text(traces.add())
+
+
+@pytest.mark.parametrize("option", ["--json", "--timeline"])
+@pytest.mark.parametrize("path", ["missing/out", "add.nkt/out", "."])
+def test_a_path_that_cannot_be_written_is_named(trnsim: CommandLine, option: str, path: str) -> None:
+    message = trnsim.fails(2, "run", "add.nkt", option, path)
+    assert option in message and path in message
+
+
+@pytest.mark.parametrize("option", ["--json", "--timeline"])
+def test_a_program_error_leaves_the_old_file_whole(trnsim: CommandLine, option: str) -> None:
+    (trnsim.folder / "race.nkt").write_text(traces.race())
+    (trnsim.folder / "out").write_text("old")
+    trnsim.fails(3, "run", "race.nkt", option, "out")
+    assert (trnsim.folder / "out").read_text() == "old"
+    assert sorted(os.listdir(trnsim.folder)) == ["add.nkt", "out", "race.nkt"]
+
+
+def test_a_result_replaces_the_old_file(trnsim: CommandLine) -> None:
+    (trnsim.folder / "out.json").write_text("old")
+    assert trnsim("run", "add.nkt", "--json", "out.json").status == 0
+    assert (trnsim.folder / "out.json").read_text().startswith("{")
+    assert sorted(os.listdir(trnsim.folder)) == ["add.nkt", "out.json"]
+
+
+def test_a_link_stays_a_link(trnsim: CommandLine) -> None:
+    (trnsim.folder / "target.json").write_text("old")
+    (trnsim.folder / "link.json").symlink_to("target.json")
+    assert trnsim("run", "add.nkt", "--json", "link.json").status == 0
+    assert (trnsim.folder / "link.json").is_symlink()
+    assert (trnsim.folder / "target.json").read_text().startswith("{")
+
+
+def test_a_full_disk_is_an_error(trnsim: CommandLine) -> None:
+    assert "No space left" in trnsim.fails(2, "run", "add.nkt", "--json", "/dev/full")
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([trnsim.binary, "run", "add.nkt"], cwd=trnsim.folder, stdout=full,
+                               stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == 2
+    assert b"standard output" in ended.stderr
+
+
+def test_a_closed_pipe_ends_the_command_in_silence(trnsim: CommandLine) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    ended = subprocess.run([trnsim.binary, "describe", "trn2"], stdout=write_end,
+                           stderr=subprocess.PIPE, check=False)
+    os.close(write_end)
+    assert ended.returncode == -signal.SIGPIPE
+    assert ended.stderr == b""
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: int) -> None:
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * 2_000_000, 512))
+    (trnsim.folder / "out.json").write_text("old")
+    before = sorted(os.listdir(trnsim.folder))
+    process = subprocess.Popen(
+        [trnsim.binary, "run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace"],
+        cwd=trnsim.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while sorted(os.listdir(trnsim.folder)) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.poll() is None, "the run ended before it could be interrupted"
+    process.send_signal(signal_number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == -signal_number, error
+    assert sorted(os.listdir(trnsim.folder)) == before
+    assert (trnsim.folder / "out.json").read_text() == "old"
+
+
+def test_quiet_leaves_the_files(trnsim: CommandLine) -> None:
+    outcome = trnsim("run", "add.nkt", "--quiet", "--json", "out.json")
+    assert (outcome.status, outcome.output, outcome.error) == (0, "", "")
+    assert (trnsim.folder / "out.json").exists()
+
+
+def test_there_are_no_colours_and_no_progress_without_a_terminal(trnsim: CommandLine) -> None:
+    outcome = trnsim("run", "add.nkt")
+    assert "\033" not in outcome.output + outcome.error

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs that are wrong end with status 3 and say why.
+"""Tests of deadlocks, races and overflows."""
+
+from __future__ import annotations
+
+import traces
+from conftest import CommandLine
+
+
+def test_a_deadlock_names_the_engine_and_the_semaphore(trnsim: CommandLine) -> None:
+    (trnsim.folder / "deadlock.nkt").write_text(traces.deadlock())
+    message = trnsim.fails(3, "run", "deadlock.nkt")
+    assert "deadlock" in message and "semaphore 17" in message and "4" in message
+
+
+def test_a_race_names_both_engines(trnsim: CommandLine) -> None:
+    (trnsim.folder / "race.nkt").write_text(traces.race())
+    message = trnsim.fails(3, "run", "race.nkt")
+    assert "race" in message and "vector" in message and "gpsimd" in message
+
+
+def test_a_semaphore_orders_what_would_race(trnsim: CommandLine) -> None:
+    (trnsim.folder / "ordered.nkt").write_text(traces.race(ordered=True))
+    assert trnsim("run", "ordered.nkt").status == 0
+
+
+def test_sbuf_overflows_where_spilling_is_off(trnsim: CommandLine) -> None:
+    (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
+    message = trnsim.fails(3, "run", "full.nkt", "--policy", "spilling=off")
+    assert "SBUF" in message and "partition" in message
+
+
+def test_sbuf_overflow_spills_by_default(trnsim: CommandLine) -> None:
+    (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
+    summary = trnsim.result("full.nkt")["summary"]
+    assert summary["spill_save_bytes"] > 0
+    assert summary["spill_reload_bytes"] > 0
+
+
+def test_what_fits_runs_without_spilling(trnsim: CommandLine) -> None:
+    (trnsim.folder / "fits.nkt").write_text(traces.live_tiles(8))
+    summary = trnsim.result("fits.nkt", "--policy", "spilling=off")["summary"]
+    assert summary["spill_save_bytes"] == 0

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# trnsim trace: recording and converting.
+"""Tests of the trace command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import traces
+from conftest import CommandLine
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "kernels"
+
+
+@pytest.fixture
+def add_trace(tmp_path: Path) -> Path:
+    path = tmp_path / "add.nkt"
+    path.write_text(traces.add())
+    return path
+
+
+def test_a_trace_in_canonical_form_stays_as_it_is(trnsim: CommandLine, add_trace: Path) -> None:
+    assert trnsim("trace", "add.nkt", "-o", "once.nkt").status == 0
+    assert trnsim("trace", "once.nkt", "-o", "twice.nkt").status == 0
+    assert (trnsim.folder / "once.nkt").read_bytes() == (trnsim.folder / "twice.nkt").read_bytes()
+
+
+def test_zstd_and_back_gives_the_same_bytes(trnsim: CommandLine, add_trace: Path) -> None:
+    assert trnsim("trace", "add.nkt", "-o", "plain.nkt").status == 0
+    assert trnsim("trace", "plain.nkt", "-o", "small.nkt.zst").status == 0
+    assert (trnsim.folder / "small.nkt.zst").read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert trnsim("trace", "small.nkt.zst", "-o", "back.nkt").status == 0
+    assert (trnsim.folder / "back.nkt").read_bytes() == (trnsim.folder / "plain.nkt").read_bytes()
+
+
+def test_standard_output_takes_a_trace(trnsim: CommandLine, add_trace: Path) -> None:
+    outcome = trnsim("trace", "add.nkt", "-o", "-")
+    assert outcome.status == 0
+    assert json.loads(outcome.output.splitlines()[-1]) == {"record": "summary", "instructions": 6}
+
+
+def test_the_written_trace_simulates_like_the_one_read(trnsim: CommandLine, add_trace: Path) -> None:
+    assert trnsim("trace", "add.nkt", "-o", "copy.nkt").status == 0
+    assert trnsim.result("copy.nkt")["summary"] == trnsim.result("add.nkt")["summary"]
+
+
+def test_a_kernel_is_recorded(trnsim: CommandLine) -> None:
+    kernel = f"{EXAMPLES}/tensor_add.py::tensor_add"
+    matrix = "float32[256,512]"
+    outcome = trnsim("trace", kernel, "--arg", matrix, "--arg", matrix, "-o", "k.nkt")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("k.nkt: 8 instructions")
+    recorded = trnsim.result("k.nkt")["summary"]
+    direct = trnsim.result(kernel, "--arg", matrix, "--arg", matrix)["summary"]
+    assert recorded == direct
+
+
+def test_a_wrong_trace_leaves_the_old_file_whole(trnsim: CommandLine, add_trace: Path) -> None:
+    (trnsim.folder / "out.nkt").write_text("old")
+    add_trace.write_text(add_trace.read_text()[:-30])
+    trnsim.fails(2, "trace", "add.nkt", "-o", "out.nkt")
+    assert (trnsim.folder / "out.nkt").read_text() == "old"
+
+
+@pytest.mark.parametrize("path", ["missing/k.nkt", ".", "/dev/full"])
+def test_a_path_that_cannot_be_written_is_named(trnsim: CommandLine, add_trace: Path, path: str) -> None:
+    assert path in trnsim.fails(2, "trace", "add.nkt", "-o", path)
+
+
+def test_an_output_is_required(trnsim: CommandLine, add_trace: Path) -> None:
+    assert "--output" in trnsim.fails(2, "trace", "add.nkt")

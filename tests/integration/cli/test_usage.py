@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Help, versions and words that do not fit.
+"""Tests of the command line's own grammar."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import CommandLine
+
+COMMANDS = ["run", "compare", "sweep", "describe", "trace", "diff"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command_shows_examples(trnsim: CommandLine, command: str) -> None:
+    outcome = trnsim(command, "--help")
+    assert outcome.status == 0
+    assert "Examples:" in outcome.output
+    assert f"trnsim {command} " in outcome.output
+
+
+def test_help_lists_all_commands_and_exit_statuses(trnsim: CommandLine) -> None:
+    outcome = trnsim("--help")
+    assert outcome.status == 0
+    assert all(command in outcome.output for command in COMMANDS)
+    assert "Exit status: 0 done, 2 the input is wrong, 3 the simulated program is wrong" in outcome.output
+
+
+def test_version_names_the_program(trnsim: CommandLine) -> None:
+    assert trnsim("--version").output.startswith("trnsim ")
+
+
+def test_no_command_is_the_users_error(trnsim: CommandLine) -> None:
+    assert trnsim.fails(2).startswith("trnsim: ")
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(trnsim: CommandLine) -> None:
+    assert "did you mean compare?" in trnsim.fails(2, "compar", "x.nkt")
+
+
+def test_an_unknown_option_is_answered_with_the_nearest(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "x.nkt", "--chp", "trn2")
+    assert message.startswith("trnsim run: --chp is not one of its words, did you mean --chip?")
+
+
+def test_a_missing_input_is_named(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run")
+    assert "INPUT" in message
+    assert "trnsim run --help" in message
+
+
+def test_an_option_without_its_value_is_named(trnsim: CommandLine) -> None:
+    assert "--chip" in trnsim.fails(2, "run", "x.nkt", "--chip")
+
+
+def test_errors_go_to_standard_error_alone(trnsim: CommandLine) -> None:
+    assert trnsim("run", "missing.nkt").output == ""

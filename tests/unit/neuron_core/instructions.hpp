@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short ways to write the instructions and measured laws that timing tests are about.
+#pragma once
+
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/spec/chip_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnsim::test {
+
+/// The chip as the configuration in the source tree describes it.
+inline const ChipSpec& chip(const std::string& name) {
+    static std::vector<std::pair<std::string, ChipSpec>> loaded;
+    for (const auto& [known, spec] : loaded) {
+        if (known == name) {
+            return spec;
+        }
+    }
+    const std::string full = name == "inf2"   ? "inferentia2"
+                             : name == "trn1" ? "trainium1"
+                             : name == "trn2" ? "trainium2"
+                                              : "trainium3";
+    const std::string path = TRNSIM_SOURCE_DIR "/configs/chips/" + full + ".json";
+    return loaded.emplace_back(name, spec::load_chip(path).spec).second;
+}
+
+/// An operand of `free` elements in each partition, `stride` elements apart.
+inline Operand tile(Role role,
+                    Space space,
+                    Dtype dtype,
+                    std::int64_t free,
+                    std::int32_t partitions = 128,
+                    std::int64_t stride = 1) {
+    Operand operand;
+    operand.role = role;
+    operand.access = role == Role::Dst ? Access::Write : Access::Read;
+    operand.space = space;
+    operand.dtype = dtype;
+    operand.partitions = space == Space::Hbm ? 1 : partitions;
+    operand.pattern.push_back({stride, free});
+    return operand;
+}
+
+/// One value per partition.
+inline Operand vector_of(Role role) {
+    return tile(role, Space::Sbuf, Dtype::Float32, 1);
+}
+
+inline InstructionTemplate make(Opcode op,
+                                std::vector<Operand> operands,
+                                Attributes attributes = {}) {
+    InstructionTemplate instruction;
+    instruction.op = op;
+    instruction.operands = std::move(operands);
+    instruction.attributes = std::move(attributes);
+    return instruction;
+}
+
+/// dst and data of `free` elements.
+inline InstructionTemplate unary(Opcode op,
+                                 Space from,
+                                 Dtype source,
+                                 Space to,
+                                 Dtype result,
+                                 std::int64_t free,
+                                 Attributes attributes = {}) {
+    return make(op,
+                {tile(Role::Dst, to, result, free), tile(Role::Data, from, source, free)},
+                std::move(attributes));
+}
+
+/// stationary [rows, columns] times moving [rows, moving] into PSUM.
+inline InstructionTemplate matmul(Dtype dtype,
+                                  std::int64_t moving,
+                                  std::int64_t columns = 128,
+                                  std::int32_t rows = 128) {
+    return make(
+        Opcode::NcMatmul,
+        {tile(Role::Dst, Space::Psum, Dtype::Float32, moving, static_cast<std::int32_t>(columns)),
+         tile(Role::Stationary, Space::Sbuf, dtype, columns, rows),
+         tile(Role::Moving, Space::Sbuf, dtype, moving, rows)});
+}
+
+/// data [partitions, free] to PSUM [free, partitions].
+inline InstructionTemplate transpose(Dtype dtype,
+                                     std::int64_t free,
+                                     std::int32_t partitions = 128) {
+    return make(Opcode::NcTranspose,
+                {tile(Role::Dst, Space::Psum, dtype, partitions, static_cast<std::int32_t>(free)),
+                 tile(Role::Data, Space::Sbuf, dtype, free, partitions)});
+}
+
+/// A measured time, and how far the model may be from it.
+inline void expect_near_measured(Picoseconds simulated, double measured_ns, double percent = 5.0) {
+    EXPECT_LE(std::abs(simulated.nanoseconds() - measured_ns), measured_ns * percent / 100.0)
+        << "simulated " << simulated.nanoseconds() << " ns, measured " << measured_ns << " ns";
+}
+
+}  // namespace trnsim::test

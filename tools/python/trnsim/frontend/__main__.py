@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# The command `python3 -m trnsim.frontend`.
+"""Traces one kernel function of a file: kernel.py::function --arg 'float32[128,512]' -o out.nkt."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from collections.abc import Callable, Iterator
+
+from trnsim.frontend.arguments import parse
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.impersonate import load_kernel_module
+from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.tracing import trace
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m trnsim.frontend", description=__doc__)
+    parser.add_argument("kernel", help="file.py::function")
+    parser.add_argument("--chip", default="trn2", help="a short name or a chip file [trn2]")
+    parser.add_argument("--arg", action="append", default=[], metavar="VALUE",
+                        help="one per parameter: dtype[shape], a Python literal, or name=value")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE",
+                        help="the trace; .zst compresses, - is standard output")
+    return parser
+
+
+@contextmanager
+def _kernel_output_on_standard_error() -> Iterator[None]:
+    """What a kernel prints while it is traced must not get into a trace on standard output."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def find_kernel(text: str) -> Callable[..., Any]:
+    """The function that `file.py::function` names. UserError if there is none."""
+    file, separator, name = text.rpartition("::")
+    if not separator or not file or not name:
+        raise UserError(f"{text}: does not name a kernel; write file.py::function")
+    try:
+        found: Any = load_kernel_module(Path(file))
+    except FrontendError:
+        raise
+    except Exception as problem:
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        raise UserError(f"{where.filename}:{where.lineno}: importing {file} raises "
+                        f"{type(problem).__name__}: {problem}") from problem
+    module = found
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        kernels = [key for key, value in vars(module).items() if isinstance(value, Kernel)]
+        raise UserError(f"{file}: has no function {name!r}; its kernels are: "
+                        f"{', '.join(kernels) or 'none'}")
+    return found  # type: ignore[no-any-return]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        values: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for text in options.arg:
+            name, value = parse(text)
+            if name is None:
+                values.append(value)
+            else:
+                keywords[name] = value
+        with _kernel_output_on_standard_error():
+            program = trace(find_kernel(options.kernel), values, options.chip, keywords=keywords)
+        if options.output == "-":
+            program.write(sys.stdout.buffer)
+            sys.stdout.flush()
+        else:
+            program.save(options.output)
+    except FrontendError as problem:
+        print(problem, file=sys.stderr)
+        return problem.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

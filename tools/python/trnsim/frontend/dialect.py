@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tells the two APIs apart for the rest of the frontend.
+"""A dialect of NKI: its name, its tensors, and the modules that it impersonates."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any, NamedTuple
+from collections.abc import Callable
+
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.tensor import Storage, View
+
+
+class Dialect(NamedTuple):
+    """`tensor` makes the view of a whole storage; `modules` the public modules by name."""
+
+    api: str
+    tensor: Callable[[Storage], View]
+    modules: Callable[[], dict[str, ModuleType]]
+
+
+_PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}
+
+
+def dialect(api: str) -> Dialect:
+    """The dialect with the header's name `nki` or `neuronxcc.nki`."""
+    if api not in _PACKAGES:
+        raise UserError(f"API {api!r} is neither of {', '.join(_PACKAGES)}")
+    package: Any = importlib.import_module(_PACKAGES[api])
+    found: Dialect = package.DIALECT
+    return found
+
+
+def all_dialects() -> tuple[Dialect, ...]:
+    """Both dialects."""
+    return tuple(dialect(api) for api in _PACKAGES)

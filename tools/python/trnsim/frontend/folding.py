@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loop compression: turns the iterations of a loop, one at a time, into affine loop nodes.
+"""On-line loop compression.
+
+A *node* of the program is a small integer (its shape in the ShapeTable) and zero or more *values*:
+one per instruction, the packed positions of its operands (see recorder.py). Shapes are what must be
+equal between iterations, values are what may move by a constant per iteration. An instruction has
+one value, an `alloc` has none, and a loop has as many as its body: those of its first iteration.
+What moves inside the loop, the deltas per iteration, belongs to its shape.
+
+Folder receives one iteration after the other and keeps only the open run of equal iterations (first
+and last values, delta, count) and the finished pieces. Pieces are folded again: `A B A B A B`, or
+positions that go 0 1 0 1 0 1, become a loop of pairs. Nothing is approximated: an iteration that
+does not continue the run exactly starts a new piece.
+"""
+
+from __future__ import annotations
+
+from operator import sub
+from typing import Any, NamedTuple
+
+MAXIMUM_PERIOD = 8
+"""Longest pattern of pieces that is looked for: modulo-8 buffering and the like. [ASSUMED]"""
+
+
+class LoopShape(NamedTuple):
+    """A loop: `deltas` has one entry per value of the body, added once per iteration."""
+
+    trips: int
+    origin: Any
+    body: tuple[int, ...]
+    deltas: tuple[int, ...]
+
+
+class ShapeTable:
+    """Interned shapes of nodes: templates, allocations and loops, numbered together."""
+
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+        self.arity: list[int] = []
+        self.executed: list[int] = []
+        self._loops: dict[LoopShape, int] = {}
+
+    def add(self, entry: Any, arity: int, executed: int) -> int:
+        """A new leaf: `arity` values, `executed` instructions."""
+        self.entries.append(entry)
+        self.arity.append(arity)
+        self.executed.append(executed)
+        return len(self.entries) - 1
+
+    def loop(self, shape: LoopShape) -> int:
+        """The number of a loop shape."""
+        found = self._loops.get(shape)
+        if found is None:
+            executed = self.executed
+            once = sum(executed[node] for node in shape.body)
+            found = self._loops[shape] = self.add(shape, len(shape.deltas), shape.trips * once)
+        return found
+
+
+class Piece:
+    """A finished part of a loop: `count` equal iterations of a body; 1 means that it ran once."""
+
+    __slots__ = ("count", "body", "first", "last", "deltas")
+
+    def __init__(self, count: int, body: tuple[int, ...], first: list[int], last: list[int],
+                 deltas: list[int]) -> None:
+        self.count = count
+        self.body = body
+        self.first = first
+        self.last = last
+        self.deltas = deltas
+
+    def is_like(self, other: Piece) -> bool:
+        """Whether both are the same node, wherever they start."""
+        return (self.count == other.count and self.body == other.body
+                and (self.count == 1 or self.deltas == other.deltas))
+
+
+class Folder:
+    """Collects the iterations of one loop."""
+
+    __slots__ = ("table", "origin", "pieces", "count", "shapes", "first", "last", "deltas")
+
+    def __init__(self, table: ShapeTable, origin: Any) -> None:
+        self.table = table
+        self.origin = origin
+        self.pieces: list[Piece] = []
+        self.count = 0
+        self.shapes: list[int] = []
+        self.first: list[int] = []
+        self.last: list[int] = []
+        self.deltas: list[int] = []
+
+    def add(self, shapes: list[int], values: list[int]) -> None:
+        """One iteration. Takes ownership of both lists."""
+        if self.count:
+            if shapes == self.shapes:
+                deltas = list(map(sub, values, self.last))
+                if self.count == 1 or deltas == self.deltas:
+                    self.deltas = deltas
+                    self.count += 1
+                    self.last = values
+                    return
+            self._close_run()
+        self.count = 1
+        self.shapes = shapes
+        self.first = self.last = values
+
+    def finish(self) -> tuple[list[int], list[int]]:
+        """The whole loop as nodes and values, for the enclosing body."""
+        if self.count:
+            self._close_run()
+        shapes: list[int] = []
+        values: list[int] = []
+        for piece in self.pieces:
+            shapes += self._nodes(piece)
+            values += piece.first
+        self.pieces = []
+        return shapes, values
+
+    def _nodes(self, piece: Piece) -> tuple[int, ...]:
+        if piece.count == 1:
+            return piece.body
+        return (self.table.loop(
+            LoopShape(piece.count, self.origin, piece.body, tuple(piece.deltas))),)
+
+    def _close_run(self) -> None:
+        piece = Piece(self.count, tuple(self.shapes), self.first, self.last, self.deltas)
+        self.count = 0
+        self.pieces.append(piece)
+        while self._fold_tail():
+            pass
+
+    def _fold_tail(self) -> bool:
+        """Merges the last pieces into a loop over several of them, or extends such a loop."""
+        pieces = self.pieces
+        for period in range(1, min(MAXIMUM_PERIOD, len(pieces) - 1) + 1):
+            tail = pieces[-period:]
+            if self._extend(pieces[-period - 1], tail):
+                del pieces[-period:]
+                return True
+            if len(pieces) >= 2 * period and self._pair(pieces[-2 * period:-period], tail):
+                del pieces[-period:]
+                return True
+        return False
+
+    def _extend(self, loop: Piece, tail: list[Piece]) -> bool:
+        if loop.count == 1:
+            return False
+        body = self._body(tail)
+        if body != loop.body:
+            return False
+        values = [value for piece in tail for value in piece.first]
+        if list(map(sub, values, loop.last)) != loop.deltas:
+            return False
+        loop.count += 1
+        loop.last = values
+        return True
+
+    def _pair(self, head: list[Piece], tail: list[Piece]) -> bool:
+        """Replaces `head` (in place, in its list) by a loop of two iterations, head and tail."""
+        if not all(one.is_like(other) for one, other in zip(head, tail)):
+            return False
+        first = [value for piece in head for value in piece.first]
+        last = [value for piece in tail for value in piece.first]
+        loop = Piece(2, self._body(tail), first, last, list(map(sub, last, first)))
+        size = len(tail)
+        self.pieces[-2 * size:-size] = [loop]
+        return True
+
+    def _body(self, pieces: list[Piece]) -> tuple[int, ...]:
+        return tuple(node for piece in pieces for node in self._nodes(piece))

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# Makes `import nki` and `import neuronxcc.nki` find this package, in unmodified kernel files.
+"""Import machinery: the impersonated modules, stand-ins for absent libraries, and `range`.
+
+Kernel files import libraries that are not needed to trace them (torch, ...). Where one is absent,
+a stand-in is imported whose names can be used in annotations, as base classes and as decorators;
+calling one inside a kernel is an error that names it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dialect import all_dialects
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.loops import LoopRange
+
+OPTIONAL_LIBRARIES = frozenset((
+    "torch", "torch_xla", "torch_neuronx", "torchvision", "jax", "jaxlib", "jax_neuronx", "flax",
+    "scipy", "neuron_dtypes", "neuronxlogger", "libneuronxla", "neuronx_distributed",
+    "neuronx_distributed_inference", "transformers", "matplotlib", "pandas", "tabulate", "tqdm",
+    "pytest", "einops", "tensorflow", "nkilib", "nkipy"))
+"""Libraries that kernel files import for their own tests and references."""
+
+
+class _StandInType(type):
+    """The type of stand-ins: any attribute is another stand-in, any call outside a trace too."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return stand_in(f"{cls.__qualname__}.{name}")
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if cls.__dict__.get("_is_stand_in") is not True:
+            return super().__call__(*arguments, **keywords)
+        if recorder.active() is not None:
+            raise UserError(f"{source.here()}: {cls.__qualname__} is called in the kernel, but "
+                            f"{cls.__qualname__.partition('.')[0]} is not installed; install it")
+        if len(arguments) == 1 and not keywords and callable(arguments[0]):
+            return arguments[0]
+        return stand_in(f"{cls.__qualname__}()")
+
+    def __getitem__(cls, item: Any) -> Any:
+        return cls
+
+    def __iter__(cls) -> Any:
+        return iter(())
+
+    def __enter__(cls) -> Any:
+        return cls
+
+    def __exit__(cls, *details: Any) -> None:
+        return None
+
+
+def stand_in(name: str) -> Any:
+    """A stand-in for something of an absent library: a class, so that it can be a base."""
+    return _StandInType(name, (), {"_is_stand_in": True, "__qualname__": name})
+
+
+class _StandInModule(ModuleType):
+    """A module of an absent library."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = stand_in(f"{self.__name__}.{name}")
+        setattr(self, name, value)
+        return value
+
+
+class _StandInFinder(MetaPathFinder, Loader):
+    """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None,
+                  target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] in OPTIONAL_LIBRARIES:
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _StandInModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to execute."""
+
+
+class _KernelFinder(MetaPathFinder):
+    """First finder: puts the loop-marking `range` into modules whose source mentions nki."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None,
+                  target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            return spec
+        if spec.loader is not None and mentions_nki(Path(spec.origin)):
+            spec.loader = _MarkingLoader(spec.loader)
+        return spec
+
+
+class _MarkingLoader(Loader):
+    """Executes a module with `range` replaced."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self._inner.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["range"] = LoopRange
+        self._inner.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def mentions_nki(path: Path) -> bool:
+    """Whether a source file has anything to do with NKI."""
+    try:
+        return b"nki" in path.read_bytes()
+    except OSError:
+        return False
+
+
+_kernel_finder = _KernelFinder()
+_stand_in_finder = _StandInFinder()
+
+
+def install() -> None:
+    """Puts both APIs into sys.modules and the finders into sys.meta_path. May be repeated."""
+    for one in all_dialects():
+        sys.modules.update(one.modules())
+    if _kernel_finder not in sys.meta_path:
+        sys.meta_path.insert(0, _kernel_finder)
+        sys.meta_path.append(_stand_in_finder)
+
+
+def load_kernel_module(path: Path) -> ModuleType:
+    """Executes a kernel file under its own name; UserError if there is none."""
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file; name the kernel as file.py::function")
+    install()
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path}: is not a Python file; name the kernel as file.py::function")
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__["range"] = LoopRange
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

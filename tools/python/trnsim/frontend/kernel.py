@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a decorator like nki.jit makes of a function.
+"""Kernels: decorated functions that are traced when launched and inlined when called in a trace."""
+
+from __future__ import annotations
+
+import functools
+from math import prod
+from typing import Any
+from collections.abc import Callable
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import UserError
+
+
+class Kernel:
+    """A function marked as a kernel of the API `api` (`nki` or `neuronxcc.nki`).
+
+    `grid` is the launch grid of `kernel[grid]`; () if there is none.
+    """
+
+    def __init__(self, function: Callable[..., Any], api: str, grid: tuple[int, ...] = ()) -> None:
+        self.function = function
+        self.api = api
+        self.grid = grid
+        self.name = getattr(function, "__name__", "kernel")
+        functools.update_wrapper(self, function)
+
+    def __getitem__(self, grid: Any) -> Kernel:
+        """The kernel with a launch grid; UserError for more than one program."""
+        items = grid if isinstance(grid, (tuple, list)) else (grid,)
+        sizes = tuple(_grid_size(item) for item in items)
+        if prod(sizes) != 1:
+            raise UserError(
+                f"{source.here()}: kernel {self.name} is launched on a grid of {list(sizes)}, "
+                f"{prod(sizes)} programs, but one program is traced; launch it with a grid of 1")
+        return type(self)(self.function, self.api, sizes)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if recorder.active() is None:
+            raise UserError(
+                f"{source.here()}: kernel {self.name} is called outside of a trace; pass it to "
+                "trnsim.frontend.trace, or name it on the command line as file.py::function")
+        return self.function(*arguments, **keywords)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+def _grid_size(item: Any) -> int:
+    """One size of a launch grid; `nl.nc(n)` and the like carry theirs in `size`."""
+    size = getattr(item, "size", item)
+    if not isinstance(size, int):
+        raise UserError(f"{source.here()}: a launch grid contains {item!r}, but takes integers")
+    return size
+
+
+def decorator(api: str) -> Callable[..., Any]:
+    """A decorator that works with and without arguments; the arguments are hints to a compiler."""
+    def decorate(fn: Any = None, *positional: Any, func: Any = None, **options: Any) -> Any:
+        function = func if fn is None else fn
+        if isinstance(function, Kernel):
+            return function
+        if callable(function):
+            return Kernel(function, api)
+        return lambda inner: decorate(inner)
+    return decorate

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# The API neuronxcc.nki, version 0.1.
+"""The dialect `neuronxcc.nki`: instructions return tiles, tensors are indexed with nl.arange."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.tensor import Storage, View
+
+API = "neuronxcc.nki"
+
+
+def _tensor(storage: Storage) -> View:
+    from trnsim.frontend.legacy.tensor import Tensor, whole
+
+    return Tensor(storage, whole(storage.buffer))
+
+
+def _module(name: str, **contents: Any) -> ModuleType:
+    module = ModuleType(name, f"{name}, impersonated by trnsim.")
+    module.__dict__.update(contents)
+    return module
+
+
+def modules() -> dict[str, ModuleType]:
+    """neuronxcc.nki with its language, isa, compiler and typing."""
+    from trnsim.frontend.legacy import compiler, decorators, isa, language, typing
+
+    constants = _module("neuronxcc.nki.isa.constants", dge_mode=isa.dge_mode, engine=isa.engine,
+                        oob_mode=isa.oob_mode, reduce_cmd=isa.reduce_cmd,
+                        nc_version=isa.nc_version)
+    top = _module("neuronxcc.nki", __path__=[], language=language, isa=isa, compiler=compiler,
+                  typing=typing, jit=decorators.jit, trace=decorators.jit,
+                  baremetal=decorators.jit, benchmark=decorators.jit, profile=decorators.jit,
+                  simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
+                  __version__="0.1")
+    return {"neuronxcc": _module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,
+            "neuronxcc.nki.language": language, "neuronxcc.nki.isa": isa,
+            "neuronxcc.nki.isa.constants": constants, "neuronxcc.nki.compiler": compiler,
+            "neuronxcc.nki.typing": typing}
+
+
+DIALECT = Dialect(API, _tensor, modules)

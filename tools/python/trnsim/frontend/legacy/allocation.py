@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# buffer= of the 0.1 dialect: memories, and addresses that the program fixes for its blocks.
+"""Memories as `buffer=` names them, nl.par_dim, and the allocation functions of nki.compiler.
+
+`sbuf.alloc(f)` places each block of a tensor at `(partition, byte) = f(block, partitions, bytes)`,
+`psum.alloc(f)` at `(bank, partition, byte)`; `mod_alloc` is the usual `f`: blocks take turns in a
+number of places per block dimension. [NKI-DIRECT-ALLOCATION]
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Any, Callable, Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
+
+Address = tuple[int, int]
+
+
+class ParDim(int):
+    """`nl.par_dim(n)`: the size of the partition dimension; dimensions before it are blocks."""
+
+    def __repr__(self) -> str:
+        return f"par_dim({int(self)})"
+
+
+class Region:
+    """A memory, with or without a rule for the addresses of blocks."""
+
+    __slots__ = ("name", "space", "_place")
+
+    def __init__(self, name: str, space: str,
+                 place: Callable[[Shape, int, int], Address] | None = None) -> None:
+        self.name = name
+        self.space = space
+        self._place = place
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all programs of a grid see the same tensor."""
+        return self.name == "shared_hbm"
+
+    def addresses(self, lead: Shape, tile: Shape, itemsize: int) -> list[Address | None]:
+        """The address of each block, or one None when the compiler chooses."""
+        if self._place is None:
+            return [None]
+        size = prod(tile[1:]) * itemsize
+        return [self._place(block, tile[0], size) for block in product(*map(range, lead))]
+
+    def __repr__(self) -> str:
+        return f"nl.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Region) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self._place
+
+
+class SbufRegion(Region):
+    """`nl.sbuf` and `nki.compiler.sbuf`."""
+
+    __slots__ = ()
+
+    def alloc(self, func: Callable[..., Any]) -> Region:
+        """Blocks at `(partition, byte) = func(block, partitions, bytes)`."""
+        return Region(self.name, self.space,
+                      lambda block, partitions, size: _pair(func(block, partitions, size)))
+
+    def mod_alloc(self, *, base_addr: int, base_partition: int = 0,
+                  num_par_tiles: Sequence[int] = (), num_free_tiles: Sequence[int] = ()) -> Region:
+        """Blocks that take turns in `num_free_tiles` places from byte `base_addr` on."""
+        return Region(self.name, self.space, lambda block, partitions, size: (
+            base_partition + _turn(block, num_par_tiles) * partitions,
+            int(base_addr) + _turn(block, num_free_tiles) * size))
+
+    def auto_alloc(self) -> Region:
+        """The compiler chooses."""
+        return self
+
+
+class PsumRegion(Region):
+    """`nl.psum` and `nki.compiler.psum`."""
+
+    __slots__ = ()
+
+    def alloc(self, func: Callable[..., Any]) -> Region:
+        """Blocks at `(bank, partition, byte) = func(block, partitions, bytes)`."""
+        def place(block: Shape, partitions: int, size: int) -> Address:
+            bank, partition, byte = func(block, partitions, size)
+            return int(partition), _bank_bytes() * int(bank) + int(byte)
+        return Region(self.name, self.space, place)
+
+    def mod_alloc(self, *, base_bank: int = 0, base_addr: int = 0, base_partition: int = 0,
+                  num_bank_tiles: Sequence[int] = (), num_par_tiles: Sequence[int] = (),
+                  num_free_tiles: Sequence[int] = ()) -> Region:
+        """Blocks that take turns in `num_bank_tiles` banks from `base_bank` on."""
+        return Region(self.name, self.space, lambda block, partitions, size: (
+            base_partition + _turn(block, num_par_tiles) * partitions,
+            _bank_bytes() * (int(base_bank) + _turn(block, num_bank_tiles))
+            + int(base_addr) + _turn(block, num_free_tiles) * size))
+
+    def auto_alloc(self) -> Region:
+        """The compiler chooses."""
+        return self
+
+
+def _bank_bytes() -> int:
+    return recorder.required().chip.psum_bank_bytes
+
+
+def _pair(address: Any) -> Address:
+    partition, byte = address
+    return int(partition), int(byte)
+
+
+def _turn(block: Shape, places: Sequence[int]) -> int:
+    """The number of the place that a block takes among `places` per block dimension."""
+    number = 0
+    for at, count in zip(block, places):
+        number = number * count + at % count
+    return number
+
+
+sbuf = SbufRegion("sbuf", SBUF)
+psum = PsumRegion("psum", PSUM)
+hbm = Region("hbm", HBM)
+private_hbm = Region("private_hbm", HBM)
+shared_hbm = Region("shared_hbm", HBM)
+
+_BY_NAME = {region.name: region for region in (sbuf, psum, hbm, private_hbm, shared_hbm)}
+
+
+def region_of(buffer: Any) -> Region:
+    """The memory of a `buffer=` argument; SBUF when there is none."""
+    if buffer is None:
+        return sbuf
+    if isinstance(buffer, Region):
+        return buffer
+    found = _BY_NAME.get(str(buffer))
+    if found is None:
+        raise IllegalInstruction(f"{source.here()}: buffer={buffer!r} is not a memory of NKI; use "
+                                 "nl.sbuf, nl.psum, nl.hbm, nl.private_hbm or nl.shared_hbm")
+    return found

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# `t[i] = value` and `t += value` of the 0.1 dialect.
+"""Assignment: retargets the instruction that makes the value, else copies.
+
+`psum[...] += nc_matmul(...)` accumulates in PSUM: the matmul that finds nothing in its destination
+overwrites, the others accumulate. [NKI-PROGRAMMING-MODEL]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.elementwise import binary
+from trnsim.frontend.legacy.emit import as_tile, issue, session, touch
+from trnsim.frontend.legacy.index import ArrayIndex, Index
+from trnsim.frontend.legacy.loop_reduction import LoopReduction
+from trnsim.frontend.legacy.matmul import begins_group
+from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.legacy.transfer import in_sbuf, matched
+from trnsim.frontend.legality import RULES
+from trnsim.frontend.tensor import HBM, PSUM, Shape
+
+
+def assign(target: Tensor, value: Any) -> None:
+    """`target[...] = value`: retargets the instruction that makes `value`, or copies."""
+    if isinstance(target, Blocks):
+        as_tile(target, "the destination of an assignment")
+    if target.form.space == HBM:
+        raise ProgramError(f"{source.here()}: {target.name!r} is in hbm, which an assignment does "
+                           "not reach; use nl.store")
+    if isinstance(value, LoopReduction):
+        value.assign_to(target)
+    elif isinstance(value, (Index, ArrayIndex)):
+        _constant(target, "iota", {})
+    elif not isinstance(value, (Tensor, Blocks)):
+        _constant(target, "memset", {"value": _number(value)})
+    else:
+        _assign_tile(target, as_tile(value, "the assigned value"))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ProgramError(f"{source.here()}: {type(value).__name__} is assigned to a tile, but a "
+                           "tile takes a tile or a number") from None
+
+
+def _constant(target: Tensor, op: str, attributes: dict[str, Any]) -> None:
+    issue(op, (("dst", "write", target),), attributes)
+
+
+def _assign_tile(target: Tensor, value: Tensor) -> None:
+    if (value.storage is target.storage and value.position == target.position
+            and value.form is target.form):
+        return
+    if _same_but_ones(value.shape, target.shape) and retarget(target, value):
+        return
+    release(value)
+    if value.shape != target.shape:
+        value = matched(value, target.shape, "assignment")
+    issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {})
+
+
+def _same_but_ones(a: Shape, b: Shape) -> bool:
+    if a == b:
+        return True
+    return a[0] == b[0] and [n for n in a[1:] if n > 1] == [n for n in b[1:] if n > 1]
+
+
+def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool:
+    """Lets the held-back instruction that makes `value` write `target`; False if none does."""
+    held = value.held
+    active = recorder.required()
+    if held is None or not active.is_pending(held.view):
+        return False
+    op = active.pending.op  # type: ignore[union-attr]
+    if target.form.space not in RULES[op].operand("dst").spaces:
+        return False
+    if value.shape != target.shape and held.clip is not None:
+        return False
+    attributes, access = None, None
+    view = target.clipped(held.clip)
+    if op == "nc_matmul":
+        session().zeros.pop(id(target.storage), None)
+        start = begins_group(view, accumulate)
+        attributes, access = {"start": start}, "write" if start else "accumulate"
+    elif target.form.space == PSUM:
+        touch(view, "write")
+    active.retarget(held.view, view, access=access, attributes=attributes)
+    value.held = None
+    value.storage, value.form, value.position = target.storage, target.form, target.position
+    return True
+
+
+def accumulate(target: Tensor, value: Any) -> None:
+    """`target += value`: PSUM accumulation if `value` is a matmul that was just issued."""
+    if isinstance(value, Tensor) and target.form.space == PSUM and value.shape == target.shape:
+        active = recorder.required()
+        held = value.held
+        if held is not None and active.is_pending(held.view):
+            if active.pending.op == "nc_matmul":  # type: ignore[union-attr]
+                retarget(target, value, accumulate=True)
+                return
+        if value.form.space == PSUM:
+            value = in_sbuf(value)
+    binary("add", target, value, dst=target)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# Broadcasts of tiles, along free axes and across partitions.
+"""nl.broadcast_to: a view along free axes, a matmul with ones across partitions. [NKI-ARCH-V2]"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from trnsim.frontend.legacy.emit import (as_tile, broadcast_free, fresh, no_broadcast, produce,
+                                         session)
+from trnsim.frontend.legacy.matmul import matmul_tile
+from trnsim.frontend.legacy.tensor import Tensor, release, with_form
+from trnsim.frontend.legacy.transfer import in_sbuf
+
+BANK_COLUMNS = 512
+"""float32 elements of a PSUM bank: the widest output of one matmul. [NKI-ARCH-V2]"""
+
+
+def broadcast_to(tile: Tensor, shape: Sequence[int]) -> Tensor:
+    """The tile repeated along axes of size 1. Across partitions that takes the tensor engine."""
+    tile = as_tile(tile, "src of broadcast_to")
+    sizes = tuple(int(size) for size in shape)
+    if tile.shape == sizes:
+        return tile
+    release(tile)
+    if len(sizes) > len(tile.shape):
+        raise no_broadcast(tile.shape, sizes)
+    if tile.shape[0] != sizes[0]:
+        if tile.shape[0] != 1:
+            raise no_broadcast(tile.shape, sizes)
+        tile = broadcast_partitions(tile, sizes[0])
+    return broadcast_free(tile, sizes)
+
+
+def broadcast_partitions(tile: Tensor, partitions: int) -> Tensor:
+    """One partition repeated: a matmul with ones per PSUM bank, copied to SBUF. [NKI-ARCH-V2]"""
+    tile = in_sbuf(tile)
+    release(tile)
+    columns = tile.form.free_elements
+    flat = with_form(tile, (1, columns), (0, 1)) if tile.form.is_contiguous() else _dense(tile)
+    stationary = _ones(flat, partitions)
+    chunks = range(0, columns, BANK_COLUMNS)
+    if len(chunks) == 1:
+        result = _evicted(_repeated(stationary, flat, partitions), tile)
+    else:
+        result = fresh((partitions, columns), tile.dtype)
+        for start in chunks:
+            part = slice(start, min(start + BANK_COLUMNS, columns))
+            result[:, part] = _evicted(_repeated(stationary, flat[:, part], partitions), tile)
+    if tile.shape[1:] == (columns,):
+        return result
+    return result.reshape((partitions, *tile.shape[1:]))
+
+
+def _evicted(psum: Tensor, like: Tensor) -> Tensor:
+    release(psum)
+    return produce("tensor_copy", (("data", "read", psum),), {}, psum.shape, like.dtype)
+
+
+def _dense(tile: Tensor) -> Tensor:
+    copy = produce("tensor_copy", (("data", "read", tile),), {}, tile.shape, tile.dtype)
+    release(copy)
+    return with_form(copy, (1, copy.form.free_elements), (0, 1))
+
+
+def _repeated(stationary: Tensor, moving: Tensor, partitions: int) -> Tensor:
+    return matmul_tile(stationary, moving, {"onezero": "stationary"})
+
+
+def _ones(like: Tensor, partitions: int) -> Tensor:
+    """A row of ones in SBUF, written once, before the loops that are open."""
+    here = session()
+    key = ("ones", like.dtype, partitions)
+    found = here.constants.get(key)
+    if found is None:
+        active = here.recorder
+        active.flush()
+        inner, active.frame = active.frame, active.program
+        found = fresh((1, partitions), like.dtype)
+        active.record("memset", None, (("dst", "write", found),), {"value": 1.0})
+        active.frame = inner
+        here.constants[key] = found
+    return found

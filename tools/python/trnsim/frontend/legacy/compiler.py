@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The public module neuronxcc.nki.compiler.
+"""Directives to AWS's compiler. Allocation is honoured, the others are accepted. [NKI-API-COMPILER]"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from trnsim.frontend.legacy.allocation import psum, sbuf
+
+
+def _passed_through(function: Any = None, **_: Any) -> Any:
+    return function if function is not None else _passed_through
+
+
+skip_middle_end_transformations = _passed_through
+enable_stack_allocator = _passed_through
+force_auto_alloc = _passed_through
+
+
+class Directive:
+    """A value for `directives=` of a loop; also a context."""
+
+    def __enter__(self) -> Directive:
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        return None
+
+
+def no_reorder() -> Directive:
+    """Keeps the order of a loop's instructions: a trace is in program order."""
+    return Directive()
+
+
+def multi_buffer(factor: int = 2) -> Directive:
+    """Asks for several buffers: the lowering decides."""
+    return Directive()
+
+
+def allocation_scope() -> Any:
+    """A scope of allocations: the lowering decides."""
+    return nullcontext()
+
+
+__all__ = ["Directive", "allocation_scope", "enable_stack_allocator", "force_auto_alloc",
+           "multi_buffer", "no_reorder", "psum", "sbuf", "skip_middle_end_transformations"]

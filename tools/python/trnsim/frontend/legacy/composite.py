@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions of nl that take several instructions, and the makers of those that take one.
+"""nl functions above the element-wise ones. [NKI-API-LANGUAGE-V1]
+
+The functions made here carry `operator_name`, so that `op=nl.add` names the operator.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import float32, int32, uint8
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy import isa_dma, isa_gpsimd
+from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, reciprocal, unary)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, issue, produce,
+                                         promoted, result_dtype)
+from trnsim.frontend.legacy.matmul import matmul_tile
+from trnsim.frontend.legacy.reductions import reduce
+from trnsim.frontend.legacy.tensor import Tensor, release
+from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.tensor import HBM, PSUM, SBUF
+
+_TILES = ("x", "y", "src")
+_PREDICATES = ("uint8", "uint16", "uint32")
+
+
+def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The public function of an operator, usable as `op=` too; extra arguments are accepted."""
+    def operator(*arguments: Any, dtype: Any = None, mask: Any = None, **others: Any) -> Any:
+        tiles = {key: others[key] for key in _TILES if key in others} if others else {}
+        return function(*arguments, dtype=dtype, mask=mask, **tiles)
+    operator.__name__ = operator.__qualname__ = name
+    operator.operator_name = name  # type: ignore[attr-defined]
+    operator.__doc__ = function.__doc__
+    return operator
+
+
+def binary_function(name: str) -> Callable[..., Any]:
+    """The public function of a binary operator."""
+    def operator(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
+        return binary(name, x, y, dtype=dtype, mask=mask)
+    operator.__name__ = operator.__qualname__ = name
+    operator.operator_name = name  # type: ignore[attr-defined]
+    operator.__doc__ = f"{name} of two tiles, or of a tile and a number."
+    return operator
+
+
+def unary_function(name: str) -> Callable[..., Any]:
+    """The public function of an activation function."""
+    def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+        return unary(name, x, dtype=dtype, mask=mask)
+    function.__doc__ = f"{name} of a tile."
+    return named(function, name)
+
+
+def reduction(name: str, operator: str) -> Callable[..., Any]:
+    """The public function of a reduction."""
+    def function(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False,
+                 **_: Any) -> Tensor:
+        return reduce(operator, x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+    function.__name__ = function.__qualname__ = name
+    function.operator_name = operator  # type: ignore[attr-defined]
+    function.__doc__ = f"{name} of a tile over free axes."
+    return function
+
+
+def with_constant(name: str, operator: str) -> Callable[..., Any]:
+    """A unary operator that is a binary one with a constant."""
+    def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+        return binary(operator, x, 0.0, dtype=dtype, mask=mask)
+    function.__doc__ = f"{name} of a tile, by {operator} with a constant."
+    return named(function, name)
+
+
+def cosine(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+    """cos(x) as the sine of x + pi / 2."""
+    shifted = flush(binary("add", x, 0.0, dtype=float32, mask=mask))
+    return unary("sin", shifted, dtype=dtype or x.dtype, mask=mask)
+
+
+def tangent(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+    """tan(x) as sin(x) / cos(x)."""
+    flush(x)
+    inverse = flush(reciprocal(flush(cosine(x, dtype=float32, mask=mask)), mask=mask))
+    sine = flush(unary("sin", x, dtype=float32, mask=mask))
+    return binary("multiply", sine, inverse, dtype=dtype or x.dtype, mask=mask)
+
+
+def rounding(name: str) -> Callable[..., Any]:
+    """floor, ceil, trunc: to int32 and back, then a correction where the copy rounded away."""
+    step, compare = ("subtract", "greater") if name == "floor" else ("add", "less")
+
+    def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+        tile = flush(as_tile(x, f"x of nl.{name}"))
+        whole = flush(copy(flush(copy(tile, dtype=int32, mask=mask)), dtype=float32, mask=mask))
+        wrong = flush(binary(compare, whole, tile, dtype=float32, mask=mask))
+        return binary(step, whole, wrong, dtype=dtype or tile.dtype, mask=mask)
+    function.__doc__ = f"{name} of a tile."
+    return named(function, name)
+
+
+def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
+          **_: Any) -> Tensor:
+    """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
+    test = flush(as_tile(condition, "condition of nl.where"))
+    tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
+    kind = result_dtype(dtype, _widest(tiles))
+    if test.dtype.name not in _PREDICATES:
+        test = flush(copy(test, dtype=uint8, mask=mask))
+    shape = max([test, *tiles], key=lambda one: one.size).shape
+    if is_number(y):
+        result = produce("memset", (), {"value": float(y)}, shape, kind, mask=mask)
+    else:
+        other = broadcast_free(as_tile(y, "y of nl.where"), shape)
+        result = produce("tensor_copy", [("data", "read", other)], {}, shape, kind, mask=mask)
+    flush(result)
+    operands: list[Role] = [("dst", "update", result)]
+    if not is_number(x):
+        operands.append(("data", "read", broadcast_free(as_tile(x, "x of nl.where"), shape)))
+    issue("tensor_copy_predicated",
+          [*operands, ("predicate", "read", broadcast_free(test, shape))], {}, mask=mask)
+    return result
+
+
+def _widest(tiles: list[Tensor]) -> Any:
+    kind = float32 if not tiles else tiles[0].dtype
+    for tile in tiles[1:]:
+        kind = promoted(kind, tile.dtype)
+    return kind
+
+
+def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+    """The transposed tile in SBUF: through PSUM by the tensor engine, then a copy."""
+    tile = in_sbuf(as_tile(x, "x of nl.transpose"))
+    if len(tile.shape) != 2:
+        raise ProgramError(f"{source.here()}: nl.transpose of a tile with {len(tile.shape)} axes, "
+                           "but it has two; reshape it")
+    release(tile)
+    turned = flush(produce("nc_transpose", [("data", "read", tile)], {},
+                           (tile.shape[1], tile.shape[0]), tile.dtype, space=PSUM))
+    return copy(turned, dtype=result_dtype(dtype, tile.dtype))
+
+
+def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tensor:
+    """x @ y, or x.T @ y, in PSUM. An x that is not transposed yet is, first."""
+    left = in_sbuf(as_tile(x, "x of nl.matmul"))
+    release(left)
+    right = in_sbuf(as_tile(y, "y of nl.matmul"))
+    release(right)
+    if not transpose_x:
+        left = flush(transpose(left))
+    return matmul_tile(left, right, {}, mask=mask)
+
+
+def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """A tile in SBUF with a matrix in HBM transposed, by the DMA engines."""
+    data = as_tile(src, "src of nl.load_transpose2d", spaces=(HBM,))
+    return isa_dma.dma_transpose(data, dtype=dtype, mask=mask)
+
+
+def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = None,
+                     **_: Any) -> Tensor:
+    """Elements by index along the free axes of each partition."""
+    tile = as_tile(data, "data of nl.gather_flattened", spaces=(SBUF,))
+    index = as_tile(indices, "indices of nl.gather_flattened", spaces=(SBUF,))
+    return produce("nc_n_gather", [("data", "read", tile), ("index", "read", index)],
+                   {"elements_per_index": 1, "indices": index.form.free_elements}, index.shape,
+                   result_dtype(dtype, tile.dtype))
+
+
+def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:
+    """dst = dst op value in HBM, by the DMA engines."""
+    target = as_tile(dst, "dst of nl.atomic_rmw", spaces=(HBM,))
+    tile = flush(in_sbuf(as_tile(value, "value of nl.atomic_rmw")))
+    isa_dma.read_modify_write(target, tile, mask, {})
+
+
+def dropout(x: Any, rate: Any, dtype: Any, mask: Any) -> Tensor:
+    """The tile with elements zeroed at random; a rate tile of one element is repeated."""
+    if not is_number(rate):
+        tile = as_tile(x, "x of nl.dropout")
+        release(tile)
+        vector = as_tile(rate, "rate of nl.dropout")
+        if vector.shape[0] != tile.shape[0]:
+            from trnsim.frontend.legacy.broadcast import broadcast_to
+
+            rate = broadcast_to(vector, (tile.shape[0], 1))
+    return isa_gpsimd.dropout(x, rate, dtype=dtype, mask=mask)
+
+
+def random_seed(seed: Any) -> None:
+    """Seeds the vector engine's random numbers."""
+    if is_number(seed):
+        seed = produce("memset", (), {"value": float(seed)}, (1, 1), int32)
+    tile = flush(as_tile(seed, "seed of nl.random_seed"))
+    issue("set_rng_seed", [("data", "read", tile)], {})

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tensors from nothing: nl.ndarray, zeros, full, constants.
+"""nl.ndarray and its relatives. Dimensions before nl.par_dim are blocks (see tensor.py)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import DType, dtype as dtype_of
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
+from trnsim.frontend.legacy.emit import session
+from trnsim.frontend.legacy.tensor import Blocks, BlockTable, Tensor, whole
+from trnsim.frontend.tensor import HBM, PSUM, Buffer, Shape
+
+
+def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+    """A tensor with undefined contents; `nl.par_dim` marks the partition dimension."""
+    return _declared(shape, dtype, buffer, name, None)
+
+
+def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+    """A tensor filled with zeros. In PSUM nothing is written if a matmul comes first."""
+    return full(shape, 0.0, dtype, buffer=buffer, name=name)
+
+
+def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+    """A tensor filled with ones."""
+    return full(shape, 1.0, dtype, buffer=buffer, name=name)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "",
+         **_: Any) -> Any:
+    """A tensor filled with a constant."""
+    return _declared(shape, dtype, buffer, name, float(fill_value))
+
+
+def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+    """A tensor with undefined contents and the shape of `a`."""
+    return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, None)
+
+
+def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+    """Zeros in the shape of `a`."""
+    return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, 0.0)
+
+
+def _shape_like(a: Any) -> tuple[Any, ...]:
+    if isinstance(a, Blocks):
+        lead = len(a.lead)
+        return (*a.lead, ParDim(a.shape[lead]), *a.shape[lead + 1:])
+    return tuple(a.shape)
+
+
+def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None) -> Any:
+    region = region_of(buffer)
+    sizes = tuple(shape)
+    lead = next((at for at, size in enumerate(sizes) if isinstance(size, ParDim)), 0)
+    whole_shape = tuple(int(size) for size in sizes)
+    kind = dtype_of(dtype)
+    if region.space == HBM:
+        return _declared_in_hbm(whole_shape, kind, region, name, fill)
+    tile_shape = whole_shape[lead:]
+    count = prod(whole_shape[:lead])
+    put_off = fill == 0.0 and region.space == PSUM
+    table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name), count, put_off)
+    blocks = Blocks(table, whole_shape[:lead], 0)
+    if fill is not None and not put_off:
+        _fill(table, count, fill)
+    return blocks if lead else table.tile(0)
+
+
+def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
+             name: str) -> list[Buffer]:
+    """The allocation sites of a tensor: one, or one for each address the program fixed."""
+    active = recorder.required()
+    addresses = region.addresses(lead, tile, kind.itemsize)
+    return [active.storage(region.space, kind, tile, name=name, address=address).buffer
+            for address in addresses]
+
+
+def _fill(table: BlockTable, blocks: int, value: float) -> None:
+    here = session()
+    for number in range(blocks):
+        tile = table.tile(number)
+        here.filled[id(tile.storage)] = tile
+        here.recorder.record("memset", None, (("dst", "write", tile),), {"value": value})
+
+
+def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
+                     fill: float | None) -> Tensor:
+    if fill is not None:
+        raise IllegalInstruction(
+            f"{source.here()}: a tensor in hbm with an initial value, but nothing can initialise it "
+            "except a store; create it with nl.ndarray and nl.store the value")
+    here = session()
+    key = (source.stack(), name, shape, kind)
+    found = here.outputs.get(key) if region.is_shared else None
+    if found is None:
+        role = "output" if region.is_shared else "internal"
+        storage = here.recorder.storage(HBM, kind, shape, name=name, kind=role)
+        found = Tensor(storage, whole(storage.buffer))
+        if region.is_shared:
+            here.outputs[key] = found
+    return found
+
+
+def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tensor:
+    """A tensor in HBM that holds a numpy array from the start."""
+    kind = dtype_of(constant.dtype if dtype is None else dtype)
+    storage = recorder.required().storage(HBM, kind, tuple(constant.shape), kind="constant")
+    return Tensor(storage, whole(storage.buffer))
+
+
+def shared_identity_matrix(n: int, dtype: Any = "uint8", **_: Any) -> Tensor:
+    """An identity matrix in HBM; one for each size and type."""
+    here = session()
+    key = ("identity", n, dtype_of(dtype))
+    found = here.constants.get(key)
+    if found is None:
+        storage = here.recorder.storage(HBM, key[2], (n, n), kind="constant", name=f"identity_{n}")
+        found = here.constants[key] = Tensor(storage, whole(storage.buffer))
+    return found

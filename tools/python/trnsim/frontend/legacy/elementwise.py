@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# Element-wise operations of the 0.1 dialect: which instruction each of them is.
+"""Binary and unary operations on tiles.
+
+Two tiles are a tensor_tensor, a tile and a number or one value per partition a tensor_scalar, a
+function an activation. A tile with one partition is repeated over the partitions of the other first.
+[NKI-API-LANGUAGE-V1]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import DType, bool_
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
+                                         no_broadcast, produce, promoted, result_dtype)
+from trnsim.frontend.legacy.index import Index, as_integer
+from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.operators import COMPARISONS, LOGICAL
+from trnsim.frontend.tensor import PSUM, Shape
+
+_TRUTH = frozenset((*COMPARISONS, *LOGICAL))
+_COMMUTATIVE = frozenset(("add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
+                          "bitwise_xor", "equal", "not_equal", "logical_and", "logical_or",
+                          "logical_xor"))
+_SWAPPED = {"less": "greater", "greater": "less", "less_equal": "greater_equal",
+            "greater_equal": "less_equal"}
+
+
+def is_number(value: Any) -> bool:
+    """Whether an operand is a constant of the instruction."""
+    if isinstance(value, (Tensor, Blocks, Index)):
+        return False
+    return as_integer(value) is not None or hasattr(value, "__float__")
+
+
+def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
+           dst: Tensor | None = None) -> Any:
+    """`x op y`, element by element, into a fresh tile or `dst`."""
+    if is_number(x) and is_number(y):
+        raise ProgramError(f"{source.here()}: nl.{op} of two numbers; at least one must be a tile")
+    if is_number(y):
+        return _with_number(op, as_tile(x, f"x of nl.{op}"), False, dtype, mask, dst)
+    if is_number(x):
+        return _with_number(op, as_tile(y, f"y of nl.{op}"), True, dtype, mask, dst)
+    a, b = as_tile(x, f"x of nl.{op}"), as_tile(y, f"y of nl.{op}")
+    a, b = _same_partitions(a, b)
+    kind = _kind(op, dtype, promoted(a.dtype, b.dtype))
+    if a.shape != b.shape:
+        swapped = is_vector(a, b.shape[0]) and not is_vector(b, a.shape[0])
+        if swapped or is_vector(b, a.shape[0]):
+            tile, vector = (b, a) if swapped else (a, b)
+            return _tensor_scalar(_mirrored(op, swapped), tile, vector, kind, mask, dst)
+    shape = dst.shape if dst is not None else _common(a.shape, b.shape)
+    if a.form.space == PSUM and b.form.space == PSUM and a is not dst:
+        a = in_sbuf(a)
+    elif a.form.space == PSUM and b.form.space == PSUM:
+        b = in_sbuf(b)
+    operands = [("data1", "read", _fitted(a, shape)), ("data2", "read", _fitted(b, shape))]
+    return _done("tensor_tensor", operands, {"op": op}, shape, kind, mask, dst)
+
+
+def _same_partitions(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Repeats the one tile that has a single partition."""
+    if a.shape[0] != b.shape[0] and 1 in (a.shape[0], b.shape[0]):
+        from trnsim.frontend.legacy.broadcast import broadcast_partitions
+
+        release(a)
+        release(b)
+        if a.shape[0] == 1:
+            a = broadcast_partitions(a, b.shape[0])
+        else:
+            b = broadcast_partitions(b, a.shape[0])
+    return a, b
+
+
+def _common(a: Shape, b: Shape) -> Shape:
+    if a == b:
+        return a
+    if len(a) != len(b) or any(m != n and 1 not in (m, n) for m, n in zip(a, b)):
+        raise no_broadcast(b, a)
+    return tuple(max(m, n) for m, n in zip(a, b))
+
+
+def _fitted(tile: Tensor, shape: Shape) -> Tensor:
+    """The tile as an operand of an instruction whose dst has `shape`."""
+    if tile.shape == shape:
+        return tile
+    fitted = broadcast_free(tile, shape)
+    fitted.excess = tile.excess
+    return fitted
+
+
+def _kind(op: str, dtype: Any, default: DType) -> DType:
+    return result_dtype(dtype, bool_ if op in _TRUTH else default)
+
+
+def _mirrored(op: str, swapped: bool) -> str:
+    """The operator for exchanged operands; of the others the instruction has a reverse flag."""
+    return _SWAPPED.get(op, op) if swapped else op
+
+
+def _with_number(op: str, tile: Tensor, swapped: bool, dtype: Any, mask: Any,
+                 dst: Tensor | None) -> Any:
+    kind = _kind(op, dtype, tile.dtype)
+    return _tensor_scalar(_mirrored(op, swapped), tile, None, kind, mask, dst)
+
+
+def _tensor_scalar(op: str, tile: Tensor, vector: Tensor | None, kind: DType, mask: Any,
+                   dst: Tensor | None) -> Any:
+    operands: list[Role] = [("data", "read", tile)]
+    if vector is not None:
+        operands.append(("operand0", "read", as_vector(vector)))
+    return _done("tensor_scalar", operands, {"op0": op}, tile.shape, kind, mask, dst)
+
+
+def as_vector(tile: Tensor) -> Tensor:
+    """A tile with one value per partition as `[P, 1]`."""
+    return tile if len(tile.shape) == 2 else tile.reshape((tile.shape[0], 1))
+
+
+def _done(op: str, operands: list[Role], attributes: dict[str, Any], shape: Shape, kind: DType,
+          mask: Any, dst: Tensor | None) -> Any:
+    if dst is None:
+        return produce(op, operands, attributes, shape, kind, mask=mask)
+    for _, _, operand in operands:
+        release(operand)
+    issue(op, [("dst", "write", dst), *operands], attributes, mask=mask)
+    return dst
+
+
+def unary(function: str, x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
+    """A function of the scalar engine, element by element."""
+    tile = as_tile(x, f"x of nl.{function}")
+    return produce("activation", [("data", "read", tile)], {"function": function}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
+    """1 / x on the vector engine."""
+    tile = as_tile(x, "x of nl.reciprocal")
+    return produce("reciprocal", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+    """x / y: by a number a tensor_scalar; a number by a tile a reciprocal and, unless 1, a product."""
+    if is_number(x) and not is_number(y):
+        result = reciprocal(y, dtype=dtype, mask=mask)
+        return result if float(x) == 1.0 else binary("multiply", result, x, dtype=dtype, mask=mask)
+    return binary("divide", x, y, dtype=dtype, mask=mask)
+
+
+def copy(src: Any, *, dtype: Any = None, mask: Any = None, engines: Any = None) -> Tensor:
+    """A copy on chip, cast if a data type is given."""
+    tile = as_tile(src, "src of nl.copy")
+    return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask, engines=engines)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+# How an operation of the 0.1 dialect becomes an instruction: fresh tiles, masks, broadcasts.
+"""Between the public functions and the recorder.
+
+`produce` issues an instruction that makes a fresh tile and returns the tile; the recorder holds the
+instruction back until its next event, so that an assignment can still replace the tile (see
+tensor.py). `issue` writes a tile that exists. Both clip all operands by `mask=`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import DType, dtype as dtype_of
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.mask import EMPTY, clip
+from trnsim.frontend.legacy.tensor import (Blocks, Contents, Held, Tensor, instance, release, whole,
+                                            with_form)
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.tensor import PSUM, SBUF, Buffer, Form, Shape
+
+Role = tuple[str, str, Tensor]
+
+
+class Session:
+    """What this dialect remembers about one trace."""
+
+    __slots__ = ("recorder", "samples", "tiles", "zeros", "filled", "constants", "accumulators",
+                 "grid", "program", "outputs", "block_log", "region_log", "born")
+
+    def __init__(self, active: Recorder, samples: bool) -> None:
+        self.recorder = active
+        self.samples = samples
+        """Whether affine loops are extrapolated (see loops.py)."""
+        self.tiles: dict[Any, tuple[Buffer, Form]] = {}
+        """Allocation sites of fresh tiles."""
+        self.zeros: dict[int, Tensor] = {}
+        """PSUM tiles that are zero by declaration and have not been touched, by id of storage."""
+        self.filled: dict[int, Tensor] = {}
+        """Tiles that were created with a value, by id of storage."""
+        self.constants: dict[Any, Tensor] = {}
+        """Tiles of constants that the frontend needs itself."""
+        self.accumulators: dict[Any, Tensor] = {}
+        """Tiles of loop reductions that are bound to variables, by site."""
+        self.grid: Shape = ()
+        self.program: tuple[Any, ...] = ()
+        self.outputs: dict[Any, Tensor] = {}
+        """Tensors in shared HBM by site: all programs of a grid share them."""
+        self.block_log: list[tuple[Any, int, Tensor]] = []
+        """Tiles of blocks in the order in which they were made: table, number, tile."""
+        self.region_log: list[Contents] = []
+        """PSUM tiles in the order in which new regions of them were written."""
+        self.born = 0
+        """PSUM tiles made so far."""
+
+
+_session: Session | None = None
+extrapolation = True
+"""Whether new sessions extrapolate affine loops; the tracer turns it off to trace again."""
+
+
+def session() -> Session:
+    """The session of the kernel that is being traced; ProgramError outside of one."""
+    global _session
+    active = recorder.required()
+    if _session is None or _session.recorder is not active:
+        _session = Session(active, extrapolation)
+    return _session
+
+
+def new_contents() -> Contents:
+    """The state of a new PSUM tile."""
+    here = session()
+    here.born += 1
+    return Contents(here.born, here.region_log)
+
+
+def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) -> Tensor:
+    """The tensor of an argument; ProgramError if it is no tile or lies in another memory."""
+    if hasattr(value, "assign_to"):
+        value = value.tile()
+    if isinstance(value, Blocks):
+        raise ProgramError(
+            f"{source.here()}: {argument} is {value.table.name!r}, which has {len(value.lead)} block "
+            "dimensions before its partitions, but an instruction works on one tile; index them")
+    if not isinstance(value, Tensor):
+        raise ProgramError(f"{source.here()}: {argument} is {type(value).__name__}, but must be a "
+                           "tensor; load or create one")
+    if value.form.space not in spaces:
+        raise ProgramError(f"{source.here()}: {argument} is {value.name!r} in {value.form.space}, "
+                           f"but must be in {' or '.join(spaces)}; copy it there first")
+    return value
+
+
+def fresh(shape: Shape, dtype: DType, space: str = SBUF) -> Tensor:
+    """A new tile for the result of the user's current operation."""
+    here = session()
+    key = (source.site(), space, dtype, shape)
+    found = here.tiles.get(key)
+    if found is None:
+        buffer = here.recorder.storage(space, dtype, shape).buffer
+        found = here.tiles[key] = (buffer, whole(buffer))
+    return instance(found[0], found[1])
+
+
+def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
+            dtype: DType, *, mask: Any = None, engines: tuple[str, ...] | None = None,
+            space: str = SBUF, access: str = "write") -> Tensor:
+    """A fresh tile of `shape`, made by an instruction that `operands` (without dst) go into."""
+    active = recorder.required()
+    bounds = mask_bounds(mask, shape)
+    if bounds == EMPTY:
+        return fresh(shape, dtype, space)
+    ready = _ready(operands, bounds)
+    tile = fresh(shape, dtype, space)
+    view = tile if bounds is None else tile.clipped(bounds)
+    active.hold(op, engines, (("dst", access, view), *ready), attributes)
+    tile.held = Held(view, bounds)
+    return tile
+
+
+def issue(op: str, operands: Sequence[Role], attributes: dict[str, Any], *, mask: Any = None,
+          engines: tuple[str, ...] | None = None) -> None:
+    """An instruction whose operands, dst first, exist. Their axes are those of dst."""
+    bounds = mask_bounds(mask, operands[0][2].shape)
+    if bounds != EMPTY:
+        recorder.required().record(op, engines, _ready(operands, bounds), attributes)
+
+
+def mask_bounds(mask: Any, shape: Shape) -> Any:
+    """The clip of a mask; one that is not exact leaves a note in the trace."""
+    if mask is None:
+        return None
+    bounds, exact = clip(mask, shape)
+    if not exact:
+        recorder.required().note(
+            "assumption", "the mask couples axes of the tile: the instruction is recorded for the "
+            "whole tile")
+    return bounds
+
+
+def _ready(operands: Sequence[Role], bounds: Any) -> list[Role]:
+    """The operands clipped, inside their tensors, and initialised if that was put off."""
+    ready = []
+    for role, access, view in operands:
+        if bounds is not None:
+            view = view.clipped(bounds)
+        elif view.excess is not None:
+            view.check_inside()
+        if view.form.space == PSUM:
+            touch(view, access)
+        ready.append((role, access, view))
+    return ready
+
+
+def touch(view: Tensor, access: str) -> None:
+    """Before an access in PSUM: writes the zeros that its declaration promised, if they matter."""
+    zeros = session().zeros
+    tile = zeros.pop(id(view.storage), None) if zeros else None
+    if tile is not None and (access != "write" or view.size != tile.size):
+        recorder.required().record("memset", None, (("dst", "write", tile),), {"value": 0.0})
+
+
+def broadcast_free(tile: Tensor, shape: Shape) -> Tensor:
+    """The tile seen with axes of size 1 repeated; the partitions must be equal already."""
+    if tile.shape == shape:
+        return tile
+    have = tile.shape
+    if len(have) < len(shape):
+        raise no_broadcast(have, shape)
+    strides = list(tile.form.strides)
+    for axis in range(1, len(shape)):
+        if have[axis] != shape[axis]:
+            if have[axis] != 1:
+                raise no_broadcast(have, shape)
+            strides[axis] = 0
+    return with_form(tile, shape, tuple(strides))
+
+
+def no_broadcast(have: Shape, want: Shape) -> ProgramError:
+    """The error for a tile that has to be repeated and cannot."""
+    return ProgramError(f"{source.here()}: a tile of shape {list(have)} does not broadcast to "
+                        f"{list(want)}; sizes must be equal or 1")
+
+
+def is_vector(tile: Tensor, partitions: int) -> bool:
+    """Whether a tile holds one value per partition."""
+    return tile.shape[0] == partitions and tile.form.free_elements == 1
+
+
+def result_dtype(dtype: Any, default: DType) -> DType:
+    """The data type of a result: what the program says, else `default`."""
+    return default if dtype is None else dtype_of(dtype)
+
+
+def promoted(a: DType, b: DType) -> DType:
+    """The wider of two data types; a float if either is one."""
+    if a is b:
+        return a
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    return a if a.itemsize >= b.itemsize else b
+
+
+def flush(value: Any) -> Any:
+    """Issues what makes `value`, so that it can be used twice; returns `value`."""
+    if isinstance(value, Tensor):
+        release(value)
+    return value
+

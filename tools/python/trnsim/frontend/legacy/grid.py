@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# The launch grid of the 0.1 dialect: its programs run one after the other on a core.
+"""kernel[4, 2](...): eight programs. [NKI-PROGRAMMING-MODEL]
+
+AWS's compiler makes nested loops of the grid, on one core unless an axis is spread over cores with
+`nl.spmd_dim(n, nl.nc(cores))` or `nl.nc(cores)`; then the programs of core 0 are traced.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Callable, NamedTuple
+
+from trnsim.frontend import recorder
+from trnsim.frontend.legacy.emit import session
+from trnsim.frontend.legacy.loops import iterate, program_origin
+
+
+class nc(NamedTuple):  # noqa: N801 (the public name)
+    """`nl.nc(cores)`: an axis of the grid spread over NeuronCores."""
+
+    cores: int
+
+
+class SpmdDim(NamedTuple):
+    """`nl.spmd_dim(programs, nl.nc(cores))`: programs on each of several cores."""
+
+    programs: int
+    cores: int
+
+    @property
+    def size(self) -> int:
+        """All programs of the axis."""
+        return self.programs * self.cores
+
+
+def spmd_dim(*parts: Any) -> SpmdDim:
+    """An axis of the grid from numbers of programs and nl.nc(cores)."""
+    cores = prod(part.cores for part in parts if isinstance(part, nc))
+    return SpmdDim(prod(int(part) for part in parts if not isinstance(part, nc)), cores)
+
+
+def axis_of(item: Any) -> SpmdDim:
+    """An entry of a launch grid."""
+    if isinstance(item, SpmdDim):
+        return item
+    return SpmdDim(1, item.cores) if isinstance(item, nc) else SpmdDim(int(item), 1)
+
+
+def launch(grid: tuple[SpmdDim, ...], call: Callable[[], Any]) -> Any:
+    """Calls the kernel once for each program of core 0; returns the last result."""
+    here = session()
+    here.grid = tuple(axis.size for axis in grid)
+    if any(axis.cores > 1 for axis in grid):
+        recorder.required().note("assumption", "the grid spreads over NeuronCores: the programs of "
+                                               "core 0 are traced")
+    return _run(grid, (), call)
+
+
+def _run(grid: tuple[SpmdDim, ...], program: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+    if not grid:
+        session().program = program
+        return call()
+    if grid[0].programs == 1:
+        return _run(grid[1:], (*program, 0), call)
+    result = None
+    for at in iterate(range(grid[0].programs), program_origin(len(program))):
+        result = _run(grid[1:], (*program, at), call)
+    return result
+
+
+def program_id(axis: int = 0) -> Any:
+    """The program's index along an axis of the launch grid."""
+    program = session().program
+    return program[axis] if axis < len(program) else 0
+
+
+def num_programs(axes: Any = None) -> int:
+    """The programs along axes of the launch grid, or all of them."""
+    grid = session().grid
+    if axes is None:
+        return prod(grid)
+    chosen = axes if isinstance(axes, (list, tuple)) else (axes,)
+    return prod(grid[axis] if axis < len(grid) else 1 for axis in chosen)
+
+
+def program_ndim() -> int:
+    """The number of axes of the launch grid."""
+    return len(session().grid)

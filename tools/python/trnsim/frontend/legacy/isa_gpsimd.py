@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa of the 0.1 dialect: gpsimd, statistics, search, shuffles, random numbers.
+"""The less common instructions. [NKI-API-ISA-V1]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import dtype as dtype_of
+from trnsim.frontend.dtypes import float32, uint32
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.legacy.emit import Role, as_tile, issue, produce, result_dtype
+from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer
+from trnsim.frontend.legacy.isa_vector import into, vector
+from trnsim.frontend.legacy.mask import Mask
+from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.operators import alu
+from trnsim.frontend.tensor import SBUF
+
+STATISTICS, AGGREGATES, FOUND = 6, 2, 8
+"""Values per partition that bn_stats, bn_aggr and max8 make. [NKI-API-ISA]"""
+GATHER_PARTITIONS = 16
+"""Partitions that share the indices of a gpsimd core. [NKI-API-ISA]"""
+
+
+def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:
+    """A tile with the values of an index expression."""
+    if isinstance(expr, ArrayIndex) or not isinstance(expr, Index):
+        number = as_integer(expr)
+        if number is None:
+            raise ProgramError(f"{source.here()}: iota of {type(expr).__name__}, but the generator "
+                               "takes an affine expression of nl.arange; simplify it")
+        shape: tuple[int, ...] = (1, 1)
+    else:
+        shape = expr.shape if len(expr.shape) > 1 else (1, *expr.shape)
+    return produce("iota", (), {}, shape, dtype_of(dtype), mask=mask)
+
+
+def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None,
+                  dtype: Any = None, **_: Any) -> Tensor:
+    """on_true_tile where one affine predicate holds, else a constant."""
+    tile = as_tile(on_true_tile, "on_true_tile of affine_select", spaces=(SBUF,))
+    if isinstance(pred, Mask) and (pred.opaque or len(pred.predicates) != 1):
+        raise IllegalInstruction(f"{source.here()}: affine_select: pred combines several "
+                                 "comparisons, but the engine evaluates one; use nl.where")
+    return produce("affine_select", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """Six statistics of each row."""
+    tile = as_tile(data, "data of bn_stats")
+    return _per_row("bn_stats", tile, STATISTICS, dtype, mask)
+
+
+def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """Mean and variance of each row from its statistics."""
+    return _per_row("bn_aggr", as_tile(data, "data of bn_aggr"), AGGREGATES, dtype, mask)
+
+
+def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """The eight largest values of each row."""
+    return _per_row("max8", as_tile(src, "src of max8"), FOUND, dtype, mask)
+
+
+def _per_row(op: str, tile: Tensor, values: int, dtype: Any, mask: Any) -> Tensor:
+    """An instruction that makes a few values of each row; a mask clips the rows and columns read."""
+    from trnsim.frontend.legacy.emit import mask_bounds
+
+    bounds = mask_bounds(mask, tile.shape)
+    if bounds:
+        tile = tile.clipped(bounds)
+    return produce(op, [("data", "read", tile)], {}, (tile.shape[0], values),
+                   result_dtype(dtype, tile.dtype))
+
+
+def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
+                   **_: Any) -> Tensor:
+    """The columns of eight values in each row."""
+    tile, values = as_tile(data, "data of nc_find_index8"), as_tile(vals, "vals")
+    return produce("nc_find_index8", [("data", "read", tile), ("values", "read", values)], {},
+                   (tile.shape[0], FOUND), result_dtype(dtype, uint32), mask=mask)
+
+
+def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, mask: Any = None,
+                      dtype: Any = None, **_: Any) -> Tensor:
+    """The data with the first match of each of eight values replaced; columns in dst_idx."""
+    tile, values = as_tile(data, "data of nc_match_replace8"), as_tile(vals, "vals")
+    if dst_idx is not None:
+        target = as_tile(dst_idx, "dst_idx of nc_match_replace8")
+        issue("nc_find_index8", [("dst", "write", target), ("data", "read", tile),
+                                 ("values", "read", values)], {})
+    return produce("nc_match_replace8", [("data", "read", tile), ("values", "read", values)], {},
+                   tile.shape, result_dtype(dtype, tile.dtype),
+                   mask=mask if values.shape == tile.shape else None)
+
+
+def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None,
+                      mask: Any = None, **_: Any) -> None:
+    """dst = src with the partitions of each quadrant reordered."""
+    tile = as_tile(src, "src of nc_stream_shuffle")
+    into(dst, "nc_stream_shuffle", [("data", "read", tile)],
+         {"mask": tuple(int(one) for one in shuffle_mask)}, mask)
+
+
+def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
+                 num_valid_indices: Any = None, *, mask: Any = None, **_: Any) -> Tensor:
+    """Elements by index; 16 partitions share their indices."""
+    tile, indices = as_tile(src_buffer, "src_buffer of local_gather"), as_tile(index, "index")
+    count = int(num_valid_indices or indices.form.free_elements * GATHER_PARTITIONS)
+    group = int(num_elem_per_idx)
+    shape = (tile.shape[0], indices.form.free_elements, count // indices.form.free_elements, group)
+    return produce("local_gather", [("data", "read", tile), ("index", "read", indices)],
+                   {"elements_per_index": group, "indices": count}, shape, tile.dtype)
+
+
+def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None,
+                            **_: Any) -> Tensor:
+    """A reduction over the partitions."""
+    tile = as_tile(data, "data of tensor_partition_reduce", spaces=(SBUF,))
+    return produce("tensor_partition_reduce", [("data", "read", tile)], {"op": alu(op, "op")},
+                   (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype))
+
+
+def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:
+    """Start and end of each element's segment."""
+    tile = as_tile(segment_ids, "segment_ids of sequence_bounds", spaces=(SBUF,))
+    return produce("sequence_bounds", [("data", "read", tile)], {},
+                   (tile.shape[0], 2, *tile.shape[1:]), result_dtype(dtype, tile.dtype))
+
+
+def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """The data with elements zeroed at random."""
+    tile = as_tile(data, "data of dropout")
+    vector("prob", prob, tile)
+    return produce("dropout", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def random_tile(shape: Any, dtype: Any) -> Tensor:
+    """Uniform random numbers: random bits, scaled."""
+    bits = produce("rng", (), {}, tuple(int(size) for size in shape), uint32)
+    operands: list[Role] = [("data", "read", bits)]
+    return produce("tensor_scalar", operands, {"op0": "multiply"}, bits.shape,
+                   result_dtype(dtype, float32))

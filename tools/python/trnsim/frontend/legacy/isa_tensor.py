@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa of the 0.1 dialect: matrix multiplication and transposition.
+"""nc_matmul and nc_transpose. [NKI-API-ISA-V1]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import dtype as dtype_of
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legacy.elementwise import copy
+from trnsim.frontend.legacy.emit import as_tile, flush, produce
+from trnsim.frontend.legacy.matmul import matmul_tile
+from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.nki.enums import engine, engine_names
+from trnsim.frontend.tensor import PSUM, SBUF
+
+_any = engine.unknown
+VECTOR_BLOCK = 32
+"""Rows and columns of a transpose on the vector engine. [NKI-API-ISA]"""
+_DOUBLE_ROW = ("double_row", "double_row_gen3")
+
+
+def nc_matmul(stationary: Any, moving: Any, *, is_stationary_onezero: bool = False,
+              is_moving_onezero: bool = False, is_transpose: bool = False,
+              tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
+              mask: Any = None, **_: Any) -> Tensor:
+    """stationary.T @ moving, in PSUM."""
+    left = as_tile(stationary, "stationary of nc_matmul", spaces=(SBUF,))
+    right = as_tile(moving, "moving of nc_matmul", spaces=(SBUF,))
+    attributes: dict[str, Any] = {}
+    if is_transpose:
+        attributes["is_transpose"] = True
+    if is_stationary_onezero or is_moving_onezero:
+        attributes["onezero"] = ("both" if is_stationary_onezero and is_moving_onezero else
+                                 "stationary" if is_stationary_onezero else "moving")
+    if tile_size:
+        attributes["tile_position"] = tuple(int(one) for one in tile_position)
+        attributes["tile_size"] = tuple(int(one) for one in tile_size)
+    shape = None
+    if perf_mode is not None and getattr(perf_mode, "value", perf_mode) != "none":
+        shape = _double_row(attributes, perf_mode, left, right)
+    return matmul_tile(left, right, attributes, mask=mask, shape=shape)
+
+
+def _double_row(attributes: dict[str, Any], perf_mode: Any, left: Tensor,
+                right: Tensor) -> tuple[int, int]:
+    """Two rows of the contraction at a time: the first free axis of both operands is 2."""
+    name = getattr(perf_mode, "value", perf_mode)
+    if name not in _DOUBLE_ROW:
+        raise IllegalInstruction(f"{source.here()}: nc_matmul: perf_mode is {perf_mode!r}, but "
+                                 "double_row_gen3 exists; leave it out or use that")
+    if len(left.shape) != 3 or left.shape[1] != 2 or len(right.shape) != 3 or right.shape[1] != 2:
+        raise IllegalInstruction(
+            f"{source.here()}: nc_matmul: perf_mode {name} with operands of shape "
+            f"{list(left.shape)} and {list(right.shape)}, but both must be [K, 2, N]; reshape them")
+    attributes["perf_mode"] = "double_row"
+    return left.shape[2], right.shape[2]
+
+
+def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
+                 **_: Any) -> Tensor:
+    """data.T with all free axes as one: in PSUM from the tensor engine, in SBUF from the vector."""
+    tile = as_tile(data, "data of nc_transpose")
+    engines = engine_names(engine)
+    shape = (tile.form.free_elements, tile.shape[0])
+    vector = engines == ("vector",) or (engines is None and tile.form.space == PSUM)
+    if mask is not None:
+        flipped = _flipped(mask, tile, shape)
+        if flipped is not tile:
+            tile, shape = flipped, (flipped.form.free_elements, flipped.shape[0])
+    result = produce("nc_transpose", [("data", "read", tile)], {}, shape, tile.dtype,
+                     engines=engines, space=SBUF if vector else PSUM)
+    if dtype is not None and dtype_of(dtype) is not tile.dtype:
+        return copy(flush(result), dtype=dtype)
+    return result
+
+
+def _flipped(mask: Any, tile: Tensor, shape: tuple[int, int]) -> Tensor:
+    """The part of the data that a mask keeps; its axes are those of the data."""
+    from trnsim.frontend.legacy.emit import mask_bounds
+
+    return tile.clipped(mask_bounds(mask, tile.shape))

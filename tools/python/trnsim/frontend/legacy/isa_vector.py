@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa of the 0.1 dialect: element-wise operations, reductions and selections.
+"""Instructions of the vector and scalar engines that return their result. [NKI-API-ISA-V1]
+
+Numbers are immediates of the instruction and not operands; a `[P, 1]` tile is an operand. Arguments
+that only matter to values (reverse flags, immediates) or to AWS's compiler are accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.legacy.elementwise import as_vector
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
+                                         result_dtype)
+from trnsim.frontend.legacy.reductions import reduce
+from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
+from trnsim.frontend.operators import alu, function, optional_alu
+from trnsim.frontend.tensor import PSUM, SBUF
+
+_any = engine.unknown
+_idle = reduce_cmd.idle
+
+
+def is_tile(value: Any) -> bool:
+    """Whether an argument that may also be a number is a tensor."""
+    return isinstance(value, (Tensor, Blocks)) or hasattr(value, "assign_to")
+
+
+def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Role]:
+    """An operand with one value per partition, or nothing for a number or None."""
+    if not is_tile(value):
+        return []
+    tile = as_tile(value, role)
+    if tile.form.free_elements != 1 or tile.shape[0] != like.shape[0]:
+        raise ProgramError(
+            f"{source.here()}: {role} has the shape {list(tile.shape)}, but must hold one value per "
+            f"partition, [{like.shape[0]}, 1]; slice it, or broadcast it over the partitions")
+    return [(role, access, as_vector(tile))]
+
+
+def _pair(op: str, first: Any, second: Any) -> tuple[Tensor, Tensor]:
+    """Two tiles of one shape; free axes of size 1 are repeated."""
+    a, b = as_tile(first, f"the first operand of {op}"), as_tile(second, f"the second of {op}")
+    if a.shape[0] != b.shape[0]:
+        raise ProgramError(
+            f"{source.here()}: {op}: the operands have {a.shape[0]} and {b.shape[0]} partitions "
+            f"(shapes {list(a.shape)} and {list(b.shape)}), but both must be equal; use "
+            "broadcast_to for the partitions")
+    if a.shape != b.shape:
+        if a.form.free_elements < b.form.free_elements:
+            a = _wide(a, b)
+        else:
+            b = _wide(b, a)
+    return a, b
+
+
+def _wide(tile: Tensor, like: Tensor) -> Tensor:
+    if len(tile.shape) != len(like.shape) and tile.form.elements == like.form.elements:
+        return tile.reshape(like.shape)
+    return broadcast_free(tile, like.shape)
+
+
+def tensor_tensor(data1: Any, data2: Any, op: Any, *, dtype: Any = None, mask: Any = None,
+                  engine: Any = _any, **_: Any) -> Tensor:
+    """data1 op data2."""
+    a, b = _pair("tensor_tensor", data1, data2)
+    return produce("tensor_tensor", (("data1", "read", a), ("data2", "read", b)),
+                   {"op": alu(op, "op")}, a.shape,
+                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
+                   engines=engine_names(engine))
+
+
+def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op1: Any = None,
+                  operand1: Any = None, reverse1: bool = False, *, dtype: Any = None,
+                  mask: Any = None, engine: Any = _any, **_: Any) -> Tensor:
+    """(data op0 operand0) op1 operand1."""
+    tile = as_tile(data, "data of tensor_scalar")
+    attributes = {"op0": alu(op0, "op0")}
+    if op1 is not None:
+        attributes["op1"] = alu(op1, "op1")
+    operands = [("data", "read", tile), *vector("operand0", operand0, tile),
+                *vector("operand1", operand1, tile)]
+    return produce("tensor_scalar", operands, attributes, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine))
+
+
+def scalar_tensor_tensor(*, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
+                         reverse0: bool = False, reverse1: bool = False, dtype: Any = None,
+                         mask: Any = None, **_: Any) -> Tensor:
+    """(data op0 operand0) op1 operand1, where operand1 is a tile."""
+    a, b = _pair("scalar_tensor_tensor", data, operand1)
+    operands = [("data", "read", a), *vector("operand0", operand0, a), ("operand1", "read", b)]
+    return produce("scalar_tensor_tensor", operands,
+                   {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
+                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask)
+
+
+def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, reduce_res: Any,
+                         reverse0: bool = False, dtype: Any = None, mask: Any = None,
+                         **_: Any) -> Tensor:
+    """data op0 operand0, and its reduction over the free axes in reduce_res."""
+    tile = as_tile(data, "data of tensor_scalar_reduce")
+    operands = [("data", "read", tile), *vector("operand0", operand0, tile),
+                *vector("reduce_result", reduce_res, tile, "write")]
+    return produce("tensor_scalar_reduce", operands,
+                   {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def tensor_scalar_cumulative(*, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None,
+                             dst: Any = None, dtype: Any = None, mask: Any = None,
+                             **_: Any) -> Tensor:
+    """The running op1 of src op0 imm0 along the free axes."""
+    tile = as_tile(src, "src of tensor_scalar_cumulative")
+    operands = [("data", "read", tile), *vector("operand0", imm0, tile),
+                *vector("operand1", imm1, tile)]
+    attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    if dst is not None:
+        return into(dst, "tensor_scalar_cumulative", operands, attributes, mask)
+    return produce("tensor_scalar_cumulative", operands, attributes, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def into(dst: Any, op: str, operands: list[Role], attributes: dict[str, Any], mask: Any,
+         engines: Any = None) -> Tensor:
+    """An instruction that writes a tile given by the program; returns that tile."""
+    target = as_tile(dst, f"dst of {op}")
+    issue(op, [("dst", "write", target), *operands], attributes, mask=mask, engines=engines)
+    return target
+
+
+def tensor_tensor_scan(data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
+                       reverse0: bool = False, reverse1: bool = False, *, dtype: Any = None,
+                       mask: Any = None, **_: Any) -> Tensor:
+    """result[i] = (data0[i] op0 result[i - 1]) op1 data1[i]."""
+    a, b = _pair("tensor_tensor_scan", data0, data1)
+    operands = [("data1", "read", a), ("data2", "read", b), *vector("initial", initial, a)]
+    return produce("tensor_tensor_scan", operands,
+                   {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
+                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask)
+
+
+def tensor_reduce(op: Any, data: Any, axis: Any, *, mask: Any = None, dtype: Any = None,
+                  negate: bool = False, keepdims: bool = False, **_: Any) -> Tensor:
+    """A reduction over free axes."""
+    return reduce(alu(op, "op"), data, axis, dtype=dtype, mask=mask, negate=negate,
+                  keepdims=keepdims)
+
+
+def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce_op: Any = None,
+               reduce_res: Any = None, reduce_cmd: Any = _idle, mask: Any = None,
+               dtype: Any = None, **_: Any) -> Tensor:
+    """op(data * scale + bias); optionally adds up the result over the free axes."""
+    tile = as_tile(data, "data of activation")
+    _check_bias(bias, scale)
+    attributes = {"function": function(op)}
+    if reduce_op is not None and (reduce_cmd is not _idle or reduce_res is not None):
+        attributes["reduce_op"] = _add_only(reduce_op)
+    operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
+                *vector("reduce_result", reduce_res, tile, "write")]
+    return produce("activation", operands, attributes, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bias: Any = None,
+                      scale: Any = 1.0, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """op(data * scale + bias), and its sum over the free axes in reduce_res."""
+    tile = as_tile(data, "data of activation_reduce")
+    _check_bias(bias, scale)
+    operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
+                *vector("reduce_result", reduce_res, tile, "write")]
+    return produce("activation_reduce", operands,
+                   {"function": function(op), "reduce_op": _add_only(reduce_op)}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def _add_only(reduce_op: Any) -> str:
+    name = alu(reduce_op, "reduce_op")
+    if name != "add":
+        raise IllegalInstruction(f"{source.here()}: activation: reduce_op is {name}, but the scalar "
+                                 "engine only adds; use nisa.tensor_reduce")
+    return name
+
+
+def _check_bias(bias: Any, scale: Any) -> None:
+    """Types of vectors: bias is a float, scale float32."""
+    if is_tile(bias) and not bias.dtype.is_float:
+        raise IllegalInstruction(f"{source.here()}: activation: bias is {bias.dtype}, but must be "
+                                 "float32, float16 or bfloat16; convert it")
+    if is_tile(scale) and scale.dtype.name != "float32":
+        raise IllegalInstruction(f"{source.here()}: activation: scale is {scale.dtype}, but must be "
+                                 "float32; convert it")
+
+
+def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+    """1 / data."""
+    tile = as_tile(data, "data of reciprocal")
+    return produce("reciprocal", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
+
+
+def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
+                **_: Any) -> Tensor:
+    """A copy on chip."""
+    tile = as_tile(src, "src of tensor_copy")
+    return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine))
+
+
+def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
+                            **_: Any) -> Tensor:
+    """A copy whose source starts at an offset that is read on chip."""
+    tile = as_tile(src, "src of tensor_copy_dynamic_src")
+    _note_dynamic(tile)
+    return tensor_copy(Tensor(tile.storage, tile.form, tile.position), mask=mask, dtype=dtype,
+                       engine=engine)
+
+
+def tensor_copy_dynamic_dst(*, dst: Any, src: Any, mask: Any = None, engine: Any = _any,
+                            **_: Any) -> None:
+    """A copy whose destination starts at an offset that is read on chip."""
+    target, tile = as_tile(dst, "dst of tensor_copy_dynamic_dst"), as_tile(src, "src")
+    _note_dynamic(target)
+    release(tile)
+    into(Tensor(target.storage, target.form, target.position), "tensor_copy",
+         [("data", "read", tile)], {}, mask, engine_names(engine))
+
+
+def _note_dynamic(tile: Tensor) -> None:
+    """The format has no on-chip access with indices: the offset is taken as 0."""
+    if tile.indices is not None:
+        recorder.required().note("assumption", f"the run-time offset into {tile.name!r} is taken "
+                                               "as 0, and reading it costs nothing")
+
+
+def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = None,
+                           reverse_pred: bool = False, **_: Any) -> Tensor:
+    """dst = src where the predicate holds."""
+    target = as_tile(dst, "dst of tensor_copy_predicated")
+    test = as_tile(predicate, "predicate of tensor_copy_predicated")
+    operands: list[Role] = []
+    if is_tile(src):
+        operands.append(("data", "read", _pair("tensor_copy_predicated", target, src)[1]))
+    operands.append(("predicate", "read", test))
+    issue("tensor_copy_predicated", [("dst", "update", target), *operands], {}, mask=mask)
+    return target
+
+
+def select_reduce(*, dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_res: Any = None,
+                  reduce_cmd: Any = _idle, reduce_op: Any = None, reverse_pred: bool = False,
+                  mask: Any = None, **_: Any) -> Tensor:
+    """dst = on_true where the predicate holds, else on_false; optionally the maximum of dst."""
+    test, tile = _pair("select_reduce", predicate, on_true)
+    operands = [("predicate", "read", test), ("on_true", "read", tile),
+                *vector("on_false", on_false, tile),
+                *vector("reduce_result", reduce_res, tile, "write")]
+    return into(dst, "select_reduce", operands, {}, mask)
+
+
+def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any,
+                 reduce_cmd: Any = _idle, reduce_res: Any = None, reduce_op: Any = None,
+                 range_start: Any = 0, on_false_value: Any = None, mask: Any = None,
+                 dtype: Any = None, **_: Any) -> Tensor:
+    """on_true_tile where the column number is within two bounds, else a constant."""
+    tile = as_tile(on_true_tile, "on_true_tile of range_select")
+    operands = [("data", "read", tile), *vector("bound0", bound0, tile),
+                *vector("bound1", bound1, tile),
+                *vector("reduce_result", reduce_res, tile, "write")]
+    return produce("range_select", operands, {}, tile.shape, result_dtype(dtype, tile.dtype),
+                   mask=mask)
+
+
+def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = _any,
+           **_: Any) -> Tensor:
+    """A tile filled with a constant."""
+    return produce("memset", (), {"value": float(value)}, tuple(int(size) for size in shape),
+                   result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
+                   engines=engine_names(engine))
+
+
+__all__ = ["PSUM", "SBUF", "activation", "activation_reduce", "memset", "optional_alu",
+           "range_select", "reciprocal", "scalar_tensor_tensor", "select_reduce", "tensor_copy",
+           "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src", "tensor_copy_predicated",
+           "tensor_reduce", "tensor_scalar", "tensor_scalar_cumulative", "tensor_scalar_reduce",
+           "tensor_tensor", "tensor_tensor_scan"]

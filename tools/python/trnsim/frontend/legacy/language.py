@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# The public module neuronxcc.nki.language.
+"""neuronxcc.nki.language as kernels import it. [NKI-API-LANGUAGE-V1]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from trnsim.frontend.dtypes import (bfloat16, bool_, float8_e4m3, float8_e5m2, float16, float32,
+                                    int8, int16, int32, tfloat32, uint8, uint16, uint32)
+from trnsim.frontend.dtypes import dtype as _dtype_of
+from trnsim.frontend.legacy import composite as _composite
+from trnsim.frontend.legacy import elementwise as _elementwise
+from trnsim.frontend.legacy import reductions as _reductions
+from trnsim.frontend.legacy.allocation import ParDim as par_dim
+from trnsim.frontend.legacy.allocation import hbm, private_hbm, psum, sbuf, shared_hbm
+from trnsim.frontend.legacy.broadcast import broadcast_to
+from trnsim.frontend.legacy.creation import (empty_like, full, ndarray, ones, shared_constant,
+                                             shared_identity_matrix, zeros, zeros_like)
+from trnsim.frontend.legacy.grid import (nc, num_programs, program_id, program_ndim, spmd_dim)
+from trnsim.frontend.legacy.index import arange, mgrid
+from trnsim.frontend.legacy.isa_gpsimd import random_tile as _random_tile
+from trnsim.frontend.legacy.loops import (AffineRange as affine_range,
+                                          SequentialRange as sequential_range,
+                                          StaticRange as static_range)
+from trnsim.frontend.legacy.selection import DynamicSlice as _DynamicSlice
+from trnsim.frontend.legacy.tensor import expand_dims
+from trnsim.frontend.legacy.transfer import load, store
+from trnsim.frontend.nki.stubs import unsupported as _unsupported
+from trnsim.frontend.nki.tile_size import tile_size
+
+float32r = tfloat32
+int64 = _dtype_of("int64")
+
+
+class fp32:  # noqa: N801 (the public name)
+    """Constants of float32."""
+
+    min = float(_np.finfo(_np.float32).min)
+    max = float(_np.finfo(_np.float32).max)
+
+
+class bfp16:  # noqa: N801
+    """Constants of bfloat16."""
+
+    min = -3.3895313892515355e38
+    max = 3.3895313892515355e38
+
+
+def finfo(dtype: Any) -> Any:
+    """Limits of a float type, as numpy's finfo."""
+    return {"float32": fp32, "bfloat16": bfp16}.get(
+        _dtype_of(dtype).name) or _np.finfo(_dtype_of(dtype).dtype)
+
+
+def ds(start: Any, size: Any) -> _DynamicSlice:
+    """The slice of `size` elements from `start`."""
+    return _DynamicSlice(start, int(size))
+
+
+_binary = _composite.binary_function
+_unary = _composite.unary_function
+
+add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
+power, mod, fmod = _binary("power"), _binary("mod"), _binary("fmod")
+maximum, minimum = _binary("maximum"), _binary("minimum")
+equal, not_equal = _binary("equal"), _binary("not_equal")
+less, less_equal = _binary("less"), _binary("less_equal")
+greater, greater_equal = _binary("greater"), _binary("greater_equal")
+bitwise_and, bitwise_or = _binary("bitwise_and"), _binary("bitwise_or")
+bitwise_xor = _binary("bitwise_xor")
+left_shift, right_shift = _binary("left_shift"), _binary("right_shift")
+logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
+logical_xor = _binary("logical_xor")
+divide = _composite.named(_elementwise.divide, "divide")
+
+exp, log, sqrt, rsqrt = _unary("exp"), _unary("log"), _unary("sqrt"), _unary("rsqrt")
+sin, tanh, arctan, sigmoid = _unary("sin"), _unary("tanh"), _unary("arctan"), _unary("sigmoid")
+relu, gelu, gelu_dx = _unary("relu"), _unary("gelu"), _unary("gelu_dx")
+gelu_apprx_tanh = _unary("gelu_apprx_tanh")
+gelu_apprx_sigmoid = _unary("gelu_apprx_sigmoid")
+silu, silu_dx, softplus, mish = (_unary("silu"), _unary("silu_dx"), _unary("softplus"),
+                                 _unary("mish"))
+erf, erf_dx, square, sign = _unary("erf"), _unary("erf_dx"), _unary("square"), _unary("sign")
+abs = _unary("abs")  # noqa: A001 (public names shadow builtins here)
+cos = _composite.named(_composite.cosine, "cos")
+tan = _composite.named(_composite.tangent, "tan")
+floor = _composite.rounding("floor")
+ceil = _composite.rounding("ceil")
+trunc = _composite.rounding("trunc")
+reciprocal = _composite.named(_elementwise.reciprocal, "reciprocal")
+negative = _composite.with_constant("negative", "multiply")
+invert = _composite.with_constant("invert", "bitwise_xor")
+logical_not = _composite.with_constant("logical_not", "equal")
+copy = _composite.named(_elementwise.copy, "copy")
+where = _composite.where
+transpose = _composite.transpose
+matmul = _composite.matmul
+load_transpose2d = _composite.load_transpose2d
+gather_flattened = _composite.gather_flattened
+atomic_rmw = _composite.atomic_rmw
+
+sum = _composite.reduction("sum", "add")  # noqa: A001
+max = _composite.reduction("max", "maximum")  # noqa: A001
+min = _composite.reduction("min", "minimum")  # noqa: A001
+prod = _composite.reduction("prod", "multiply")
+all = _composite.reduction("all", "logical_and")  # noqa: A001
+mean = _reductions.mean
+var = _reductions.var
+softmax = _reductions.softmax
+rms_norm = _reductions.rms_norm
+loop_reduce = _reductions.loop_reduce
+
+all_reduce = _unsupported("neuronxcc.nki.language.all_reduce")
+
+
+def static_cast(input_data: Any, dtype: Any) -> Any:
+    """A tile, or outside of kernels a numpy array, in another type."""
+    if isinstance(input_data, _np.ndarray):
+        return input_data.astype(_dtype_of(dtype).dtype)
+    return copy(input_data, dtype=dtype)
+
+
+def rand(shape: Any, dtype: Any = float32, **_: Any) -> Any:
+    """A tile of uniform random numbers."""
+    return _random_tile(shape, dtype)
+
+
+def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
+    """Seeds the random numbers."""
+    _composite.random_seed(seed)
+
+
+def dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
+    """The tile with elements zeroed at random."""
+    return _composite.dropout(x, rate, dtype, mask)
+
+
+def device_print(prefix: str, x: Any, *, mask: Any = None, **_: Any) -> None:
+    """Accepted; printing is not an instruction of the trace."""
+
+
+def gemm_grid() -> Any:
+    """The index grid of a matmul result."""
+    return mgrid[0:128, 0:512]

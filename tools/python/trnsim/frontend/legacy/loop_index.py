@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loop indices of the 0.1 dialect: integers that know which loops they depend on, and how.
+"""The index of an `nl.affine_range` or `nl.sequential_range`, and sums and multiples of it.
+
+A `LoopIndex` has the value of the current iteration and a coefficient per loop. While a kernel only
+ever adds it and multiplies it by constants, every position of the loop body is affine in it, and a
+loop needs only a few of its iterations executed (see loops.py). Anything else (a branch, a list
+subscript, `%`) asks for the value: the loop is then executed in full, which is always right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Loop:
+    """A loop that is being executed: the range of its index, and whether its value was asked."""
+
+    __slots__ = ("low", "high", "value", "is_affine")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+        self.value = low
+        self.is_affine = True
+
+
+class LoopIndex:
+    """An integer `constant + sum(coefficient * loop index)`; `value` is that of this iteration."""
+
+    __slots__ = ("value", "terms")
+    __array_ufunc__ = None
+
+    def __init__(self, value: int, terms: dict[Loop, int]) -> None:
+        self.value = value
+        self.terms = terms
+
+    def ask(self) -> int:
+        """The value, for a use that is not affine: its loops are executed in full."""
+        for loop in self.terms:
+            loop.is_affine = False
+        return self.value
+
+    def bounds(self) -> tuple[int, int]:
+        """Lowest and highest value over all iterations."""
+        low = high = self.value
+        for loop, coefficient in self.terms.items():
+            ends = (coefficient * (loop.low - loop.value), coefficient * (loop.high - loop.value))
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is int:
+            return LoopIndex(self.value + other, self.terms)
+        if type(other) is LoopIndex:
+            terms = dict(self.terms)
+            for loop, coefficient in other.terms.items():
+                terms[loop] = terms.get(loop, 0) + coefficient
+            return _made(self.value + other.value, terms)
+        return self._with_number(other, "__add__")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if type(other) is int:
+            return LoopIndex(self.value - other, self.terms)
+        if type(other) is LoopIndex:
+            return self + -other
+        return self._with_number(other, "__sub__")
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is int:
+            return _made(self.value * other,
+                         {loop: coefficient * other for loop, coefficient in self.terms.items()})
+        if type(other) is LoopIndex:
+            return self.ask() * other.ask()
+        return self._with_number(other, "__mul__")
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __pos__(self) -> LoopIndex:
+        return self
+
+    def __floordiv__(self, other: Any) -> Any:
+        if type(other) is int and other > 0 and self._divides(other):
+            return _made(self.value // other,
+                         {loop: coefficient // other for loop, coefficient in self.terms.items()})
+        return self.ask() // other
+
+    def _divides(self, number: int) -> bool:
+        constant = self.value - sum(coefficient * loop.value
+                                    for loop, coefficient in self.terms.items())
+        return constant % number == 0 and all(one % number == 0 for one in self.terms.values())
+
+    def __mod__(self, other: Any) -> Any:
+        if type(other) is int and all(one % other == 0 for one in self.terms.values()):
+            return self.value % other
+        return self.ask() % other
+
+    def _with_number(self, other: Any, name: str) -> Any:
+        """Numbers of other kinds: numpy integers stay affine, everything else asks."""
+        if hasattr(other, "__index__") and not hasattr(other, "form"):
+            return getattr(self, name)(other.__index__())
+        if isinstance(other, (float, complex)):
+            return getattr(float(self.ask()), name)(other)
+        return NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.ask() / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.ask()
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self.ask()
+
+    def __rmod__(self, other: Any) -> Any:
+        return other % self.ask()
+
+    def __pow__(self, other: Any) -> Any:
+        return self.ask() ** other
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** self.ask()
+
+    def __abs__(self) -> Any:
+        return self if self.bounds()[0] >= 0 else abs(self.ask())
+
+    def __and__(self, other: Any) -> Any:
+        return self.ask() & other
+
+    def __or__(self, other: Any) -> Any:
+        return self.ask() | other
+
+    def __xor__(self, other: Any) -> Any:
+        return self.ask() ^ other
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << other) if type(other) is int else self.ask() << other
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << other) if type(other) is int else self.ask() >> other
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __rxor__ = __xor__
+
+    def _sign(self, other: Any) -> Any:
+        """A number with the sign of `self - other`; None if `other` is not a number."""
+        difference = self - other
+        if type(difference) is LoopIndex:
+            low, high = difference.bounds()
+            if low > 0:
+                return 1
+            return -1 if high < 0 else difference.ask()
+        return difference if isinstance(difference, (int, float)) else None
+
+    def __lt__(self, other: Any) -> Any:
+        sign = self._sign(other)
+        return NotImplemented if sign is None else sign < 0
+
+    def __le__(self, other: Any) -> Any:
+        sign = self._sign(other)
+        return NotImplemented if sign is None else sign <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        sign = self._sign(other)
+        return NotImplemented if sign is None else sign > 0
+
+    def __ge__(self, other: Any) -> Any:
+        sign = self._sign(other)
+        return NotImplemented if sign is None else sign >= 0
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, (int, float, LoopIndex)) and not hasattr(other, "__index__"):
+            return NotImplemented
+        sign = self._sign(other)
+        return NotImplemented if sign is None else sign == 0
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        return hash(self.ask())
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __index__(self) -> int:
+        return self.ask()
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.ask())
+
+    def __repr__(self) -> str:
+        return str(self.ask())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.ask(), spec)
+
+
+def _made(value: int, terms: dict[Loop, int]) -> Any:
+    """A loop index, or the plain integer when it depends on no loop any more."""
+    for coefficient in terms.values():
+        if coefficient == 0:
+            terms = {loop: one for loop, one in terms.items() if one}
+            return LoopIndex(value, terms) if terms else value
+    return LoopIndex(value, terms)
+
+
+def plain(number: Any) -> int:
+    """The value of an integer or loop index in this iteration, for an affine use."""
+    return number if type(number) is int else number.value  # type: ignore[no-any-return]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# nc_matmul of the 0.1 dialect: fresh PSUM tiles, masks, and which matmul overwrites.
+"""Matrix multiplication. The axes of mask= are those of the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import float32
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legacy.emit import fresh, mask_bounds
+from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.tensor import Held, Tensor
+from trnsim.frontend.legality import check_bank
+from trnsim.frontend.tensor import PSUM, Shape
+from trnsim.frontend.validate import Instruction
+
+
+def begins_group(view: Tensor, accumulate: bool) -> bool:
+    """Whether a matmul into `view` overwrites it; remembers that it has been written.
+
+    With `accumulate` (`+=`) it does only if nothing has been written there yet.
+    """
+    regions = view.storage.matmul_regions
+    if view.form.buffer.spans_banks:
+        _check_bank(view)
+    if (view.position, view.form) in regions.known:
+        return not accumulate
+    coverage = regions.coverage(view) if accumulate else "none"
+    if coverage == "some":
+        raise IllegalInstruction(
+            f"{source.here()}: part of {view.name!r} has been written and part has not, so a matmul "
+            "can neither overwrite nor accumulate; let each group write its own region")
+    regions.add(view)
+    return coverage == "none"
+
+
+def _check_bank(view: Tensor) -> None:
+    chip = recorder.required().chip
+    if chip.generation < 4:
+        check_bank(chip, Instruction("nc_matmul", (("dst", "write", view),), {}, None,
+                                     source.here()))
+
+
+def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], *,
+                mask: Any = None, shape: Shape | None = None) -> Tensor:
+    """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result."""
+    shape = shape or (stationary.form.free_elements, moving.form.free_elements)
+    bounds = mask_bounds(mask, shape)
+    if bounds == EMPTY:
+        return fresh(shape, float32, PSUM)
+    if bounds is not None:
+        (row, rows), (column, columns) = bounds
+        stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))
+        moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
+    tile = fresh(shape, float32, PSUM)
+    view = tile if bounds is None else tile.clipped(bounds)
+    begins_group(view, False)
+    operands = [("dst", "write", view), ("stationary", "read", stationary),
+                ("moving", "read", moving)]
+    for _, _, operand in operands[1:]:
+        if operand.excess is not None:
+            operand.check_inside()
+    recorder.required().hold("nc_matmul", None, operands, {"start": True, **attributes})
+    tile.held = Held(view, bounds)
+    return tile

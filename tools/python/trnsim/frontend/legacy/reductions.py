@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+# Reductions and normalisations of the 0.1 dialect.
+"""Reductions over free axes, softmax, rms_norm, variance. [NKI-API-LANGUAGE-V1]
+
+Reduced axes leave the shape (or stay as 1 with keepdims), but a tile keeps two axes. Axes that are
+not the last ones cost nothing: the access pattern walks them last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import float32
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
+from trnsim.frontend.legacy.emit import (Held, as_tile, flush, fresh, issue, mask_bounds, produce,
+                                         result_dtype, touch)
+from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.tensor import Tensor, release, with_form
+from trnsim.frontend.operators import operator_name
+from trnsim.frontend.recorder import required
+from trnsim.frontend.tensor import PSUM, SBUF, Shape
+
+BN_STATS_COLUMNS = 512
+"""Elements per partition that one bn_stats takes. [NKI-API-ISA]"""
+BN_STATS_RESULT = 6
+"""Values per partition that bn_stats makes. [NKI-API-ISA]"""
+BN_AGGR_RESULT = 2
+"""Mean and variance. [NKI-API-ISA]"""
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """The reduced axes of a tile, sorted; ProgramError if the partitions are among them."""
+    given = axis if isinstance(axis, (list, tuple)) else (axis,)
+    axes = tuple(sorted({int(one) + rank if int(one) < 0 else int(one) for one in given}))
+    if not axes or axes[0] < 1 or axes[-1] >= rank:
+        raise ProgramError(
+            f"{source.here()}: axis {list(given)} of a tile with {rank} axes, but axes 1 to "
+            f"{rank - 1} are reduced; transpose first to reduce over partitions")
+    return axes
+
+
+def reduce(op: Any, data: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
+           negate: bool = False, keepdims: bool = False) -> Tensor:
+    """A tensor_reduce of a tile over free axes."""
+    tile = as_tile(data, "data of a reduction")
+    release(tile)
+    axes = axes_of(axis, len(tile.shape))
+    bounds = mask_bounds(mask, tile.shape)
+    kept = [at for at in range(len(tile.shape)) if at not in axes]
+    shape = _reduced(tile.shape, axes, keepdims)
+    attributes: dict[str, Any] = {"op": operator_name(op)}
+    if negate:
+        attributes["negate"] = True
+    result = fresh(shape, result_dtype(dtype, tile.dtype))
+    if bounds == EMPTY:
+        return result
+    if tile.form.space == PSUM:
+        touch(tile, "read")
+    source_tile = tile.clipped(bounds)
+    walked = _permuted(source_tile, [*kept, *axes])
+    clip = None if bounds is None else _kept_bounds(bounds, axes, keepdims, shape)
+    view = result if clip is None else result.clipped(clip)
+    required().hold("tensor_reduce", None, (("dst", "write", view), ("data", "read", walked)),
+                    attributes)
+    result.held = Held(view, clip)
+    return result
+
+
+def _reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    if keepdims:
+        return tuple(1 if at in axes else size for at, size in enumerate(shape))
+    rest = tuple(size for at, size in enumerate(shape) if at not in axes)
+    return rest if len(rest) > 1 else (*rest, 1)
+
+
+def _kept_bounds(bounds: Any, axes: tuple[int, ...], keepdims: bool, shape: Shape) -> Any:
+    kept = [bound if at not in axes else (0, 1)
+            for at, bound in enumerate(bounds) if keepdims or at not in axes]
+    kept += [(0, 1)] * (len(shape) - len(kept))
+    full = all((start, count) == (0, size) for (start, count), size in zip(kept, shape))
+    return None if full else tuple(kept)
+
+
+def _permuted(tile: Tensor, order: list[int]) -> Tensor:
+    if order == sorted(order):
+        return tile
+    return with_form(tile, tuple(tile.shape[at] for at in order),
+                     tuple(tile.form.strides[at] for at in order))
+
+
+def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
+         keepdims: bool = False) -> Tensor:
+    """The sum, times one over the number of elements."""
+    tile = as_tile(x, "x of nl.mean")
+    total = reduce("add", tile, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+    return binary("multiply", total, 1.0, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+    """The variance, from bn_stats over pieces of the row and one bn_aggr."""
+    tile = as_tile(x, "x of nl.var")
+    release(tile)
+    if mask is not None or axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
+        raise IllegalInstruction(f"{source.here()}: nl.var with a mask or over some free axes only, "
+                                 "but bn_stats takes whole rows; use nl.mean and nl.square")
+    columns = tile.form.free_elements
+    flat = tile.reshape((tile.shape[0], columns))
+    pieces = -(-columns // BN_STATS_COLUMNS)
+    stats = fresh((tile.shape[0], BN_STATS_RESULT * pieces), float32)
+    for piece in range(pieces):
+        part = slice(piece * BN_STATS_COLUMNS, min((piece + 1) * BN_STATS_COLUMNS, columns))
+        into = slice(piece * BN_STATS_RESULT, (piece + 1) * BN_STATS_RESULT)
+        issue("bn_stats", (("dst", "write", stats[:, into]), ("data", "read", flat[:, part])), {})
+    both = flush(produce("bn_aggr", (("data", "read", stats),), {},
+                         (tile.shape[0], BN_AGGR_RESULT), result_dtype(dtype, tile.dtype)))
+    return both[:, 1:2]  # type: ignore[no-any-return]
+
+
+def softmax(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+    """Maximum, exponential that also adds up its results, reciprocal, product."""
+    tile = as_tile(x, "x of nl.softmax")
+    release(tile)
+    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
+        raise IllegalInstruction(f"{source.here()}: nl.softmax over some free axes only, but the "
+                                 "exponential adds up whole rows; use nl.max, nl.exp and nl.sum")
+    kind = result_dtype(dtype, tile.dtype)
+    bias = as_vector(flush(reduce("maximum", tile, axis, dtype=float32, mask=mask, negate=True)))
+    total = fresh((tile.shape[0], 1), float32)
+    powers = flush(produce(
+        "activation_reduce", (("data", "read", tile), ("bias", "read", bias),
+                              ("reduce_result", "write", total)),
+        {"function": "exp", "reduce_op": "add"}, tile.shape, kind, mask=mask))
+    inverse = flush(reciprocal(total))
+    return binary("multiply", powers, inverse, dtype=kind, mask=mask)  # type: ignore
+
+
+def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype: Any = None,
+             mask: Any = None, **_: Any) -> Tensor:
+    """x / sqrt(mean(x * x) + epsilon) * w."""
+    tile = as_tile(x, "x of nl.rms_norm")
+    release(tile)
+    axes_of(axis, len(tile.shape))
+    total = fresh((tile.shape[0], 1), float32)
+    flush(produce("activation_reduce",
+                  (("data", "read", tile), ("reduce_result", "write", total)),
+                  {"function": "square", "reduce_op": "add"}, tile.shape, float32, mask=mask))
+    mean_square = flush(produce("tensor_scalar", (("data", "read", total),),
+                                {"op0": "multiply", "op1": "add"}, total.shape, float32))
+    inverse = flush(unary("rsqrt", mean_square))
+    kind = result_dtype(dtype, tile.dtype)
+    scaled = flush(binary("multiply", tile, inverse, dtype=kind, mask=mask))
+    return binary("multiply", scaled, w, dtype=kind, mask=mask)  # type: ignore[no-any-return]
+
+
+def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None,
+                **_: Any) -> Any:
+    """A reduction over iterations; what the assignment of its result does (see assignment.py)."""
+    from trnsim.frontend.legacy.loop_reduction import LoopReduction
+
+    tile = as_tile(x, "x of nl.loop_reduce", spaces=(SBUF, PSUM))
+    return LoopReduction.made(tile, operator_name(op), loop_indices, dtype, mask)

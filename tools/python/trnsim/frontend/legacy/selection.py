@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+# Indexing of the 0.1 dialect: integers, slices, nl.ds and nl.arange expressions into views.
+"""What `tensor[key]` selects.
+
+A key is split into *tokens*, which say what the result looks like, and *constants*, which say where
+it starts. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
+per form and tokens. Basic indexing (integers and slices) drops integer dimensions; advanced indexing
+(integers and index expressions) has the shape that the expressions broadcast to. On chip the
+partition axis stays the first and a tile has at least two axes. [NKI-PROGRAMMING-MODEL]
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError, UserError
+from trnsim.frontend.legacy.index import ArrayIndex, Form as IndexForm
+from trnsim.frontend.legacy.index import Index, as_integer, broadcast_shapes, pad
+from trnsim.frontend.legacy.loop_index import LoopIndex, plain
+from trnsim.frontend.legacy.mask import Mask, as_index
+from trnsim.frontend.tensor import PARTITION_UNIT, Form, Shape
+
+
+class DynamicSlice(NamedTuple):
+    """`nl.ds(start, size)`."""
+
+    start: Any
+    size: int
+
+
+class Excess(NamedTuple):
+    """A dimension that a view leaves: legal only if a mask clips the view before it is used."""
+
+    axis: int
+    size: int
+    const: int
+    coefficients: Shape
+
+    def range(self, clip: Any, shape: Shape) -> tuple[int, int]:
+        """Lowest and highest index after `clip` (FULL is None)."""
+        bounds = clip or tuple((0, count) for count in shape)
+        low = high = self.const
+        for (start, count), coefficient in zip(bounds, self.coefficients):
+            ends = (coefficient * start, coefficient * (start + count - 1))
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+
+class Step(NamedTuple):
+    """One constant of a key: what it adds to the position, and where it may lie."""
+
+    unit: int
+    low: int
+    high: int
+    axis: int
+    size: int
+    coefficients: Shape
+
+
+class Plan(NamedTuple):
+    """What a form and the tokens of a key determine; `shape` is that of the result."""
+
+    form: Form
+    shape: Shape
+    steps: tuple[Step, ...]
+
+
+class Selection(NamedTuple):
+    """The part of a plan that is found axis by axis."""
+
+    shape: Shape
+    rows: tuple[Shape, ...]
+    """One row of coefficients, per axis of the result, for each dimension."""
+
+
+FULL_SLICE = slice(None)
+_SLICE = "slice"
+
+
+def split(key: Any, shape: Shape) -> tuple[list[Any], list[int]]:
+    """Tokens and constants of a key: one of each per dimension."""
+    items = key if type(key) is tuple else (key,)
+    tokens: list[Any] = []
+    constants: list[int] = []
+    for item in _without_ellipsis(items, len(shape)):
+        kind = type(item)
+        if kind is Index:
+            const = item.const
+            tokens.append(item.form)
+            constants.append(const if type(const) is int else const.value)
+        elif kind is int:
+            tokens.append(None)
+            constants.append(item)
+        elif kind is LoopIndex:
+            tokens.append(None)
+            constants.append(item.value)
+        else:
+            if len(tokens) == len(shape):
+                break
+            token, const = _token(item, shape[len(tokens)])
+            tokens.append(token)
+            constants.append(plain(const))
+    if len(tokens) > len(shape):
+        raise ProgramError(f"{source.here()}: {len(items)} indices for a tensor of shape "
+                           f"{list(shape)}; use at most {len(shape)}")
+    return tokens, constants
+
+
+def _without_ellipsis(items: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+    for at, item in enumerate(items):
+        if item is Ellipsis:
+            fill = (FULL_SLICE,) * (rank - len(items) + 1)
+            return items[:at] + fill + items[at + 1:]
+    return items
+
+
+def _token(item: Any, size: int) -> tuple[Any, Any]:
+    if isinstance(item, slice):
+        return _slice_token(item, size)
+    if isinstance(item, Index):
+        return item.form, item.const
+    if isinstance(item, DynamicSlice):
+        return (_SLICE, item.size, 1), _integer(item.start)
+    if isinstance(item, Mask):
+        return _token(as_index(item), size)
+    if isinstance(item, ArrayIndex):
+        return item, 0
+    return None, _integer(item)
+
+
+def _integer(value: Any) -> Any:
+    """An integer or loop index."""
+    number = as_integer(value)
+    if number is None:
+        raise UserError(f"{source.here()}: a tensor is indexed with {type(value).__name__}; use "
+                        "integers, slices, nl.ds, nl.arange expressions or a tensor of indices")
+    return number
+
+
+def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
+    step = 1 if item.step is None else int(_integer(item.step))
+    start = 0 if item.start is None else _integer(item.start)
+    stop = size if item.stop is None else _integer(item.stop)
+    start = start + size if start < 0 else start
+    stop = stop + size if stop < 0 else stop
+    count = -(int(start - stop) // step) if step > 0 else 0
+    if count < 1:
+        raise ProgramError(f"{source.here()}: the slice {start}:{stop}:{step} is empty or runs "
+                           "backwards; a tile has at least one element")
+    return (_SLICE, count, step), start
+
+
+def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
+    """The plan for a tensor of `form` whose selection starts `partition` partitions in."""
+    advanced = any(isinstance(token, (IndexForm, ArrayIndex)) for token in tokens)
+    chosen = _advanced(tokens, shape) if advanced else _basic(tokens, shape)
+    if form.is_on_chip:
+        chosen = _as_tile(chosen, shape)
+    units = form.steps
+    steps = tuple(
+        Step(unit, -low, size - 1 - high, axis, size, row)
+        for axis, (unit, size, row, (low, high)) in enumerate(
+            zip(units, shape, chosen.rows, (_reach(row, chosen.shape) for row in chosen.rows)))
+        if axis < len(tokens))
+    strides = _strides(form, chosen)
+    stored = None if form.dtype is form.buffer.dtype else form.dtype
+    made = form.buffer.form(chosen.shape, strides, form.partition + partition, stored)
+    return Plan(made, chosen.shape, steps)
+
+
+def _reach(row: Shape, shape: Shape) -> tuple[int, int]:
+    ends = [coefficient * (count - 1) for coefficient, count in zip(row, shape)]
+    return sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
+
+
+def _strides(form: Form, chosen: Selection) -> Shape:
+    first = 1 if form.is_on_chip else 0
+    return tuple(sum(row[axis] * stride for row, stride in
+                     zip(chosen.rows[first:], form.strides[first:]))
+                 for axis in range(len(chosen.shape)))
+
+
+def _unit_row(axis: int, rank: int, value: int) -> Shape:
+    return tuple(value if at == axis else 0 for at in range(rank))
+
+
+def _basic(tokens: list[Any], shape: Shape) -> Selection:
+    counts = [token if token is None else token[1:] for token in tokens]
+    counts += [(size, 1) for size in shape[len(tokens):]]
+    kept = [entry for entry in counts if entry is not None]
+    rank, axis, rows = len(kept), 0, []
+    for entry in counts:
+        if entry is None:
+            rows.append((0,) * rank)
+            continue
+        rows.append(_unit_row(axis, rank, entry[1]))
+        axis += 1
+    return Selection(tuple(count for count, _ in kept), tuple(rows))
+
+
+def _advanced(tokens: list[Any], shape: Shape) -> Selection:
+    common: Shape = ()
+    for token in tokens:
+        if isinstance(token, tuple):
+            raise ProgramError(
+                f"{source.here()}: slices and nl.arange expressions are mixed in one index, whose "
+                "meaning is not defined; use slices alone or an nl.arange for every dimension")
+        if isinstance(token, ArrayIndex):
+            raise _not_affine(token)
+        if token is not None:
+            if len(token.shape) < 2:
+                raise ProgramError(
+                    f"{source.here()}: a tensor is indexed with a one-dimensional nl.arange, but a "
+                    "tile has two axes or more; write nl.arange(n)[:, None] or [None, :]")
+            common = broadcast_shapes(common, token.shape)
+    rest = shape[len(tokens):]
+    rank = len(common) + len(rest)
+    rows = [(0,) * rank if token is None
+            else pad(token.coefficients, len(common)) + (0,) * len(rest) for token in tokens]
+    rows += [_unit_row(len(common) + at, rank, 1) for at in range(len(rest))]
+    return Selection(common + rest, tuple(rows))
+
+
+def _not_affine(index: ArrayIndex) -> ProgramError:
+    return ProgramError(
+        f"{source.here()}: an index of shape {list(index.shape)} is not affine (values "
+        f"{index.values().flat[:4].tolist()}...), and no access pattern walks it; use an expression "
+        "that is a sum of nl.arange axes times constants")
+
+
+def _as_tile(chosen: Selection, shape: Shape) -> Selection:
+    """Makes axis 0 of the result the partition axis, and the rank at least 2."""
+    row = chosen.rows[0]
+    if not any(row) and (not chosen.shape or chosen.shape[0] != 1):
+        chosen = Selection((1, *chosen.shape), tuple((0, *one) for one in chosen.rows))
+        row = chosen.rows[0]
+    free_on_first = any(one[0] for one in chosen.rows[1:])
+    if any(row[1:]) or free_on_first or row[0] not in (0, 1):
+        raise ProgramError(
+            f"{source.here()}: the index walks the partitions of a tensor of shape {list(shape)} "
+            "other than one after the other along its first axis; let the first axis select the "
+            "partitions, with stride 1, and the others the free dimensions")
+    if row[0] == 0 and chosen.shape[0] > 1:
+        raise ProgramError(
+            f"{source.here()}: the first axis of the index has {chosen.shape[0]} elements and does "
+            "not move along the partitions; put the partition index first")
+    if len(chosen.shape) == 1:
+        chosen = Selection((*chosen.shape, 1), tuple((*one, 0) for one in chosen.rows))
+    return chosen
+
+
+def partition_unit(form: Form) -> int:
+    """What one partition adds to a position."""
+    return PARTITION_UNIT if form.is_on_chip else 0

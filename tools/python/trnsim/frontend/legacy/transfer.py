@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loads and stores of the 0.1 dialect.
+"""nl.load and nl.store: DMA between HBM and SBUF; PSUM is reached by way of SBUF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce,
+                                         result_dtype)
+from trnsim.frontend.legacy.tensor import Blocks, Tensor, release, with_form
+from trnsim.frontend.tensor import HBM, PSUM, Shape
+
+
+def load(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+    """A new tile in SBUF with the elements of a tensor in HBM."""
+    src = as_tile(src, "src of nl.load", spaces=(HBM,))
+    shape = src.shape if len(src.shape) > 1 else (*src.shape, 1)
+    data = src if len(src.shape) > 1 else with_form(src, shape, (*src.form.strides, 0))
+    data.excess = src.excess
+    return produce("dma_copy", with_indices(("src", "read", data)), {}, shape,
+                   result_dtype(dtype, src.dtype), mask=mask)
+
+
+def with_indices(operand: Role) -> list[Role]:
+    """An operand, and the tensor that holds its indices if it has one."""
+    indices = operand[2].indices
+    return [operand] if indices is None else [operand, ("index", "read", indices)]  # type: ignore
+
+
+def store(dst: Any, value: Any, *, mask: Any = None, **_: Any) -> None:
+    """Writes a tile to a tensor in HBM; a tile in PSUM goes through SBUF."""
+    dst = as_tile(dst, "dst of nl.store", spaces=(HBM,))
+    shape = dst.shape if len(dst.shape) > 1 else (*dst.shape, 1)
+    target = dst if len(dst.shape) > 1 else with_form(dst, shape, (*dst.form.strides, 0))
+    target.excess = dst.excess
+    if not isinstance(value, (Tensor, Blocks)):
+        value = produce("memset", (), {"value": float(value)}, shape, dst.dtype, mask=mask)
+    tile = in_sbuf(as_tile(value, "value of nl.store"))
+    release(tile)
+    if tile.shape != shape:
+        tile = matched(tile, shape, "nl.store")
+    operands: list[Role] = [("dst", "write", target), ("src", "read", tile)]
+    if target.indices is not None:
+        operands += with_indices(operands[0])[1:]
+    issue("dma_copy", operands, {}, mask=mask)
+
+
+def in_sbuf(tile: Tensor) -> Tensor:
+    """The tile, or a copy of it in SBUF if it lies in PSUM."""
+    if tile.form.space != PSUM:
+        return tile
+    release(tile)
+    return produce("tensor_copy", (("data", "read", tile),), {}, tile.shape, tile.dtype)
+
+
+def matched(tile: Tensor, shape: Shape, name: str) -> Tensor:
+    """The tile as `shape`, which differs from its own only by axes of size 1 or a broadcast."""
+    if tuple(size for size in tile.shape if size > 1) == tuple(size for size in shape if size > 1):
+        first = tile.shape[0] if tile.form.is_on_chip else shape[0]
+        if first == shape[0]:
+            return tile.reshape(shape)
+    if len(tile.shape) == len(shape) and tile.shape[0] == shape[0]:
+        return broadcast_free(tile, shape)
+    raise ProgramError(f"{source.here()}: {name}: the value has the shape {list(tile.shape)}, but "
+                       f"the destination {list(shape)}; both must be equal")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# The `nki` API, versions 0.2 to 0.6.
+"""The dialect `nki`: explicit dst first, numpy-like views, loops that are unrolled."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.tensor import Storage, View
+
+API = "nki"
+
+
+def _tensor(storage: Storage) -> View:
+    from trnsim.frontend.nki.tensor import whole
+    return whole(storage)
+
+
+def _module(name: str, **contents: Any) -> ModuleType:
+    module = ModuleType(name, f"{name}, impersonated by trnsim.")
+    module.__dict__.update(contents)
+    return module
+
+
+def modules() -> dict[str, ModuleType]:
+    """nki, nki.language, nki.isa, nki.collectives, nki.typing and their relatives."""
+    from trnsim.frontend.dtypes import DType
+    from trnsim.frontend.kernel import decorator
+    from trnsim.frontend.nki import collectives, isa, language
+    from trnsim.frontend.nki.objects import NKIObject
+    from trnsim.frontend.nki.stubs import unsupported
+    from trnsim.frontend.nki.tensor import NkiTensor
+    jit = decorator(API)
+    experimental = _module("nki.experimental", while_loop=language.while_loop,
+                           fori_loop=language.fori_loop)
+    typing = _module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
+    dtype = _module("nki.dtype", DType=DType, **{
+        name: value for name, value in vars(language).items() if isinstance(value, DType)})
+    top = _module("nki", __path__=[], jit=jit, benchmark=jit, profile=jit, baremetal=jit,
+                  trace=jit, simulate=unsupported("nki.simulate"), language=language, isa=isa,
+                  collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
+                  NKIObject=NKIObject, __version__="0.6.0")
+    return {"nki": top, "nki.language": language, "nki.isa": isa, "nki.collectives": collectives,
+            "nki.typing": typing, "nki.dtype": dtype, "nki.experimental": experimental}
+
+
+DIALECT = Dialect(API, _tensor, modules)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# nl.ndarray and its relatives.
+"""Tensors from nothing: ndarray, zeros, full, constants, and the fresh tiles of operations."""
+
+from __future__ import annotations
+
+from sys import _getframe
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import DType, dtype as dtype_of, uint8
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.tensor import NkiTensor, whole
+from trnsim.frontend.tensor import Storage, View
+
+_sbuf = enums.MemoryRegion.sbuf
+
+
+def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
+            address: tuple[int, int] | None = None) -> NkiTensor:
+    """A tensor with undefined contents."""
+    active = recorder.required()
+    frame = _getframe(1)
+    key = None
+    if type(dtype) is DType and type(shape) is tuple and source.is_kernel_frame(frame):
+        key = (id(frame.f_code), frame.f_lasti, id(dtype), shape, buffer, name, address)
+        site = active.sites.get(key)
+        if site is not None:
+            return NkiTensor(Storage(site, active.frame), site.whole)
+    kind = dtype if type(dtype) is DType else dtype_of(dtype)
+    space = enums.SPACES.get(buffer) or enums.space_of(buffer)
+    role = "output" if buffer in enums.SHARED else "internal"
+    if address is not None:
+        address = (int(address[0]), int(address[1]))
+    storage = active.storage(space, kind, shape, name=name, address=address, kind=role)
+    if key is not None:
+        active.sites[key] = storage.buffer
+    return whole(storage)
+
+
+def fresh(shape: Sequence[int], dtype: DType, space: str = "sbuf", name: str = "") -> NkiTensor:
+    """The tile for the result of an operation."""
+    return whole(recorder.required().storage(space, dtype, tuple(shape), name=name))
+
+
+def full(shape: Any, fill_value: float, dtype: Any, buffer: Any = _sbuf,
+         name: str = "") -> NkiTensor:
+    """A tensor filled with a constant; in HBM by way of an SBUF tile."""
+    tensor = ndarray(shape, dtype, buffer, name)
+    return _filled(tensor, fill_value)
+
+
+def _filled(tensor: NkiTensor, value: float) -> NkiTensor:
+    active = recorder.required()
+    if tensor.form.is_on_chip:
+        active.record("memset", None, (("dst", "write", tensor),), {"value": value})
+        return tensor
+    columns = tensor.shape[-1]
+    rows = tensor.size // columns
+    tile = fresh((min(rows, active.chip.partitions), columns), tensor.dtype, name="fill")
+    active.record("memset", None, (("dst", "write", tile),), {"value": value})
+    flat = tensor.reshape((rows, columns))
+    for start in range(0, rows, tile.shape[0]):
+        part = flat[start:min(start + tile.shape[0], rows), 0:columns]
+        data = tile[0:part.shape[0], 0:columns]
+        active.record("dma_copy", None, (("dst", "write", part), ("src", "read", data)), {})
+    return tensor
+
+
+def zeros(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "") -> NkiTensor:
+    """A tensor filled with zeros."""
+    return full(shape, 0.0, dtype, buffer, name)
+
+
+def ones(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "") -> NkiTensor:
+    """A tensor filled with ones."""
+    return full(shape, 1.0, dtype, buffer, name)
+
+
+def empty_like(x: View, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+    """A tensor with undefined contents and the shape of `x`."""
+    return ndarray(x.shape, x.dtype if dtype is None else dtype,
+                   x.space if buffer is None else buffer, name)
+
+
+def zeros_like(x: View, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+    """Zeros in the shape of `x`."""
+    return _filled(empty_like(x, dtype, buffer, name), 0.0)
+
+
+def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
+    """A tensor in HBM that holds a numpy array from the start."""
+    kind = dtype_of(constant.dtype if dtype is None else dtype)
+    return whole(recorder.required().storage("hbm", kind, constant.shape, kind="constant"))
+
+
+def shared_identity_matrix(n: int, dtype: Any = uint8, dst: View | None = None) -> View:
+    """An identity matrix in SBUF, loaded from a constant."""
+    active = recorder.required()
+    kind = dtype_of(dtype)
+    matrix = whole(active.storage("hbm", kind, (n, n), kind="constant", name=f"identity_{n}"))
+    target = fresh((n, n), kind) if dst is None else dst
+    active.record("dma_copy", None, (("dst", "write", target), ("src", "read", matrix)), {})
+    return target
+
+

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+# nl functions that work element by element: their lowering to nki.isa operations.
+"""Element-wise operations of nki.language. [NKI-LANGUAGE]
+
+Lowering: tile with tile is tensor_tensor, tile with number or [P, 1] is tensor_scalar, functions
+are activations on the scalar engine. Which instructions AWS's library uses is not published; the
+choices here are the cheapest that compute the result. [ASSUMED]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Callable, Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, int32, uint8
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.creation import fresh
+
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import HBM, PSUM, View
+
+_FLIPPED = {"less": "greater", "greater": "less", "less_equal": "greater_equal",
+            "greater_equal": "less_equal"}
+
+def emit(operation: str, result: View, operands: Sequence[Operand], /, **attributes: Any) -> View:
+    """Holds an instruction back whose dst is the fresh tile `result`."""
+    every = (("dst", "write", result), *operands)
+    return recorder.required().hold(operation, None, every, attributes)
+
+def tile(value: Any, name: str) -> View:
+    """`value` if it is a tensor on chip; IllegalInstruction otherwise."""
+    if not isinstance(value, View) or value.space == HBM:
+        what = value.form.describe() if isinstance(value, View) else repr(value)
+        raise IllegalInstruction(f"{source.here()}: {name}: an operand is {what}, but must be a "
+                                 "tile in sbuf or psum; load it first")
+    return value
+
+def result_dtype(dtype: Any, *operands: Any) -> DType:
+    """The type asked for, or the widest of the operands, floats before integers."""
+    if dtype is not None:
+        return dtype_of(dtype)
+    types = [one.dtype for one in operands if isinstance(one, View)]
+    best = types[0]
+    for other in types[1:]:
+        if other is best:
+            continue
+        if other.is_float and best.is_float and other.itemsize == best.itemsize:
+            best = float32
+        elif (other.is_float, other.itemsize) > (best.is_float, best.itemsize):
+            best = other
+    return best
+
+def broadcast_pair(x: View, y: View, name: str) -> tuple[View, View]:
+    """Both tiles in one shape; free dimensions of size 1 are repeated by their access pattern."""
+    if x.shape == y.shape:
+        return x, y
+    rank = max(x.ndim, y.ndim)
+    if x.ndim != y.ndim or any(a != b and 1 not in (a, b) for a, b in zip(x.shape, y.shape)) or (
+            x.shape[0] != y.shape[0]):
+        raise IllegalInstruction(f"{source.here()}: {name}: shapes {list(x.shape)} and "
+                                 f"{list(y.shape)} do not broadcast; equal ranks and partitions, "
+                                 "and free sizes that are equal or 1, do")
+    shape = tuple(max(x.shape[axis], y.shape[axis]) for axis in range(rank))
+    return repeated(x, shape), repeated(y, shape)
+
+def repeated(x: View, shape: tuple[int, ...]) -> View:
+    """`x` with its free dimensions of size 1 repeated to `shape`."""
+    strides = [stride if have == want else 0
+               for have, want, stride in zip(x.shape, shape, x.strides)]
+    return x.derive(shape, strides, offset=x.element_offset, partition=x.form.partition)
+
+def is_vector(value: View, like: View) -> bool:
+    """Whether a tile holds one value per partition of another, larger tile."""
+    return (value.form.free_elements == 1 and like.form.free_elements > 1
+            and value.shape[0] == like.shape[0])
+
+def binary(name: str, x: Any, y: Any, dtype: Any = None) -> View:
+    """x op y, where at least one is a tile."""
+    if isinstance(x, View) and isinstance(y, View):
+        x, y = tile(x, name), tile(y, name)
+        if is_vector(y, x):
+            return _with_scalar(name, x, y, dtype, False)
+        if is_vector(x, y):
+            return _with_scalar(name, y, x, dtype, True)
+        return _with_tile(name, x, y, dtype)
+    if isinstance(x, View):
+        return _with_scalar(name, tile(x, name), y, dtype, False)
+    return _with_scalar(name, tile(y, name), x, dtype, True)
+
+def _with_tile(name: str, x: View, y: View, dtype: Any) -> View:
+    x, y = broadcast_pair(x, y, name)
+    if x.space == PSUM and y.space == PSUM:
+        y = emit("tensor_copy", fresh(y.shape, y.dtype, name="evicted"), (("data", "read", y),))
+    kind = result_dtype(dtype, x, y)
+    return emit("tensor_tensor", fresh(x.shape, kind),
+                (("data1", "read", x), ("data2", "read", y)), op=name)
+
+def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool) -> View:
+    kind = dtype_of(dtype) if dtype is not None else x.dtype
+    operator = _FLIPPED.get(name, name) if is_reversed else name
+    operands: tuple[Operand, ...] = (("data", "read", x),)
+    if isinstance(operand, View):
+        operands += (("operand0", "read", operand),)
+    return emit("tensor_scalar", fresh(x.shape, kind), operands, op0=operator)
+
+def unary_function(name: str, x: Any, dtype: Any = None) -> View:
+    """function(x) on the scalar engine."""
+    data = tile(x, name)
+    return emit("activation", fresh(data.shape, result_dtype(dtype, data)),
+                (("data", "read", data),), function=name)
+
+def with_constant(name: str, x: Any, dtype: Any = None) -> View:
+    """x op constant on the vector engine: abs is abs_max 0, negative is multiply -1, and so on."""
+    return _with_scalar(name, tile(x, name), 0.0, dtype, False)
+
+def copy(x: Any, dtype: Any = None) -> View:
+    """A copy of a tile, cast if asked for."""
+    data = tile(x, "copy")
+    return emit("tensor_copy", fresh(data.shape, result_dtype(dtype, data)),
+                (("data", "read", data),))
+
+def reciprocal(x: Any, dtype: Any = None) -> View:
+    """1 / x on the vector engine."""
+    data = tile(x, "reciprocal")
+    return emit("reciprocal", fresh(data.shape, result_dtype(dtype, data)),
+                (("data", "read", data),))
+
+def sine(x: Any, dtype: Any = None) -> View:
+    """sin(x): range reduction to [-pi, pi], then the activation."""
+    reduced = _with_scalar("mod", tile(x, "sin"), 0.0, float32, False)
+    return unary_function("sin", reduced, dtype or x.dtype)
+
+def cosine(x: Any, dtype: Any = None) -> View:
+    """cos(x) as the sine of x + pi / 2."""
+    return sine(_with_scalar("add", tile(x, "cos"), 0.0, float32, False), dtype or x.dtype)
+
+def tangent(x: Any, dtype: Any = None) -> View:
+    """tan(x) as sin(x) / cos(x)."""
+    inverse = reciprocal(cosine(x, float32), float32)
+    return binary("multiply", sine(x, float32), inverse, dtype or x.dtype)
+
+def rounded(name: str, x: Any, dtype: Any = None) -> View:
+    """floor, ceil and trunc: to int32 and back, then a correction where the copy rounded away."""
+    data = tile(x, name)
+    whole = copy(copy(data, int32), float32)
+    wrong = binary("greater" if name == "floor" else "less", whole, data, float32)
+    return binary("subtract" if name == "floor" else "add", whole, wrong, dtype or data.dtype)
+
+def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
+    """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
+    mask = tile(condition, "where")
+    kind = result_dtype(dtype, *(one for one in (x, y, mask) if isinstance(one, View)))
+    active = recorder.required()
+    if mask.dtype.name not in ("uint8", "uint16", "uint32"):
+        mask = emit("tensor_copy", fresh(mask.shape, uint8, name="predicate"),
+                    (("data", "read", mask),))
+    result = fresh(mask.shape, kind)
+    if isinstance(y, View):
+        other = repeated(tile(y, "where"), mask.shape)
+        active.record("tensor_copy", None, (("dst", "write", result), ("data", "read", other)), {})
+    else:
+        active.record("memset", None, (("dst", "write", result),), {"value": y})
+    data: tuple[Operand, ...] = ()
+    if isinstance(x, View):
+        chosen = repeated(tile(x, "where"), mask.shape)
+        data = (("data", "read", chosen if chosen.dtype is kind else copy(chosen, kind)),)
+    active.record("tensor_copy_predicated", None,
+                  (("dst", "update", result), *data, ("predicate", "read", mask)), {})
+    return result
+
+def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
+    """x with elements zeroed at random."""
+    data = tile(x, "dropout")
+    return emit("dropout", fresh(data.shape, result_dtype(dtype, data)), (("data", "read", data),))
+
+def _named(function: Callable[..., View], name: str) -> Callable[..., View]:
+    function.operator_name = name  # type: ignore[attr-defined]
+    function.__name__ = function.__qualname__ = name
+    return function
+
+def binary_operator(name: str) -> Callable[..., View]:
+    """The public function of a binary operator; also usable as `op=`."""
+    def operator(x: Any, y: Any, dtype: Any = None) -> View:
+        return binary(name, x, y, dtype)
+    operator.__doc__ = f"{name} of two tiles, or of a tile and a number."
+    return _named(operator, name)
+
+def unary_operator(name: str, lowering: Callable[..., View]) -> Callable[..., View]:
+    """The public function of a unary operator; also usable as `op=`."""
+    def operator(x: Any, dtype: Any = None) -> View:
+        return lowering(x, dtype)
+    operator.__doc__ = f"{name} of a tile."
+    return _named(operator, name)
+
+def function_operator(name: str) -> Callable[..., View]:
+    """The public function of an activation function; also usable as `op=`."""
+    return unary_operator(name, lambda x, dtype: unary_function(name, x, dtype))
+

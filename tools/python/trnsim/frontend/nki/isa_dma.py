@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: data movement by the DMA engines.
+"""dma_copy, dma_transpose, dma_compute. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from sys import _getframe
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.operators import alu
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import View
+
+_error = enums.oob_mode.error
+_auto = enums.dge_mode.unknown
+_any_engine = enums.engine.unknown
+TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+"""The permutation that dma_transpose applies, by rank."""
+
+
+def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _error,
+             dge_mode: Any = _auto, engine: Any = _any_engine, name: str | None = None,
+             unique_indices: bool = True) -> NkiInstruction:
+    """dst = src; both in HBM or SBUF, with as many elements, cast if the types differ."""
+    active = recorder.required()
+    frame = _getframe(1)
+    try:
+        key = (id(frame.f_code), frame.f_lasti, dst.form, src.form, dge_mode, engine, priority)
+        shape = active.templates.get(key)
+        indices = dst.indices or src.indices
+    except AttributeError:
+        raise _not_tensors(dst, src) from None
+    if indices is not None:
+        return _indirect(dst, src, indices, dge_mode)
+    if shape is None:
+        attributes = _attributes(dst, src, priority, dge_mode, engine)
+        operands = (("dst", "write", dst), ("src", "read", src))
+        shape = active.template("dma_copy", None, operands, attributes, source.site())
+        if source.is_user(frame.f_code):
+            active.templates[key] = shape
+    active.issue_two(shape, dst, src)
+    return HANDLE
+
+
+def _not_tensors(dst: Any, src: Any) -> Exception:
+    return (not_a_tensor("dma_copy", "src", src) if isinstance(dst, View) else
+            not_a_tensor("dma_copy", "dst", dst))
+
+
+def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
+                engine: Any) -> dict[str, Any]:
+    """`dge` and `trigger`; checks the rules of hardware descriptor generation."""
+    chip = recorder.required().chip
+    where = f"{source.here()}: dma_copy"
+    if priority is not None and chip.generation < 4:
+        raise IllegalInstruction(f"{where}: priority={priority} needs NeuronCore-v4, but "
+                                 f"{chip.name} has {chip.neuron_core}; leave it out")
+    if dge_mode not in enums.DGE_NAMES:
+        raise IllegalInstruction(f"{where}: dge_mode={dge_mode!r} is not a member of "
+                                 "nki.isa.dge_mode; use one of unknown, none, swdge, hwdge")
+    if dge_mode is enums.dge_mode.hwdge:
+        if chip.generation < 3:
+            raise IllegalInstruction(f"{where}: dge_mode hwdge needs NeuronCore-v3, but "
+                                     f"{chip.name} has {chip.neuron_core}; use swdge or none")
+        if dst.dtype.itemsize != src.dtype.itemsize or dst.dtype is not src.dtype:
+            raise IllegalInstruction(f"{where}: dge_mode hwdge casts {src.dtype} to {dst.dtype}, "
+                                     "but moves elements unchanged; use the same type or swdge")
+    attributes = {}
+    if dge_mode is not _auto:
+        attributes["dge"] = enums.DGE_NAMES[dge_mode]
+    names = enums.engine_names(engine)
+    if names is not None:
+        attributes["trigger"] = names[0]
+    return attributes
+
+
+def _indirect(dst: View, src: View, indices: View, dge_mode: Any) -> NkiInstruction:
+    """Gather or scatter: software descriptor generation with one index per partition."""
+    attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
+    operands = (("dst", "write", dst), ("src", "read", src), ("index", "read", indices))
+    recorder.required().record("dma_copy", None, operands, attributes)
+    return HANDLE
+
+
+def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
+                  priority: int | None = None, dge_mode: Any = _auto, oob_mode: Any = _error,
+                  name: str | None = None) -> NkiInstruction:
+    """dst = src with its first and last dimension exchanged."""
+    if not isinstance(dst, View) or not isinstance(src, View):
+        raise not_a_tensor("dma_transpose", "an operand", dst if isinstance(src, View) else src)
+    expected = TRANSPOSE_AXES.get(src.ndim)
+    where = f"{source.here()}: dma_transpose"
+    if expected is None or (axes is not None and tuple(axes) != expected):
+        allowed = ", ".join(str(one) for one in TRANSPOSE_AXES.values())
+        raise IllegalInstruction(f"{where}: axes {axes} of a tensor with {src.ndim} dimensions, "
+                                 f"but {allowed} are possible; reshape or use nc_transpose")
+    shape = tuple(src.shape[axis] for axis in expected)
+    if dst.shape != shape:
+        raise IllegalInstruction(f"{where}: dst has shape {list(dst.shape)}, but src "
+                                 f"{list(src.shape)} transposed has {list(shape)}; make them equal")
+    attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
+    operands: tuple[Operand, ...] = (("dst", "write", dst), ("src", "read", src))
+    if src.indices is not None:
+        operands += (("index", "read", src.indices),)
+    return issue("dma_transpose", operands, attributes)
+
+
+def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: Any = None,
+                unique_indices: bool = True, oob_mode: Any = _error,
+                name: str | None = None) -> NkiInstruction:
+    """dst = the sum of up to 16 sources, by the DMA engines."""
+    operands: tuple[Operand, ...] = (("dst", "write", dst),
+                                     *(("src", "read", one) for one in srcs))
+    indices = next((one.indices for one in (dst, *srcs) if one.indices is not None), None)
+    if indices is not None:
+        raise UnsupportedFeature.named(str(source.here()), "dma_compute with indices")
+    return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")})

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: operations of the gpsimd engine.
+"""iota, affine_select, gathers, partition reductions. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.operators import COMPARISONS, alu, operator_name
+from trnsim.frontend.tensor import View
+
+GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
+"""Elements per index of local_gather."""
+GATHER_PARTITIONS = 16
+"""Partitions that share the indices of a gpsimd core."""
+PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
+PATTERN_MAX = 4
+"""Dimensions of the affine pattern of iota and affine_select."""
+
+
+def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
+    if not isinstance(dst, View):
+        raise not_a_tensor(op, "dst", dst)
+    counts = [int(pair[1]) for pair in pattern]
+    if len(counts) > PATTERN_MAX or prod(counts) != dst.form.free_elements:
+        raise IllegalInstruction(
+            f"{source.here()}: {op}: pattern {[list(pair) for pair in pattern]} has {prod(counts)} "
+            f"elements in {len(counts)} dimensions, but dst has {dst.form.free_elements} elements "
+            f"per partition and at most {PATTERN_MAX} dimensions are allowed; make them equal")
+
+
+def iota(dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_multiplier: int = 0,
+         name: str | None = None) -> NkiInstruction:
+    """dst = an affine function of its indices."""
+    _check_pattern("iota", dst, pattern)
+    return issue("iota", (("dst", "write", dst),), {})
+
+
+def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier: int,
+                  on_true_tile: Any, on_false_value: Any, cmp_op: Any = "equal", offset: int = 0,
+                  name: str | None = None) -> NkiInstruction:
+    """dst = on_true_tile where an affine function of the indices compares to 0, else a constant."""
+    _check_pattern("affine_select", dst, pattern)
+    if operator_name(cmp_op) not in COMPARISONS:
+        raise IllegalInstruction(f"{source.here()}: affine_select: cmp_op {operator_name(cmp_op)} "
+                                 f"does not compare; use one of {', '.join(COMPARISONS)}")
+    return issue("affine_select", (("dst", "write", dst), ("data", "read", on_true_tile)), {})
+
+
+def local_gather(dst: Any, src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
+                 num_valid_indices: int | None = None, name: str | None = None) -> NkiInstruction:
+    """dst = elements of src_buffer by index; 16 partitions share their indices."""
+    if num_elem_per_idx not in GATHER_GROUPS:
+        raise IllegalInstruction(f"{source.here()}: local_gather: num_elem_per_idx is "
+                                 f"{num_elem_per_idx}, but must be one of {list(GATHER_GROUPS)}")
+    indices = num_valid_indices or index.form.free_elements * GATHER_PARTITIONS
+    return issue("local_gather", (("dst", "write", dst), ("data", "read", src_buffer),
+                                  ("index", "read", index)),
+                 {"elements_per_index": num_elem_per_idx, "indices": int(indices)})
+
+
+def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> NkiInstruction:
+    """dst = elements of data by index, in each partition."""
+    return issue("nc_n_gather", (("dst", "write", dst), ("data", "read", data),
+                                 ("index", "read", indices)),
+                 {"elements_per_index": 1, "indices": dst.form.free_elements})
+
+
+def tensor_partition_reduce(dst: Any, op: Any, data: Any,
+                            name: str | None = None) -> NkiInstruction:
+    """dst = the reduction of data over its partitions."""
+    operator = alu(op, "op")
+    if operator not in PARTITION_REDUCTIONS:
+        raise IllegalInstruction(f"{source.here()}: tensor_partition_reduce: op is {operator}, but "
+                                 f"must be one of {', '.join(PARTITION_REDUCTIONS)}")
+    return issue("tensor_partition_reduce", (("dst", "write", dst), ("data", "read", data)),
+                 {"op": operator})
+
+
+def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiInstruction:
+    """dst = start and end of each element's segment."""
+    return issue("sequence_bounds", (("dst", "write", dst), ("data", "read", segment_ids)), {})
+
+
+def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,
+                       name: str | None = None) -> NkiInstruction:
+    """dst = the indices of the non-zero elements and their number."""
+    return issue("nonzero_with_count", (("dst", "write", dst), ("data", "read", src)), {})

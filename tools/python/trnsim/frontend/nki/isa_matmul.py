@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: the tensor engine.
+"""nc_matmul, nc_matmul_mx, nc_transpose. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from sys import _getframe
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality import check_bank
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.psum import begins_group
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import View
+from trnsim.frontend.validate import Instruction
+
+_no_mode = enums.matmul_perf_mode.none
+_DOUBLE_ROW = (enums.matmul_perf_mode.double_row, "double_row", "double_row_gen3")
+
+
+def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: bool = False,
+              is_moving_onezero: bool = False, is_transpose: bool = False,
+              accumulate: bool | None = None, tile_position: Any = (), tile_size: Any = (),
+              perf_mode: Any = _no_mode, name: str | None = None) -> NkiInstruction:
+    """dst = stationary.T @ moving, or dst += if it holds matmul results or `accumulate` says so."""
+    active = recorder.required()
+    frame = _getframe(1)
+    if tile_position or tile_size:
+        tile_position, tile_size = tuple(tile_position), tuple(tile_size)
+    try:
+        regions = dst.storage.matmul_regions
+        if is_transpose and accumulate is None:
+            accumulate = False
+        if accumulate is None and regions is not None and (
+                dst.position, dst.form) in regions.known:
+            start = False
+        else:
+            start = begins_group(dst, accumulate, source.here) if dst.space == "psum" else True
+        key = (id(frame.f_code), frame.f_lasti, dst.form, stationary.form, moving.form, start,
+               is_stationary_onezero, is_moving_onezero, is_transpose, tile_position, tile_size,
+               perf_mode)
+        shape = active.templates.get(key)
+    except AttributeError:
+        raise _not_tensors(dst, stationary, moving) from None
+    if shape is None or dst.form.buffer.spans_banks:
+        operands: tuple[Operand, ...] = (
+            ("dst", "write" if start else "accumulate", dst),
+            ("stationary", "read", stationary), ("moving", "read", moving))
+        attributes = _attributes(start, is_stationary_onezero, is_moving_onezero, is_transpose,
+                                 tile_position, tile_size, perf_mode)
+        if active.chip.generation < 4:
+            check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
+                                                source.here()))
+        if shape is None:
+            shape = active.template("nc_matmul", None, operands, attributes, source.site())
+            if source.is_user(frame.f_code):
+                active.templates[key] = shape
+    active.issue_three(shape, dst, stationary, moving)
+    return HANDLE
+
+
+def _not_tensors(dst: Any, stationary: Any, moving: Any) -> Exception:
+    for role, value in (("dst", dst), ("stationary", stationary), ("moving", moving)):
+        if not isinstance(value, View):
+            return not_a_tensor("nc_matmul", role, value)
+    raise AssertionError("nc_matmul was given three tensors")
+
+
+def _attributes(start: bool, stationary_onezero: bool, moving_onezero: bool, is_transpose: bool,
+                tile_position: Any, tile_size: Any, perf_mode: Any) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"start": start}
+    if is_transpose:
+        attributes["is_transpose"] = True
+    if stationary_onezero or moving_onezero:
+        attributes["onezero"] = ("both" if stationary_onezero and moving_onezero else
+                                 "stationary" if stationary_onezero else "moving")
+    if perf_mode in _DOUBLE_ROW:
+        attributes["perf_mode"] = "double_row"
+    elif perf_mode not in (_no_mode, None, "none"):
+        raise IllegalInstruction(f"{source.here()}: nc_matmul: perf_mode is {perf_mode!r}, but "
+                                 "none and double_row exist; use a nki.isa.matmul_perf_mode")
+    if bool(tile_position) != bool(tile_size):
+        raise IllegalInstruction(f"{source.here()}: nc_matmul: tile_position is {tile_position} "
+                                 f"and tile_size is {tile_size}; give both or neither")
+    if tile_size:
+        attributes["tile_position"] = tuple(int(one) for one in tile_position)
+        attributes["tile_size"] = tuple(int(one) for one in tile_size)
+    return attributes
+
+
+def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, moving_scale: Any,
+                 tile_position: Any = None, tile_size: Any = None, accumulate: bool | None = None,
+                 name: str | None = None) -> NkiInstruction:
+    """dst = stationary.T @ moving of MXFP8 or MXFP4 operands with their scales (NeuronCore-v4)."""
+    start = begins_group(dst, accumulate, source.here)
+    return issue("nc_matmul_mx", (
+        ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
+        ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),
+        ("moving_scale", "read", moving_scale)), {"start": start})
+
+
+def nc_transpose(dst: Any, data: Any, engine: Any = enums.engine.unknown,
+                 name: str | None = None, dtype: Any = None) -> NkiInstruction:
+    """dst = data.T, with all free dimensions taken as one."""
+    return issue("nc_transpose", (("dst", "write", dst), ("data", "read", data)), {}, engine)

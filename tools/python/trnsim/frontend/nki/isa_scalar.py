@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: activation functions of the scalar engine.
+"""activation, activation_reduce, activate2. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors
+from trnsim.frontend.operators import alu, function
+from trnsim.frontend.tensor import View
+
+_idle = enums.reduce_cmd.idle
+
+
+def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
+               reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
+               name: str | None = None) -> NkiInstruction:
+    """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
+    _check_bias(bias)
+    attributes = {"function": function(op)}
+    if reduce_op is not None:
+        attributes["reduce_op"] = _add_only(reduce_op)
+    return issue("activation",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("bias", "read", bias), ("scale", "read", scale),
+                           ("reduce_result", "write", reduce_res))), attributes)
+
+
+def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any,
+                      bias: Any = None, scale: Any = 1.0,
+                      name: str | None = None) -> NkiInstruction:
+    """dst = op(data * scale + bias), and its sum along the free dimensions in reduce_res."""
+    _check_bias(bias)
+    return issue("activation_reduce",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("bias", "read", bias), ("scale", "read", scale)),
+                  ("reduce_result", "write", reduce_res)),
+                 {"function": function(op), "reduce_op": _add_only(reduce_op)})
+
+
+def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1: Any,
+              relu_param: Any = 0.0, reverse0: bool = False, reverse1: bool = False,
+              reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
+              name: str | None = None) -> NkiInstruction:
+    """dst = op((data op0 imm0) op1 imm1), optionally reduced (NeuronCore-v4)."""
+    attributes = {"function": function(op), "op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    if reduce_op is not None:
+        attributes["reduce_op"] = alu(reduce_op, "reduce_op")
+    return issue("activate2",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),
+                           ("reduce_result", "write", reduce_res))), attributes)
+
+
+def _add_only(reduce_op: Any) -> str:
+    name = alu(reduce_op, "reduce_op")
+    if name != "add":
+        raise IllegalInstruction(f"{source.here()}: activation: reduce_op is {name}, but the "
+                                 "scalar engine only adds; use tensor_reduce")
+    return name
+
+
+def _check_bias(bias: Any) -> None:
+    chip = recorder.required().chip
+    if bias is not None and not isinstance(bias, View) and bias != 0 and chip.generation < 3:
+        raise IllegalInstruction(f"{source.here()}: activation: bias is the number {bias}, but "
+                                 f"{chip.neuron_core} takes a [P, 1] tensor; memset one")

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: element-wise operations, reductions and selections of the vector engine.
+"""Operations of the vector engine, some of which other engines run too. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor, vectors
+from trnsim.frontend.operators import alu
+from trnsim.frontend.tensor import View
+
+_any = enums.engine.unknown
+_reset_reduce = enums.reduce_cmd.reset_reduce
+_idle = enums.reduce_cmd.idle
+REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
+              "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
+"""Operators that tensor_reduce accepts. [NKI-SHARED]"""
+
+
+def tensor_copy(dst: Any, src: Any, engine: Any = _any, name: str | None = None,
+                dtype: Any = None) -> NkiInstruction:
+    """dst = src on chip, cast if the types differ."""
+    return issue("tensor_copy", (("dst", "write", dst), ("data", "read", src)), {}, engine)
+
+
+def memset(dst: Any, value: Any, engine: Any = _any, name: str | None = None,
+           dtype: Any = None) -> NkiInstruction:
+    """dst = a constant."""
+    if isinstance(value, View):
+        raise IllegalInstruction(f"{source.here()}: memset: value is a tensor, but must be a "
+                                 "number; use tensor_copy")
+    return issue("memset", (("dst", "write", dst),), {"value": value}, engine)
+
+
+def tensor_tensor(dst: Any, data1: Any, data2: Any, op: Any, engine: Any = _any,
+                  name: str | None = None) -> NkiInstruction:
+    """dst = data1 op data2."""
+    return issue("tensor_tensor",
+                 (("dst", "write", dst), ("data1", "read", data1), ("data2", "read", data2)),
+                 {"op": alu(op, "op")}, engine)
+
+
+def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool = False,
+                  op1: Any = None, operand1: Any = None, reverse1: bool = False,
+                  engine: Any = _any, name: str | None = None) -> NkiInstruction:
+    """dst = (data op0 operand0) op1 operand1; operands are constants or one value a partition."""
+    attributes = {"op0": alu(op0, "op0")}
+    if op1 is not None:
+        attributes["op1"] = alu(op1, "op1")
+    return issue("tensor_scalar",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
+                 attributes, engine)
+
+
+def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
+                         reverse0: bool = False, reverse1: bool = False,
+                         name: str | None = None) -> NkiInstruction:
+    """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor."""
+    return issue("scalar_tensor_tensor",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+
+
+def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op: Any,
+                         reduce_res: Any = None, reverse0: bool = False,
+                         reduce_cmd: Any = _reset_reduce, reduce_init: Any = None,
+                         reduce_res_negate: bool = False,
+                         name: str | None = None) -> NkiInstruction:
+    """dst = data op0 operand0, and its reduction along the free dimensions in reduce_res."""
+    return issue("tensor_scalar_reduce",
+                 (("dst", "write", dst), ("data", "read", data),
+                  *vectors(("operand0", "read", operand0),
+                           ("reduce_result", "write", reduce_res))),
+                 {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")})
+
+
+def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None,
+                             reduce_cmd: Any = _reset_reduce,
+                             name: str | None = None) -> NkiInstruction:
+    """dst[i] = (src[i] op0 imm0) op1 dst[i - 1]."""
+    return issue("tensor_scalar_cumulative",
+                 (("dst", "write", dst), ("data", "read", src),
+                  *vectors(("operand0", "read", imm0), ("operand1", "read", imm1))),
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+
+
+def tensor_reduce(dst: Any, op: Any, data: Any, axis: Any, negate: bool = False,
+                  keepdims: bool = False, name: str | None = None,
+                  dtype: Any = None) -> NkiInstruction:
+    """dst = the reduction of data over its last dimensions."""
+    for role, value in (("dst", dst), ("data", data)):
+        if not isinstance(value, View):
+            raise not_a_tensor("tensor_reduce", role, value)
+    operator = alu(op, "op")
+    where = f"{source.here()}: tensor_reduce"
+    if operator not in REDUCTIONS:
+        raise IllegalInstruction(f"{where}: op {operator} does not reduce; use one of "
+                                 f"{', '.join(REDUCTIONS)}")
+    rank = data.ndim
+    axes = reduced_axes(axis, rank, where)
+    kept = 1
+    for size in data.shape[1:rank - len(axes)]:
+        kept *= size
+    if dst.shape[0] != data.shape[0] or dst.form.free_elements != kept:
+        raise IllegalInstruction(
+            f"{where}: dst is {dst.form.describe()}, but {data.form.describe()} reduced over "
+            f"dimensions {list(axes)} has {data.shape[0]} partitions of {kept} elements; "
+            "declare dst so")
+    attributes: dict[str, Any] = {"op": operator}
+    if negate:
+        attributes["negate"] = True
+    return issue("tensor_reduce", (("dst", "write", dst), ("data", "read", data)), attributes)
+
+
+def reduced_axes(axis: Any, rank: int, where: str) -> tuple[int, ...]:
+    """The reduced dimensions, which must be the last ones and not the partitions."""
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(sorted(one + rank if one < 0 else one for one in given))
+    if not axes or axes[0] < 1 or axes != tuple(range(rank - len(axes), rank)):
+        raise IllegalInstruction(
+            f"{where}: axis {list(given)} of a tensor with {rank} dimensions, but only the last "
+            "dimensions are reduced, and not the partitions; permute or transpose first")
+    return axes
+
+
+def tensor_tensor_scan(dst: Any, data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
+                       reverse0: bool = False, reverse1: bool = False,
+                       name: str | None = None) -> NkiInstruction:
+    """dst[i] = (data0[i] op0 dst[i - 1]) op1 data1[i]."""
+    return issue("tensor_tensor_scan",
+                 (("dst", "write", dst), ("data1", "read", data0), ("data2", "read", data1),
+                  *vectors(("initial", "read", initial))),
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+
+
+def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: bool = False,
+                           name: str | None = None) -> NkiInstruction:
+    """dst = src where predicate is true."""
+    if isinstance(src, View) and isinstance(dst, View) and src.dtype != dst.dtype:
+        raise IllegalInstruction(f"{source.here()}: tensor_copy_predicated: src is {src.dtype} and "
+                                 f"dst is {dst.dtype}, but both must have the same type")
+    return issue("tensor_copy_predicated",
+                 (("dst", "update", dst), *vectors(("data", "read", src)),
+                  ("predicate", "read", predicate)), {})
+
+
+def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_res: Any = None,
+                  reduce_cmd: Any = _idle, reduce_op: Any = "maximum", reverse_pred: bool = False,
+                  name: str | None = None) -> NkiInstruction:
+    """dst = on_true where predicate is true, else on_false; optionally its maximum."""
+    return issue("select_reduce",
+                 (("dst", "write", dst), ("predicate", "read", predicate),
+                  ("on_true", "read", on_true),
+                  *vectors(("on_false", "read", on_false),
+                           ("reduce_result", "write", reduce_res))), {})
+
+
+def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any,
+                 bound1: Any, reduce_cmd: Any = _reset_reduce, reduce_res: Any = None,
+                 reduce_op: Any = "maximum", range_start: int = 0, on_false_value: Any = None,
+                 name: str | None = None) -> NkiInstruction:
+    """dst = data where its index is within the bounds of the partition; optionally its maximum."""
+    alu(comp_op0, "comp_op0")
+    alu(comp_op1, "comp_op1")
+    return issue("range_select",
+                 (("dst", "write", dst), ("data", "read", on_true_tile),
+                  ("bound0", "read", bound0), ("bound1", "read", bound1),
+                  *vectors(("reduce_result", "write", reduce_res))), {})
+
+
+def reciprocal(dst: Any, data: Any, name: str | None = None) -> NkiInstruction:
+    """dst = 1 / data."""
+    return issue("reciprocal", (("dst", "write", dst), ("data", "read", data)), {})
+
+
+def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None,
+                reduce_cmd: Any = _idle, reduce_init: Any = 0.0,
+                name: str | None = None) -> NkiInstruction:
+    """dst = exp(src - max_value); optionally its sum (NeuronCore-v4)."""
+    return issue("exponential",
+                 (("dst", "write", dst), ("data", "read", src),
+                  *vectors(("max_value", "read", max_value),
+                           ("reduce_result", "write", reduce_res))), {})
+
+
+def bn_stats(dst: Any, data: Any, name: str | None = None) -> NkiInstruction:
+    """dst = six statistics of data per partition."""
+    return issue("bn_stats", (("dst", "write", dst), ("data", "read", data)), {})
+
+
+def bn_aggr(dst: Any, data: Any, name: str | None = None) -> NkiInstruction:
+    """dst = mean and variance from bn_stats."""
+    return issue("bn_aggr", (("dst", "write", dst), ("data", "read", data)), {})
+
+
+def max8(dst: Any, src: Any, name: str | None = None) -> NkiInstruction:
+    """dst = the eight largest elements of each partition."""
+    return issue("max8", (("dst", "write", dst), ("data", "read", src)), {})
+
+
+def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> NkiInstruction:
+    """dst = where each of eight values is in data."""
+    return issue("nc_find_index8", (("dst", "write", dst), ("data", "read", data),
+                                    ("values", "read", vals)), {})
+
+
+def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any = None,
+                      name: str | None = None) -> NkiInstruction:
+    """dst = data with the first match of each of eight values replaced."""
+    if dst_idx is not None:
+        raise UnsupportedFeature.named(str(source.here()), "nki.isa.nc_match_replace8 with dst_idx")
+    return issue("nc_match_replace8", (("dst", "write", dst), ("data", "read", data),
+                                       ("values", "read", vals)), {})
+
+
+def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
+                      name: str | None = None) -> NkiInstruction:
+    """dst = src with the partitions of each quadrant reordered."""
+    return issue("nc_stream_shuffle", (("dst", "write", dst), ("data", "read", src)),
+                 {"mask": tuple(int(one) for one in shuffle_mask)})
+
+
+def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:
+    """dst = data with elements zeroed at random."""
+    return issue("dropout", (("dst", "write", dst), ("data", "read", data)), {})
+
+
+def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) -> NkiInstruction:
+    """dst = random bits."""
+    return issue("rng", (("dst", "write", dst),), {}, engine)
+
+
+def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> NkiInstruction:
+    """dst = uniform random numbers (NeuronCore-v4)."""
+    return issue("rand2", (("dst", "write", dst),), {})
+
+
+def set_rng_seed(src_seeds: Any, name: str | None = None) -> NkiInstruction:
+    """Seeds the vector engine's random numbers."""
+    return issue("set_rng_seed", (("data", "read", src_seeds),), {})
+
+
+def rand_set_state(src_seeds: Any, engine: Any = enums.engine.gpsimd,
+                   name: str | None = None) -> NkiInstruction:
+    """Sets the state of an engine's random numbers."""
+    return issue("rand_set_state", (("data", "read", src_seeds),), {}, engine)
+
+
+def rand_get_state(dst: Any, engine: Any = enums.engine.gpsimd,
+                   name: str | None = None) -> NkiInstruction:
+    """dst = the state of an engine's random numbers."""
+    return issue("rand_get_state", (("dst", "write", dst),), {}, engine)
+
+
+def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: str | None = None) -> NkiInstruction:
+    """dst, dst_scale = src in MXFP8 (NeuronCore-v4)."""
+    return issue("quantize_mx", (("dst", "write", dst), ("dst_scale", "write", dst_scale),
+                                 ("data", "read", src)), {})
+
+
+def core_barrier(data: Any, cores: Any, engine: Any = enums.engine.gpsimd,
+                 name: str | None = None) -> NkiInstruction:
+    """Waits for the other core of a logical NeuronCore; with one core only the signal is left."""
+    recorder.required().note("assumption", "core_barrier: the kernel runs as one program, so the "
+                                           "other core is taken to be there already")
+    return issue("core_barrier", (), {}, engine)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# From a call of a public nki.isa function to the recorder.
+"""Issuing instructions of the `nki` API."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.enums import engine_names
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import View
+
+NO_ATTRIBUTES: dict[str, Any] = {}
+
+
+class NkiInstruction:
+    """The handle that an instruction returns."""
+
+    __slots__ = ()
+
+    def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
+        """Accepted; the trace holds the dependencies that the data implies."""
+        recorder.required().note("assumption", "depends_on: dependencies follow from the data; "
+                                               "explicit ones are not in the trace")
+        return self
+
+
+HANDLE = NkiInstruction()
+
+
+def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
+          engine: Any = None) -> NkiInstruction:
+    """Records an instruction that was called by name from the kernel (two frames up)."""
+    active = recorder.required()
+    frame = sys._getframe(2)
+    try:
+        active.record(op, engine_names(engine), operands, attributes,
+                      (id(frame.f_code), frame.f_lasti) if source.is_user(frame.f_code) else None)
+    except AttributeError:
+        _reject_operands(op, operands)
+        raise
+    return HANDLE
+
+
+def _reject_operands(op: str, operands: Sequence[Operand]) -> None:
+    """IllegalInstruction if an operand is not a tensor."""
+    for role, _, view in operands:
+        if not isinstance(view, View):
+            raise not_a_tensor(op, role, view)
+
+
+def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
+    """The error for an argument that should be a tensor."""
+    return IllegalInstruction(f"{source.here()}: {op}: {role} is {value!r}, but must be a tensor; "
+                              "pass one made by nl.ndarray or an argument of the kernel")
+
+
+def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
+    """Those of (role, access, value) whose value is a tensor; constants are no operands."""
+    return tuple(one for one in candidates if isinstance(one[2], View))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+# The public module nki.language.
+"""nki.language as kernels import it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4m3, float8_e4m3fn,
+                                    float8_e4m3fn_x4, float8_e5m2, float8_e5m2_x4, float8_e8m0,
+                                    float16, float32, int8, int16, int32, tfloat32, uint8, uint16,
+                                    uint32)
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import dtype as _dtype_of
+from trnsim.frontend.nki import elementwise as _elementwise
+from trnsim.frontend.nki import reductions as _reductions
+from trnsim.frontend.nki.assignment import copy as _assign
+from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, shared_constant,
+                                          shared_identity_matrix, zeros, zeros_like)
+from trnsim.frontend.nki.creation import fresh as _fresh
+from trnsim.frontend.nki.enums import SPACES as _SPACES
+from trnsim.frontend.nki.enums import MemoryRegion
+from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorder, num_programs,
+                                       program_id, program_ndim, sequential_range, static_range)
+from trnsim.frontend.nki.objects import NKIObject
+from trnsim.frontend.nki.stubs import unsupported as _unsupported
+from trnsim.frontend.nki.tensor import NkiTensor
+from trnsim.frontend.nki.tile_size import tile_size
+from trnsim.frontend.tensor import HBM as _HBM
+from trnsim.frontend.tensor import View as _View
+
+float8_e8m0fnu = float8_e8m0
+sbuf = MemoryRegion.sbuf
+psum = MemoryRegion.psum
+private_hbm = MemoryRegion.private_hbm
+shared_hbm = hbm = MemoryRegion.shared_hbm
+
+_binary = _elementwise.binary_operator
+_unary = _elementwise.unary_operator
+_function = _elementwise.function_operator
+
+
+def _constant(name: str, operator: str) -> Any:
+    """A unary operator that is `operator` with a constant on the vector engine."""
+    return _unary(name, lambda x, dtype: _elementwise.with_constant(operator, x, dtype))
+
+
+add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
+divide, power = _binary("divide"), _binary("power")
+maximum, minimum = _binary("maximum"), _binary("minimum")
+abs_max, abs_min = _binary("abs_max"), _binary("abs_min")
+mod, fmod = _binary("mod"), _binary("fmod")
+equal, not_equal = _binary("equal"), _binary("not_equal")
+less, less_equal = _binary("less"), _binary("less_equal")
+greater, greater_equal = _binary("greater"), _binary("greater_equal")
+bitwise_and, bitwise_or = _binary("bitwise_and"), _binary("bitwise_or")
+bitwise_xor = _binary("bitwise_xor")
+left_shift, right_shift = _binary("left_shift"), _binary("right_shift")
+logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
+logical_xor = _binary("logical_xor")
+
+abs = _constant("abs", "abs_max")
+negative = _constant("negative", "multiply")
+invert = _constant("invert", "bitwise_xor")
+logical_not = _constant("logical_not", "equal")
+copy = _unary("copy", _elementwise.copy)
+reciprocal = _unary("reciprocal", _elementwise.reciprocal)
+sin = _unary("sin", _elementwise.sine)
+cos = _unary("cos", _elementwise.cosine)
+tan = _unary("tan", _elementwise.tangent)
+ceil = _unary("ceil", lambda x, dtype: _elementwise.rounded("ceil", x, dtype))
+floor = _unary("floor", lambda x, dtype: _elementwise.rounded("floor", x, dtype))
+trunc = _unary("trunc", lambda x, dtype: _elementwise.rounded("trunc", x, dtype))
+
+square, sqrt, rsqrt = _function("square"), _function("sqrt"), _function("rsqrt")
+exp, log, sign = _function("exp"), _function("log"), _function("sign")
+tanh, sigmoid, arctan = _function("tanh"), _function("sigmoid"), _function("arctan")
+relu, prelu, gelu = _function("relu"), _function("prelu"), _function("gelu")
+gelu_apprx_sigmoid = _function("gelu_apprx_sigmoid")
+gelu_apprx_tanh = _function("gelu_apprx_tanh")
+gelu_dx = _function("gelu_dx")
+gelu_apprx_sigmoid_dx = _function("gelu_apprx_sigmoid_dx")
+silu, silu_dx = _function("silu"), _function("silu_dx")
+softplus, mish = _function("softplus"), _function("mish")
+erf, erf_dx = _function("erf"), _function("erf_dx")
+
+where = _elementwise.where
+dropout = _elementwise.dropout
+sum = _reductions.sum_of
+max = _reductions.maximum_of
+min = _reductions.minimum_of
+prod = _reductions.product_of
+all = _reductions.all_of
+mean = _reductions.mean_of
+var = _reductions.variance_of
+softmax = _reductions.softmax
+rms_norm = _reductions.rms_norm
+transpose = _reductions.transpose
+matmul = _reductions.matmul
+broadcast_to = _reductions.broadcast_to
+
+average = "average"
+bypass = "bypass"
+
+dynamic_range = _unsupported("nki.language.dynamic_range")
+fori_loop = _unsupported("nki.language.fori_loop")
+while_loop = _unsupported("nki.language.while_loop")
+gather_flattened = _unsupported("nki.language.gather_flattened")
+random_seed = _unsupported("nki.language.random_seed")
+rand = _unsupported("nki.language.rand")
+
+
+def load(src: _View, dtype: Any = None) -> NkiTensor:
+    """A tile in SBUF with the contents of a tensor in HBM."""
+    kind = src.dtype if dtype is None else _dtype_of(dtype)
+    shape = src.shape if src.ndim > 1 else (*src.shape, 1)
+    tile = _fresh(shape, kind)
+    _assign(tile, src)
+    return tile
+
+
+def store(dst: _View, value: _View) -> None:
+    """Writes a tile to a tensor in HBM."""
+    _assign(dst, value)
+
+
+def load_transpose2d(src: _View, dtype: Any = None) -> _View:
+    """A transposed tile in SBUF of a 2-D tensor in HBM."""
+    kind = src.dtype if dtype is None else _dtype_of(dtype)
+    rows, columns = src.shape
+    tile = _fresh((columns, rows), kind)
+    from trnsim.frontend.nki.isa_dma import dma_transpose
+    dma_transpose(tile, src)
+    return tile
+
+
+def expand_dims(x: NkiTensor, axis: int) -> NkiTensor:
+    """A view with a dimension of size 1 inserted."""
+    return x.expand_dim(axis)
+
+
+def is_hbm(buffer: Any) -> bool:
+    """Whether a memory region is in HBM."""
+    return _SPACES.get(buffer) == _HBM
+
+
+def is_on_chip(buffer: Any) -> bool:
+    """Whether a memory region is SBUF or PSUM."""
+    return not is_hbm(buffer)
+
+
+def is_psum(buffer: Any) -> bool:
+    """Whether a memory region is PSUM."""
+    return _SPACES.get(buffer) == "psum"
+
+
+def is_sbuf(buffer: Any) -> bool:
+    """Whether a memory region is SBUF."""
+    return _SPACES.get(buffer) == "sbuf"

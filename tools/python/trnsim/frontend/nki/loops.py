@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# nl.affine_range and its relatives, nl.ds, and the launch grid.
+"""Loops, slices of known size, and the program's place in the launch grid. [NKI-LANGUAGE]"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+from collections.abc import Iterator
+
+from trnsim.frontend import recorder
+from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
+
+
+def affine_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> AffineRange:
+    """A loop whose iterations are independent."""
+    return AffineRange(start) if stop is None else AffineRange(start, stop, step)
+
+
+def sequential_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> SequentialRange:
+    """A loop whose iterations depend on each other."""
+    return SequentialRange(start) if stop is None else SequentialRange(start, stop, step)
+
+
+def static_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> StaticRange:
+    """A loop that is unrolled."""
+    return StaticRange(start) if stop is None else StaticRange(start, stop, step)
+
+
+def ds(start: int, size: int) -> slice:
+    """The slice of `size` elements from `start`."""
+    return slice(start, start + size)
+
+
+def program_id(axis: int = 0) -> int:
+    """The program's index in the launch grid: kernels run as one program."""
+    return 0
+
+
+def num_programs(axes: Any = 0) -> int:
+    """The programs along axes of the launch grid: kernels run as one program."""
+    return 1
+
+
+def program_ndim() -> int:
+    """The dimensions of the launch grid."""
+    return recorder.required().grid_rank
+
+
+@contextmanager
+def no_reorder() -> Iterator[None]:
+    """Accepted; the trace is in program order."""
+    recorder.required().note("assumption", "no_reorder: the region is not marked in the trace")
+    yield
+
+
+def device_print(print_prefix: str, tensor: Any) -> None:
+    """Accepted; printing is not an instruction of the trace."""
+    recorder.required().note("assumption", "device_print is left out of the trace")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# nl functions that reduce, normalise, transpose or multiply tiles: their lowering.
+"""Reductions, softmax, rms_norm, transpose, matmul of nki.language. [NKI-LANGUAGE]
+
+The instruction sequences are this project's choice, see elementwise.py. [ASSUMED]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import float32
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality import BN_STATS_FREE_MAX
+from trnsim.frontend.nki.creation import fresh
+from trnsim.frontend.nki.elementwise import (binary, copy, emit, reciprocal, repeated,
+                                             result_dtype, tile, unary_function)
+from trnsim.frontend.nki.isa_vector import reduced_axes
+from trnsim.frontend.psum import begins_group
+from trnsim.frontend.tensor import PSUM, View
+
+
+def reduce(name: str, operator: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> View:
+    """One tensor_reduce over the last dimensions."""
+    data = tile(x, name)
+    axes = reduced_axes(axis, data.ndim, f"{source.here()}: {name}")
+    kept = data.shape[:data.ndim - len(axes)]
+    shape = (*kept, *(1 for _ in axes)) if keepdims else kept if len(kept) > 1 else (*kept, 1)
+    return emit("tensor_reduce", fresh(shape, result_dtype(dtype, data)), (("data", "read", data),),
+                op=operator)
+
+
+def sum_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The sum over the last dimensions."""
+    return reduce("sum", "add", x, axis, dtype, keepdims)
+
+
+def maximum_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The maximum over the last dimensions."""
+    return reduce("max", "maximum", x, axis, dtype, keepdims)
+
+
+def minimum_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The minimum over the last dimensions."""
+    return reduce("min", "minimum", x, axis, dtype, keepdims)
+
+
+def product_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The product over the last dimensions."""
+    return reduce("prod", "multiply", x, axis, dtype, keepdims)
+
+
+def all_of(x: Any, axis: Any, dtype: Any = None) -> View:
+    """Whether all elements are true."""
+    return reduce("all", "logical_and", x, axis, dtype, False)
+
+
+def mean_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The sum over the last dimensions, divided by their size."""
+    total = reduce("mean", "add", x, axis, float32, keepdims)
+    size = tile(x, "mean").size // total.size
+    return binary("multiply", total, 1.0 / size, dtype or x.dtype)
+
+
+def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
+    """The variance over all free dimensions by bn_stats, else from the mean of squares."""
+    data = tile(x, "var")
+    axes = reduced_axes(axis, data.ndim, f"{source.here()}: var")
+    rows, columns = data.shape[0], data.form.free_elements
+    kind = result_dtype(dtype, data)
+    if len(axes) < data.ndim - 1 or columns > BN_STATS_FREE_MAX:
+        mean = mean_of(x, axis, float32, True)
+        centred = binary("subtract", data, mean, float32)
+        return mean_of(unary_function("square", centred, float32), axis, kind, keepdims)
+    stats = emit("bn_stats", fresh((rows, 6), float32, name="stats"), (("data", "read", data),))
+    moments = emit("bn_aggr", fresh((rows, 2), float32, name="moments"),
+                   (("data", "read", stats),))
+    variance = moments.derive((rows, 1), moments.strides, offset=1)
+    return copy(variance, kind)
+
+
+def softmax(x: Any, axis: Any = -1, dtype: Any = None) -> View:
+    """exp(x - max) / sum: a reduction, an activation that adds up, a reciprocal, a scaling."""
+    data = tile(x, "softmax")
+    kind = result_dtype(dtype, data)
+    axes = reduced_axes(axis, data.ndim, f"{source.here()}: softmax")
+    active = recorder.required()
+    if len(axes) < data.ndim - 1:
+        largest = maximum_of(data, axis, float32, True)
+        shifted = binary("subtract", data, repeated(largest, data.shape), float32)
+        raised = unary_function("exp", shifted, float32)
+        inverse = reciprocal(sum_of(raised, axis, float32, True), float32)
+        return binary("multiply", raised, repeated(inverse, data.shape), kind)
+    column = (data.shape[0], 1)
+    largest = fresh(column, float32, name="negative_maximum")
+    active.record("tensor_reduce", None, (("dst", "write", largest), ("data", "read", data)),
+                  {"op": "maximum", "negate": True})
+    raised = fresh(data.shape, float32, name="exponential")
+    total = fresh(column, float32, name="sum")
+    active.record("activation_reduce", None,
+                  (("dst", "write", raised), ("data", "read", data), ("bias", "read", largest),
+                   ("reduce_result", "write", total)), {"function": "exp", "reduce_op": "add"})
+    inverse = reciprocal(total, float32)
+    return emit("tensor_scalar", fresh(data.shape, kind),
+                (("data", "read", raised), ("operand0", "read", inverse)), op0="multiply")
+
+
+def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-06, dtype: Any = None,
+             compute_dtype: Any = None) -> View:
+    """x * rsqrt(mean(x^2) + epsilon) * w."""
+    data = tile(x, "rms_norm")
+    inner = result_dtype(compute_dtype, data)
+    reduced_axes(axis, data.ndim, f"{source.here()}: rms_norm")
+    column = (data.shape[0], 1)
+    squares = fresh(data.shape, float32, name="squares")
+    total = fresh(column, float32, name="sum_of_squares")
+    active = recorder.required()
+    active.record("activation_reduce", None,
+                  (("dst", "write", squares), ("data", "read", data),
+                   ("reduce_result", "write", total)), {"function": "square", "reduce_op": "add"})
+    mean = emit("tensor_scalar", fresh(column, float32, name="mean_square"),
+                (("data", "read", total),), op0="multiply", op1="add")
+    scale = unary_function("rsqrt", mean, float32)
+    scaled = emit("tensor_scalar", fresh(data.shape, inner, name="normalized"),
+                  (("data", "read", data), ("operand0", "read", scale)), op0="multiply")
+    return binary("multiply", scaled, w, dtype or data.dtype)
+
+
+def transpose(x: Any, dtype: Any = None) -> View:
+    """The transposed tile, in PSUM, by the tensor engine."""
+    data = in_sbuf(tile(x, "transpose"))
+    shape = (data.form.free_elements, data.shape[0])
+    return emit("nc_transpose", fresh(shape, data.dtype, PSUM), (("data", "read", data),))
+
+
+def matmul(x: Any, y: Any, transpose_x: bool = False) -> View:
+    """x @ y, or x.T @ y, as a float32 tile in PSUM. An x that is not transposed is, first."""
+    left, right = in_sbuf(tile(x, "matmul")), in_sbuf(tile(y, "matmul"))
+    if not transpose_x:
+        left = copy(transpose(left))
+    result = fresh((left.form.free_elements, right.form.free_elements), float32, PSUM)
+    begins_group(result, False, source.here)
+    operands = (("dst", "write", result), ("stationary", "read", left),
+                ("moving", "read", right))
+    return recorder.required().hold("nc_matmul", None, operands, {"start": True})
+
+
+def in_sbuf(data: View) -> View:
+    """The tile itself, or a copy of it in SBUF."""
+    return copy(data) if data.space == PSUM else data
+
+
+def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
+    """A larger tile. Free dimensions repeat by access pattern, partitions by a matmul."""
+    data = tile(x, "broadcast_to")
+    sizes = tuple(int(size) for size in shape)
+    if sizes == data.shape:
+        return data if dtype is None else copy(data, dtype)
+    kind = result_dtype(dtype, data)
+    if len(sizes) != data.ndim or any(
+            have not in (1, want) for have, want in zip(data.shape, sizes)):
+        raise IllegalInstruction(f"{source.here()}: broadcast_to: {list(data.shape)} does not "
+                                 f"broadcast to {list(sizes)}; equal ranks and sizes 1 do")
+    if sizes[0] != data.shape[0]:
+        data = _over_partitions(data, (sizes[0], *data.shape[1:]), kind)
+    if sizes == data.shape:
+        return data
+    return emit("tensor_copy", fresh(sizes, kind), (("data", "read", repeated(data, sizes)),))
+
+
+def _over_partitions(data: View, sizes: tuple[int, ...], kind: Any) -> View:
+    """Row 0 to all partitions: ones[1, P].T @ row, in pieces of a PSUM bank, then copied out."""
+    active = recorder.required()
+    ones = fresh((1, sizes[0]), data.dtype, name="ones")
+    active.record("memset", None, (("dst", "write", ones),), {"value": 1.0})
+    result = fresh(sizes, kind)
+    row = data.derive((1, data.size), (data.size, 1), offset=data.element_offset,
+                      partition=data.form.partition)
+    flat = result.derive((sizes[0], data.size), (data.size, 1), offset=0)
+    step = active.chip.psum_bank_bytes // float32.itemsize
+    for start in range(0, data.size, step):
+        count = min(step, data.size - start)
+        piece = row.derive((1, count), row.strides, offset=row.element_offset + start,
+                           partition=row.form.partition)
+        bank = fresh((sizes[0], count), float32, PSUM, name="broadcast")
+        active.record("nc_matmul", None, (("dst", "write", bank),
+                                          ("stationary", "read", ones),
+                                          ("moving", "read", piece)), {"start": True})
+        part = flat.derive((sizes[0], count), flat.strides, offset=start)
+        active.record("tensor_copy", None, (("dst", "write", part), ("data", "read", bank)), {})
+    return result

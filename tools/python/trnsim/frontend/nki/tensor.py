@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: Apache-2.0
+# NkiTensor: the tensor of the `nki` API, a view with numpy-like indexing.
+"""Views of the `nki` API (0.2 to 0.6): indexing, reshaping and access patterns. [NKI-LANGUAGE]
+
+On chip dimension 0 is the partitions: it is never dropped, moved or strided, and a tensor keeps at
+least two dimensions. In HBM an integer index drops its dimension, down to one dimension.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from operator import index as as_integer
+from typing import Any, NoReturn
+from collections.abc import Sequence
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import dtype as dtype_of
+from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.nki.enums import MemoryRegion
+from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
+from trnsim.frontend.tensor import HBM, Form, Storage, View
+
+
+class NkiTensor(View):
+    """A tensor or a part of one. All view operations return another view; nothing is copied."""
+
+    __slots__ = ()
+
+    # Attributes -------------------------------------------------------------------------------
+
+    @property
+    def buffer(self) -> Any:
+        """The memory region, a member of nl.MemoryRegion."""
+        if self.form.space != HBM:
+            return MemoryRegion[self.form.space]
+        internal = self.form.buffer.kind == "internal"
+        return MemoryRegion.private_hbm if internal else MemoryRegion.shared_hbm
+
+    @property
+    def offset(self) -> int:
+        """Elements from the start of the storage, counting partitions as rows."""
+        row = self.form.strides[0] if self.form.is_on_chip else 0
+        return self.element_offset + self.form.partition * row
+
+    def is_contiguous(self) -> bool:
+        """Whether the view is dense in row-major order (within a partition, on chip)."""
+        return self.form.is_contiguous()
+
+    def get_pattern(self) -> list[list[int]]:
+        """[[stride, count], ...], one pair per dimension."""
+        return [[stride, count] for stride, count in zip(self.form.strides, self.form.shape)]
+
+    def is_indirect(self) -> bool:
+        return self.indices is not None
+
+    # Indexing ---------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> NkiTensor:
+        form = self.form
+        if type(key) is tuple and self.indices is None and len(key) == len(form.shape):
+            rank = len(key)
+            if rank == 2:
+                return self._plane(key[0], key[1], form)
+            if rank == 3 and form.is_on_chip:
+                return self._box(key, form)
+            if not form.is_on_chip:
+                return self._volume(key, form)
+        return self._general_index(key)
+
+    def _plane(self, rows: Any, columns: Any, form: Form) -> NkiTensor:
+        """Two plain slices of two dimensions: the key that matters most for speed."""
+        if type(rows) is not slice or type(columns) is not slice:
+            return self._general_index((rows, columns))
+        first, last = rows.start, rows.stop
+        left, right = columns.start, columns.stop
+        height, width = form.shape
+        if (rows.step is not None or columns.step is not None or type(first) is not int
+                or type(last) is not int or type(left) is not int or type(right) is not int
+                or not 0 <= first < last <= height or not 0 <= left < right <= width):
+            return self._general_index((rows, columns))
+        cached = (last - first, right - left, first if form.is_on_chip else 0)
+        child = form.children.get(cached)
+        if child is None:
+            child = form.children[cached] = self._indexed_form(
+                ((last - first, 1), (right - left, 1)), first)
+        down, across = form.steps
+        return NkiTensor(self.storage, child, self.position + first * down + left * across)
+
+    def _box(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
+        """Three dimensions on chip; keys come again often, so the result is remembered."""
+        rows, middle, columns = key
+        raw: tuple[Any, ...]
+        if type(rows) is not slice or type(columns) is not slice:
+            return self._general_index(key)
+        if type(middle) is int:
+            raw = (rows.start, rows.stop, rows.step, middle, columns.start, columns.stop,
+                   columns.step)
+        elif type(middle) is slice:
+            raw = (rows.start, rows.stop, rows.step, middle.start, middle.stop, middle.step,
+                   columns.start, columns.stop, columns.step)
+        else:
+            return self._general_index(key)
+        found = form.children.get(raw)
+        if found is None:
+            view = self._general_index(key)
+            form.children[raw] = (view.form, view.position - self.position)
+            return view
+        child, moved = found
+        return NkiTensor(self.storage, child, self.position + moved)
+
+    def _volume(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
+        """Plain slices and integers in HBM."""
+        position = self.position
+        counts: list[int] = []
+        for item, size, step in zip(key, form.shape, form.steps):
+            if type(item) is slice:
+                start = item.start
+                stop = item.stop
+                if (item.step is not None or type(start) is not int or type(stop) is not int
+                        or not 0 <= start < stop <= size):
+                    return self._general_index(key)
+                position += start * step
+                counts.append(stop - start)
+            elif type(item) is int and 0 <= item < size:
+                position += item * step
+                counts.append(-1)
+            else:
+                return self._general_index(key)
+        cached = tuple(counts)
+        child = form.children.get(cached)
+        if child is None:
+            child = form.children[cached] = self._indexed_form([(one, 1) for one in counts], 0)
+        return NkiTensor(self.storage, child, position)
+
+    def _general_index(self, key: Any) -> NkiTensor:
+        """Any key: ellipsis, missing dimensions, negative and open slices, steps."""
+        items = self._complete(key if type(key) is tuple else (key,))
+        position = self.position
+        selected: list[tuple[int, int]] = []
+        first = 0
+        for axis, (item, size) in enumerate(zip(items, self.form.shape)):
+            start, count, step = self._selection(item, size, axis)
+            if axis == 0:
+                first = start
+                if self.form.is_on_chip and step != 1 and count != 1:
+                    self._reject(f"slices the partitions with step {step}, but an access takes "
+                                 "consecutive partitions")
+            position += start * self.form.steps[axis]
+            selected.append((count, step))
+        form = self._indexed_form(selected, first)
+        return NkiTensor(self.storage, form, position, self.indices)
+
+    def _complete(self, key: tuple[Any, ...]) -> list[Any]:
+        """The key with one item per dimension."""
+        ndim = len(self.form.shape)
+        given = sum(1 for item in key if item is not Ellipsis)
+        if given > ndim or len(key) - given > 1:
+            self._reject(f"is indexed with {given} items, but has {ndim} dimensions")
+        items: list[Any] = []
+        for item in key:
+            if item is Ellipsis:
+                items += [slice(None)] * (ndim - given)
+            else:
+                items.append(item)
+        return items + [slice(None)] * (ndim - len(items))
+
+    def _selection(self, item: Any, size: int, axis: int) -> tuple[int, int, int]:
+        """Start, count (-1 for an integer) and step of one item of a key."""
+        if isinstance(item, slice):
+            step = 1 if item.step is None else as_integer(item.step)
+            start = 0 if item.start is None else as_integer(item.start)
+            stop = size if item.stop is None else as_integer(item.stop)
+            start += size if start < 0 else 0
+            stop += size if stop < 0 else 0
+            if step < 1 or not 0 <= start < stop <= size:
+                self._reject(f"is sliced {start}:{stop}:{step} in dimension {axis}, but that "
+                             f"dimension has {size} elements and steps are at least 1")
+            return start, -(-(stop - start) // step), step
+        if isinstance(item, View):
+            raise UnsupportedFeature.named(str(source.here()), "indexing with a tensor")
+        try:
+            start = as_integer(item)
+        except TypeError:
+            self._reject(f"is indexed with {item!r} in dimension {axis}, but takes integers, "
+                         "slices, `...` and nl.ds")
+        start += size if start < 0 else 0
+        if not 0 <= start < size:
+            self._reject(f"is indexed with {item} in dimension {axis}, but that dimension has "
+                         f"{size} elements")
+        return start, -1, 1
+
+    def _indexed_form(self, selected: Sequence[tuple[int, int]], first: int) -> Form:
+        """The form after selecting (count, step) per dimension; count -1 drops the dimension."""
+        form = self.form
+        shape: list[int] = []
+        strides: list[int] = []
+        for axis, ((count, step), stride) in enumerate(zip(selected, form.strides)):
+            if count >= 0:
+                shape.append(count)
+                strides.append(stride * step)
+            elif axis == 0 and form.is_on_chip:
+                shape.append(1)
+                strides.append(stride)
+        partition = 0
+        if form.is_on_chip:
+            partition = form.partition + first
+        if len(shape) < (2 if form.is_on_chip else 1):
+            shape.append(1)
+            strides.append(1)
+        return self._form(shape, strides, partition)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        target = self[key]
+        if isinstance(value, View) and value.storage is target.storage and (
+                value.position == target.position and value.form is target.form):
+            return
+        from trnsim.frontend.nki.assignment import assign
+        assign(target, value)
+
+    # Views ------------------------------------------------------------------------------------
+
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
+        """Elements start to end (exclusive) of one dimension."""
+        key = [slice(None)] * self.ndim
+        key[self._axis(dim)] = slice(start, end, step)
+        return self._general_index(tuple(key))
+
+    def select(self, dim: int, index: Any) -> NkiTensor:
+        """One element of a dimension, which is dropped. A tensor is an index of the run time."""
+        axis = self._axis(dim)
+        if isinstance(index, View):
+            if self.form.is_on_chip and axis == 0:
+                self._reject("is selected dynamically in its partitions, which is not possible")
+            shape = list(self.form.shape)
+            strides = list(self.form.strides)
+            del shape[axis], strides[axis]
+            return self._moved(shape or [1], strides or [1], index)
+        key: list[Any] = [slice(None)] * self.ndim
+        key[axis] = index
+        return self._general_index(tuple(key))
+
+    def vector_select(self, dim: int, vector_offset: View) -> NkiTensor:
+        """Per-partition indirect selection of dimension 0 of an HBM tensor."""
+        if dim != 0 or self.form.is_on_chip:
+            self._reject("is selected by a vector, which takes dimension 0 of a tensor in hbm")
+        shape = (vector_offset.shape[0], *self.form.shape[1:])
+        return self._moved(shape, self.form.strides, vector_offset)
+
+    def permute(self, dims: Sequence[int]) -> NkiTensor:
+        """Reorders the dimensions."""
+        order = [self._axis(dim) for dim in dims]
+        if sorted(order) != list(range(self.ndim)) or (self.form.is_on_chip and order[0] != 0):
+            self._reject(f"is permuted by {tuple(dims)}, which must be a permutation of its "
+                         f"{self.ndim} dimensions that leaves the partitions first")
+        return self._moved([self.form.shape[axis] for axis in order],
+                           [self.form.strides[axis] for axis in order], self.indices)
+
+    def broadcast(self, dim: int, size: int) -> NkiTensor:
+        """Repeats a dimension of size 1."""
+        axis = self._free_axis(dim, "broadcast")
+        if self.form.shape[axis] != 1:
+            self._reject(f"is broadcast in dimension {dim}, which has size "
+                         f"{self.form.shape[axis]}, not 1")
+        shape, strides = list(self.form.shape), list(self.form.strides)
+        shape[axis], strides[axis] = size, 0
+        return self._moved(shape, strides, self.indices)
+
+    def broadcast_to(self, shape: Sequence[int]) -> NkiTensor:
+        """Repeats dimensions of size 1 to a shape of the same rank."""
+        sizes = tuple(shape)
+        if len(sizes) != self.ndim or any(
+                have not in (1, want) for have, want in zip(self.form.shape, sizes)):
+            self._reject(f"has shape {list(self.shape)}, which does not broadcast to "
+                         f"{list(sizes)}; equal ranks and sizes 1 do")
+        if self.form.is_on_chip and sizes[0] != self.form.shape[0]:
+            self._reject("is broadcast over partitions, which takes an instruction; use "
+                         "nl.broadcast_to")
+        strides = [stride if have == want else 0
+                   for have, want, stride in zip(self.form.shape, sizes, self.form.strides)]
+        return self._moved(sizes, strides, self.indices)
+
+    def expand_dim(self, dim: int) -> NkiTensor:
+        """Inserts a dimension of size 1."""
+        axis = dim + self.ndim + 1 if dim < 0 else dim
+        if not (1 if self.form.is_on_chip else 0) <= axis <= self.ndim:
+            self._reject(f"is expanded at dimension {dim}, which is not possible")
+        shape, strides = list(self.form.shape), list(self.form.strides)
+        shape.insert(axis, 1)
+        strides.insert(axis, strides[axis] * shape[axis + 1] if axis < self.ndim else 1)
+        return self._moved(shape, strides, self.indices)
+
+    def squeeze_dim(self, dim: int) -> NkiTensor:
+        """Removes a dimension of size 1."""
+        axis = self._free_axis(dim, "squeezed")
+        if self.form.shape[axis] != 1:
+            self._reject(f"is squeezed in dimension {dim}, which has size "
+                         f"{self.form.shape[axis]}, not 1")
+        shape, strides = list(self.form.shape), list(self.form.strides)
+        del shape[axis], strides[axis]
+        return self._moved(shape, strides, self.indices)
+
+    def reshape_dim(self, dim: int, shape: Sequence[int]) -> NkiTensor:
+        """Splits one dimension."""
+        axis = self._axis(dim)
+        sizes = normalized_shape(shape, self.form.shape[axis])
+        if axis == 0 and self.form.is_on_chip and len(sizes) == 1:
+            return self
+        axis = self._free_axis(dim, "split")
+        if prod(sizes) != self.form.shape[axis]:
+            self._reject(f"has {self.form.shape[axis]} elements in dimension {dim}, which do not "
+                         f"split into {list(sizes)}")
+        inner = [self.form.strides[axis] * prod(sizes[k + 1:]) for k in range(len(sizes))]
+        return self._moved([*self.form.shape[:axis], *sizes, *self.form.shape[axis + 1:]],
+                           [*self.form.strides[:axis], *inner, *self.form.strides[axis + 1:]],
+                           self.indices)
+
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+        """Merges dimensions start to end (inclusive), which must be contiguous."""
+        start, end = self._free_axis(start_dim, "flattened"), self._axis(end_dim)
+        shape = self.form.shape
+        return self.reshape((*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
+
+    def reshape(self, *shape: Any) -> NkiTensor:
+        """Another shape of the same elements, if no copy is needed."""
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        sizes = normalized_shape(given, self.form.elements)
+        if prod(sizes) != self.form.elements:
+            self._reject(f"has {self.form.elements} elements, which do not reshape to "
+                         f"{list(sizes)}")
+        keep = 1 if self.form.is_on_chip else 0
+        if keep and (not sizes or sizes[0] != self.form.shape[0]):
+            self._reject(f"has {self.form.shape[0]} partitions, but is reshaped to {list(sizes)}; "
+                         "the first dimension stays")
+        strides = reshaped_strides(self.form.shape[keep:], self.form.strides[keep:], sizes[keep:])
+        if strides is None:
+            self._reject(f"has strides {list(self.form.strides)}, which do not allow the shape "
+                         f"{list(sizes)} without a copy")
+        if keep and len(sizes) == 1:
+            sizes, strides = (*sizes, 1), (1,)
+        return self._moved(sizes, (*self.form.strides[:keep], *strides), self.indices)
+
+    def rearrange(self, src_pattern: Any, dst_pattern: Any,
+                  fixed_sizes: dict[str, int] | None = None) -> NkiTensor:
+        """Splits, reorders and merges named dimensions."""
+        source_groups, target_groups = parse_groups(src_pattern), parse_groups(dst_pattern)
+        if len(source_groups) != self.ndim:
+            self._reject(f"has {self.ndim} dimensions, but the pattern names "
+                         f"{len(source_groups)}")
+        sizes = dict(fixed_sizes or {})
+        split: NkiTensor = self
+        names: list[str] = []
+        for group, size in zip(source_groups, self.form.shape):
+            known = [sizes.get(name, -1) for name in group]
+            parts = normalized_shape(known, size)
+            sizes.update(zip(group, parts))
+            if len(group) > 1:
+                split = split.reshape_dim(len(names), parts)
+            names += group
+        flat = [name for group in target_groups for name in group]
+        if sorted(flat) != sorted(names):
+            self._reject(f"is rearranged from {names} to {flat}, which must be the same names")
+        moved = split.permute([names.index(name) for name in flat])
+        return moved.reshape(tuple(prod(sizes[name] for name in group)
+                                   for group in target_groups))
+
+    def view(self, dtype: Any) -> NkiTensor:
+        """The same bytes as another data type; the last dimension is rescaled."""
+        target = dtype_of(dtype)
+        old, new = self.form.dtype.itemsize, target.itemsize
+        shape, strides = list(self.form.shape), list(self.form.strides)
+        if old == new:
+            return self.derive(shape, strides, offset=self.element_offset,
+                               partition=self.form.partition, dtype=target)
+        start = self.element_offset * old
+        if strides[-1] != 1 or shape[-1] * old % new or start % new or any(
+                stride * old % new for stride in strides[:-1]):
+            self._reject(f"is {self.form.describe()} with strides {strides}, which does not view "
+                         f"as {target}; the last dimension must be contiguous and divisible")
+        shape[-1] = shape[-1] * old // new
+        strides = [stride * old // new for stride in strides[:-1]] + [1]
+        return self.derive(shape, strides, offset=start // new, partition=self.form.partition,
+                           dtype=target)
+
+    reinterpret_cast = view
+
+    def ap(self, pattern: Sequence[Sequence[int]], offset: int | None = None,
+           scalar_offset: Any = None, vector_offset: Any = None, indirect_dim: int = 0,
+           dtype: Any = None) -> NkiTensor:
+        """An explicit access pattern, [[stride, count], ...], over the storage.
+
+        `indirect_dim` only matters for values: the trace holds the shape of what is moved.
+        """
+        target = self.form.dtype if dtype is None else dtype_of(dtype)
+        indices = vector_offset if vector_offset is not None else scalar_offset
+        if indices is not None and not isinstance(indices, View):
+            raise UnsupportedFeature.named(str(source.here()), "a register as scalar_offset")
+        strides = tuple(as_integer(pair[0]) for pair in pattern)
+        shape = tuple(as_integer(pair[1]) for pair in pattern)
+        old, new = self.form.dtype.itemsize, target.itemsize
+        if not self.form.is_on_chip:
+            start = self.element_offset * old // new + (offset or 0)
+            return self.derive(shape, strides, offset=start, dtype=target, indices=indices)
+        row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
+        start = self.form.partition * row + self.element_offset * old // new + (offset or 0)
+        if not shape or (shape[0] > 1 and strides[0] != row):
+            self._reject(f"has {row} {target} elements per partition, but its access pattern has "
+                         f"the partition stride {strides[:1]}; consecutive partitions are accessed")
+        if len(shape) == 1:
+            shape, strides = (*shape, 1), (*strides, 1)
+        return self.derive(shape, (row, *strides[1:]), offset=start % row,
+                           partition=start // row, dtype=target, indices=indices)
+
+    def indirect(self, index: Any, num_elem: int | None = None) -> NkiTensor:
+        """Tensor indirection of NeuronCore-v4."""
+        raise UnsupportedFeature.named(str(source.here()), "NkiTensor.indirect")
+
+    # Helpers ----------------------------------------------------------------------------------
+
+    def _form(self, shape: Sequence[int], strides: Sequence[int], partition: int) -> Form:
+        buffer = self.form.buffer
+        stored = None if self.form.dtype is buffer.dtype else self.form.dtype
+        return buffer.form(tuple(shape), tuple(strides), partition, stored)
+
+    def _moved(self, shape: Sequence[int], strides: Sequence[int],
+               indices: View | None) -> NkiTensor:
+        """The same start with another shape."""
+        return NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
+                         self.position, indices)
+
+    def _axis(self, dim: int) -> int:
+        axis = dim + self.ndim if dim < 0 else dim
+        if not 0 <= axis < self.ndim:
+            self._reject(f"has {self.ndim} dimensions, but dimension {dim} is named")
+        return axis
+
+    def _free_axis(self, dim: int, verb: str) -> int:
+        axis = self._axis(dim)
+        if axis == 0 and self.form.is_on_chip:
+            self._reject(f"is {verb} in dimension 0, the partitions, which is not possible")
+        return axis
+
+    def _reject(self, what: str) -> NoReturn:
+        raise IllegalInstruction(
+            f"{source.here()}: {self.form.space} tensor {self.name!r} of shape {list(self.shape)} "
+            f"{what}; change the index or the shape")
+
+
+def whole(storage: Storage) -> NkiTensor:
+    """The view of a whole storage."""
+    return NkiTensor(storage, storage.buffer.whole)

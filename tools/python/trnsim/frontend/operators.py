@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Names of math operators and activation functions, however a kernel spells them.
+"""Operators: `op=` arguments to the names of the trace format (docs/trace-format.md, section 5).
+
+Both dialects' public functions (`nl.add`, ...) carry their name in `operator_name`; numpy functions
+and strings are accepted too, as older kernels use them. [NKI-SHARED]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import IllegalInstruction
+
+BITVEC = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "mod", "fmod",
+              "abs_max", "abs_min", *COMPARISONS, *LOGICAL)
+UNARY = ("abs", "square", "relu", "rsqrt", "sqrt", "reciprocal", "negative", "sign")
+ALU = frozenset((*BITVEC, *ARITHMETIC, *UNARY, "average", "bypass"))
+"""Operators of the vector and gpsimd engines."""
+
+FUNCTIONS = frozenset((
+    "copy", "square", "sigmoid", "relu", "prelu", "gelu", "gelu_dx", "gelu_apprx_tanh",
+    "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "silu", "silu_dx", "tanh", "softplus", "mish",
+    "erf", "erf_dx", "exp", "log", "sin", "cos", "tan", "arctan", "sqrt", "rsqrt", "reciprocal",
+    "sign", "abs", "negative", "ceil", "floor", "trunc"))
+"""Activation functions of the scalar engine."""
+
+_ALIASES = {
+    "max": "maximum", "min": "minimum", "amax": "maximum", "amin": "minimum", "sum": "add",
+    "prod": "multiply", "mult": "multiply", "true_divide": "divide", "absolute": "abs",
+    "bitwise_not": "invert", "remainder": "mod", "identity": "copy", "mean": "average",
+    "all": "logical_and", "any": "logical_or",
+}
+
+
+def operator_name(operator: Any) -> str:
+    """The name of an operator given as an NKI function, a numpy function or a string."""
+    name = getattr(operator, "operator_name", None)
+    if name is None:
+        name = operator if isinstance(operator, str) else getattr(operator, "__name__", "")
+    return _ALIASES.get(name, name)
+
+
+def alu(operator: Any, argument: str) -> str:
+    """The name of an ALU operator; IllegalInstruction if it is none."""
+    name = operator_name(operator)
+    if name not in ALU:
+        raise IllegalInstruction(f"{source.here()}: {argument}={operator!r} is not a math operator "
+                                 f"of NKI; use one of {', '.join(sorted(ALU))}")
+    return name
+
+
+def optional_alu(operator: Any, argument: str) -> str:
+    """Like alu, with `none` for None."""
+    return "none" if operator is None else alu(operator, argument)
+
+
+def function(operator: Any, argument: str = "op") -> str:
+    """The name of an activation function; IllegalInstruction if it is none."""
+    name = operator_name(operator)
+    if name not in FUNCTIONS:
+        raise IllegalInstruction(
+            f"{source.here()}: {argument}={operator!r} is not an activation function of NKI; use "
+            f"one of {', '.join(sorted(FUNCTIONS))}")
+    return name

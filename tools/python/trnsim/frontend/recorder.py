@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: Apache-2.0
+# The recorder: receives the events of a running kernel and keeps them compressed.
+"""The event stream of one traced kernel.
+
+What the dialects call, in program order:
+
+    storage = recorder.storage(space, dtype, shape, ...)      an allocation site was executed
+    recorder.record(op, engines, operands, attributes)        an instruction was issued
+    recorder.hold(op, engines, operands, attributes)          ... whose dst is a fresh tile
+    recorder.retarget(value, destination)                     ... which `t[i] = value` moves
+    recorder.loop(values, kind)                               iterate with loop marks
+
+An operand is (role, access, view), in the order of docs/trace-format.md section 5; `access` is
+`read`, `write`, `update` or `accumulate`. `engines` is the tuple of engines that may run it, best
+first, or None for the table in engines.py. `attributes` holds what the format lists for the op.
+
+*Fresh tiles.* An op of the form `y = f(x)` makes a tile for its result and calls `hold`. The record
+is pending until the next event; `t[...] = y` before that calls `retarget`, which replaces the
+record's dst instead of copying. A tile that was only ever pending is never allocated.
+
+*Values.* An instruction is a template (its shape in folding.ShapeTable) and one integer: operand
+k's position and instance, shifted by k * OPERAND_BITS. The difference of two such integers is zero or
+constant exactly when all offsets, partitions and instances differ by zero or by constants.
+
+*Allocation.* A storage gets its instance number, and the trace its `alloc`, at the first access.
+The record goes to the innermost loop that is still open and was open when the storage was created, so
+that a tile made before a loop is allocated before it, not in its first iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from trnsim.frontend import engines as engine_table
+from trnsim.frontend import source, validate
+from trnsim.frontend.chip import Chip
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.folding import Folder, ShapeTable
+from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
+                                    View, check_declaration)
+
+Operand = tuple[str, str, View]
+TWO_OPERANDS = 2 * OPERAND_BITS
+
+
+class Template(NamedTuple):
+    """A template record: what is equal in every execution of an instruction."""
+
+    op: str
+    engines: tuple[str, ...]
+    operands: tuple[tuple[str, str, Form, str | None], ...]
+    attributes: tuple[tuple[str, Any], ...]
+    position: source.Position
+
+
+class LoopOrigin(NamedTuple):
+    """What a loop record says besides its count."""
+
+    name: str
+    kind: str
+    position: source.Position
+
+
+class Frame:
+    """A loop that is being executed, or the program itself. Identity is the loop's token."""
+
+    __slots__ = ("folder", "parent", "shapes", "values", "is_open", "opened")
+
+    def __init__(self, folder: Folder | None, parent: Frame | None, opened: int) -> None:
+        self.folder = folder
+        self.parent = parent
+        self.shapes: list[int] = []
+        self.values: list[int] = []
+        self.is_open = True
+        self.opened = opened
+
+
+class Pending(NamedTuple):
+    """An instruction whose dst is a fresh tile and may still be retargeted."""
+
+    op: str
+    engines: tuple[str, ...] | None
+    operands: tuple[Operand, ...]
+    attributes: dict[str, Any]
+    site: source.Site
+
+
+class Note(NamedTuple):
+    """A note record."""
+
+    kind: str
+    text: str
+    position: source.Position
+
+
+class Recorder:
+    """The events of one kernel. `frame` is the innermost open loop; `program` is the outermost."""
+
+    def __init__(self, chip: Chip, api: str) -> None:
+        self.chip = chip
+        self.api = api
+        self.grid_rank = 0
+        self.table = ShapeTable()
+        self.program = Frame(None, None, 0)
+        self.frame = self.program
+        self.buffers: list[Buffer] = []
+        self.notes: list[Note] = []
+        self.templates: dict[Any, int] = {}
+        """Cache of the dialects: any key that implies a validated template, to its shape."""
+        self.pending: Pending | None = None
+        self._pending_view: View | None = None
+        self._canonical: dict[Template, int] = {}
+        self.sites: dict[Any, Buffer] = {}
+        """Cache of the dialects: any key that implies the allocation site, to its buffer."""
+        self._noted: set[Note] = set()
+        self._clock = 0
+
+    # Buffers ----------------------------------------------------------------------------------
+
+    def storage(self, space: str, dtype: DType, shape: Sequence[int], *, name: str = "",
+                address: tuple[int, int] | None = None, kind: str = "internal") -> Storage:
+        """A new instance of the allocation site that the user's call stack names.
+
+        IllegalInstruction if no such tensor fits the memory.
+        """
+        if type(shape) is not tuple:
+            shape = tuple(shape)
+        stack = source.stack()
+        key = (stack, space, id(dtype), shape, name, address)
+        buffer = self.sites.get(key)
+        if buffer is None:
+            chip = self.chip
+            limit = chip.psum_partition_bytes if space == PSUM else chip.sbuf_partition_bytes
+            sizes = check_declaration(space, shape, dtype, chip.partitions, limit)
+            label = name or (source.assigned_name(stack[0]) if stack else "")
+            label = label or f"{space}_{len(self.sites)}"
+            buffer = self.sites[key] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
+                                               address=address, bank_bytes=chip.psum_bank_bytes)
+        return Storage(buffer, self.frame)
+
+    def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
+        """An `input` or `output` buffer: HBM, instance 0, exists from the start."""
+        sizes = check_declaration("hbm", shape, dtype, 0, 0)
+        buffer = Buffer(name, "hbm", dtype, sizes, kind=kind)
+        buffer.instances = 1
+        buffer.identifier = len(self.buffers)
+        self.buffers.append(buffer)
+        storage = Storage(buffer, self.program)
+        storage.base = 0
+        return storage
+
+    def _allocate(self, storage: Storage) -> int:
+        """Numbers the storage and places its `alloc`; returns its `base`."""
+        buffer = storage.buffer
+        if buffer.allocation < 0:
+            buffer.allocation = self.table.add(buffer, 0, 0)
+            buffer.identifier = len(self.buffers)
+            self.buffers.append(buffer)
+        storage.base = base = buffer.instances << INSTANCE_SHIFT
+        buffer.instances += 1
+        frame = storage.frame
+        if frame is not self.frame:
+            frame = self._home(frame, buffer)
+        frame.shapes.append(buffer.allocation)
+        self._clock += 1
+        buffer.last_allocation = self._clock
+        storage.frame = None
+        return base
+
+    def _home(self, created: Frame | None, buffer: Buffer) -> Frame:
+        """The loop whose body gets the `alloc` of a storage that was created in `created`."""
+        current = self.frame
+        if created is None or created is current or not created.is_open:
+            return current
+        child = current
+        while child.parent is not created:
+            if child.parent is None:
+                return current
+            child = child.parent
+        # Instances are numbered in program order: no later one may be inside `child` already.
+        return created if buffer.last_allocation < child.opened else current
+
+    # Instructions -----------------------------------------------------------------------------
+
+    def record(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+               attributes: dict[str, Any], site: source.Site | None = None) -> None:
+        """Issues an instruction. `site` is the user's position, found if not given.
+
+        ProgramError if the chip has no such instruction; the message names the user's line.
+        """
+        if self.pending is not None:
+            self.flush()
+        at = site or source.site()
+        key: list[Any] = [op, at, engines]
+        for role, access, view in operands:
+            key.append(role)
+            key.append(access)
+            key.append(view.form)
+        key.extend(attributes.items())
+        shape = self.templates.get(found := tuple(key))
+        if shape is None:
+            shape = self.templates[found] = self.template(op, engines, operands, attributes, at)
+        self.issue(shape, operands)
+
+    def issue(self, shape: int, operands: Sequence[Operand]) -> None:
+        """Appends an execution of a template that is known to fit the operands."""
+        value = 0
+        shift = 0
+        for _, access, view in operands:
+            storage = view.storage
+            base = storage.base
+            if base is None:
+                base = self._allocate(storage)
+            value += (view.position + base) << shift
+            shift += OPERAND_BITS
+            if storage.matmul_regions is not None and access in ("write", "update"):
+                storage.matmul_regions.overwrite(view)
+        frame = self.frame
+        frame.shapes.append(shape)
+        frame.values.append(value)
+
+    def issue_two(self, shape: int, first: View, second: View) -> None:
+        """Like issue, for two operands neither of which resets accumulation state."""
+        if self.pending is not None:
+            self.flush()
+        base = first.storage.base
+        if base is None:
+            base = self._allocate(first.storage)
+        other = second.storage.base
+        if other is None:
+            other = self._allocate(second.storage)
+        frame = self.frame
+        frame.shapes.append(shape)
+        frame.values.append(first.position + base + ((second.position + other) << OPERAND_BITS))
+
+    def issue_three(self, shape: int, first: View, second: View, third: View) -> None:
+        """Like issue_two, for three operands."""
+        if self.pending is not None:
+            self.flush()
+        base = first.storage.base
+        if base is None:
+            base = self._allocate(first.storage)
+        other = second.storage.base
+        if other is None:
+            other = self._allocate(second.storage)
+        last = third.storage.base
+        if last is None:
+            last = self._allocate(third.storage)
+        frame = self.frame
+        frame.shapes.append(shape)
+        frame.values.append(first.position + base + ((second.position + other) << OPERAND_BITS)
+                            + ((third.position + last) << TWO_OPERANDS))
+
+    def template(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+                 attributes: dict[str, Any], at: source.Site) -> int:
+        """The shape of a validated template; ProgramError if the chip has no such instruction."""
+        position = source.position(at)
+        proposal = validate.Instruction(op, tuple(operands), attributes, engines, position)
+        if engines is None:
+            engines = engine_table.choose(self.chip, proposal)
+        validate.check(self.chip, proposal._replace(engines=engines))
+        record = Template(
+            op, engines,
+            tuple((role, access, view.form, self._indices_role(view, operands))
+                  for role, access, view in operands),
+            tuple(sorted((name, freeze(value)) for name, value in attributes.items())), position)
+        shape = self._canonical.get(record)
+        if shape is None:
+            shape = self._canonical[record] = self.table.add(record, 1, 1)
+        return shape
+
+    @staticmethod
+    def _indices_role(view: View, operands: Sequence[Operand]) -> str | None:
+        if view.indices is None:
+            return None
+        for role, _, other in operands:
+            if other is view.indices:
+                return role
+        raise ProgramError(f"{source.here()}: the view of {view.name!r} is indexed by "
+                           f"{view.indices.name!r}, which is not an operand of the instruction")
+
+    # Fresh tiles ------------------------------------------------------------------------------
+
+    def hold(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+             attributes: dict[str, Any], site: source.Site | None = None) -> View:
+        """Issues an instruction whose operand 0 is a fresh tile; returns that operand's view.
+
+        The instruction is validated when it is flushed, since its dst may still change.
+        """
+        if self.pending is not None:
+            self.flush()
+        self.pending = Pending(op, engines, tuple(operands), attributes, site or source.site())
+        self._pending_view = operands[0][2]
+        return operands[0][2]
+
+    def is_pending(self, value: object) -> bool:
+        """Whether `value` is the fresh tile of the instruction that is held back."""
+        return value is not None and value is self._pending_view
+
+    def retarget(self, value: View, destination: View, *, access: str | None = None,
+                 attributes: dict[str, Any] | None = None) -> bool:
+        """Lets the pending instruction that makes `value` write `destination` instead.
+
+        False, and nothing happens, if `value` is not pending: the caller then emits a copy. The
+        caller has checked that both have the same shape. `access` and `attributes` replace those
+        of the pending instruction (`accumulate`, `start` for `psum += matmul`). Afterwards `value`
+        is another name for `destination`.
+        """
+        pending = self.pending
+        if pending is None or value is not self._pending_view:
+            return False
+        role, old_access, _ = pending.operands[0]
+        operands = ((role, access or old_access, destination), *pending.operands[1:])
+        self.pending = self._pending_view = None
+        value.storage = destination.storage
+        value.form = destination.form
+        value.position = destination.position
+        self.record(pending.op, pending.engines, operands,
+                    {**pending.attributes, **(attributes or {})}, pending.site)
+        return True
+
+    def flush(self) -> None:
+        """Issues the pending instruction into its fresh tile."""
+        pending = self.pending
+        if pending is not None:
+            self.pending = self._pending_view = None
+            self.record(*pending)
+
+    # Loops ------------------------------------------------------------------------------------
+
+    def loop(self, values: Iterable[Any], origin: LoopOrigin,
+             wrap: Callable[[Any, Frame], Any] | None = None) -> Iterator[Any]:
+        """Iterates over `values` and marks the iterations; `wrap` may replace the index.
+
+        Any use of the iterator is safe: breaking off, interleaving, keeping it. At worst the
+        trace is longer.
+        """
+        frame = self.open_loop(origin)
+        end_iteration = self.end_iteration
+        try:
+            if wrap is None:
+                for value in values:
+                    yield value
+                    end_iteration(frame)
+            else:
+                for value in values:
+                    yield wrap(value, frame)
+                    end_iteration(frame)
+        finally:
+            self.close_loop(frame)
+
+    def open_loop(self, origin: LoopOrigin) -> Frame:
+        """Begins a loop; the token identifies it."""
+        if self.pending is not None:
+            self.flush()
+        self._clock += 1
+        self.frame = Frame(Folder(self.table, origin), self.frame, self._clock)
+        return self.frame
+
+    def end_iteration(self, frame: Frame) -> None:
+        """Ends an iteration of the loop `frame` and begins the next."""
+        if self.pending is not None:
+            self.flush()
+        if frame is not self.frame:
+            if not frame.is_open:
+                return
+            self._dissolve_down_to(frame)
+        shapes = frame.shapes
+        if shapes:
+            frame.folder.add(shapes, frame.values)  # type: ignore[union-attr]
+            frame.shapes = []
+            frame.values = []
+
+    def close_loop(self, frame: Frame) -> None:
+        """Ends the loop `frame`; an iteration that was broken off counts as the last one."""
+        if not frame.is_open:
+            return
+        self.end_iteration(frame)
+        frame.is_open = False
+        shapes, values = frame.folder.finish()  # type: ignore[union-attr]
+        parent = frame.parent
+        assert parent is not None
+        parent.shapes += shapes
+        parent.values += values
+        self.frame = parent
+
+    def _dissolve_down_to(self, frame: Frame) -> None:
+        """Ends all loops inside `frame`: their iterators are interleaved with its own."""
+        while self.frame is not frame:
+            self.close_loop(self.frame)
+
+    def finish(self) -> None:
+        """Ends the program: flushes and closes what is still open."""
+        self.flush()
+        self._dissolve_down_to(self.program)
+
+    # Notes ------------------------------------------------------------------------------------
+
+    def note(self, kind: str, text: str) -> None:
+        """A remark for the reader of the trace; each is kept once."""
+        note = Note(kind, text, source.here())
+        if note not in self._noted:
+            self._noted.add(note)
+            self.notes.append(note)
+
+
+def freeze(value: Any) -> Any:
+    """A hashable copy of an attribute value."""
+    return tuple(freeze(one) for one in value) if isinstance(value, (list, tuple)) else value
+
+
+_active: Recorder | None = None
+
+
+def active() -> Recorder | None:
+    """The recorder of the kernel that is being traced, if any."""
+    return _active
+
+
+def required() -> Recorder:
+    """The recorder of the kernel that is being traced; ProgramError outside of one."""
+    if _active is None:
+        raise ProgramError(f"{source.here()}: an NKI operation is called outside of a kernel; "
+                           "call it from a function that trnsim traces")
+    return _active
+
+
+def activate(recorder: Recorder | None) -> Recorder | None:
+    """Makes `recorder` the active one; returns the one before."""
+    global _active
+    previous, _active = _active, recorder
+    return previous

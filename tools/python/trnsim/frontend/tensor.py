@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+# Buffers (allocation sites), their instances, and views of them.
+"""Buffers, storages and views: what the operands of a recorded instruction refer to.
+
+    Buffer   an allocation site: one `buffer` record of the trace
+    Storage  one execution of the site: an instance, numbered when it is first accessed
+    Form     everything about a view except where it starts; interned per buffer, so that two views
+             with the same form are the same operand of the same template
+    View     a storage, a form and a position
+
+A *position* is one integer that holds the element offset (within the partition on chip, over the
+whole buffer in HBM) and the start partition in separate lanes, see `position_of`. Adding a multiple
+of a form's `steps` moves a view; the recorder compares whole positions by subtraction.
+
+The dialects subclass View (for indexing and methods). Everything that a dialect needs to make
+views of its own is `View.derive`, `Buffer.form` and `position_of`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
+
+if TYPE_CHECKING:
+    from trnsim.frontend.recorder import Frame
+
+HBM, SBUF, PSUM = "hbm", "sbuf", "psum"
+
+OFFSET_BITS = 56
+"""Lane of the element offset: signed, so offsets up to 2^55 elements."""
+PARTITION_BITS = 16
+INSTANCE_BITS = 40
+OPERAND_BITS = OFFSET_BITS + PARTITION_BITS + INSTANCE_BITS
+PARTITION_UNIT = 1 << OFFSET_BITS
+INSTANCE_SHIFT = OFFSET_BITS + PARTITION_BITS
+MAXIMUM_PATTERN = {HBM: 6, SBUF: 4, PSUM: 4}
+"""Pairs of an access pattern (docs/trace-format.md, section 4)."""
+
+_OFFSET_HALF = 1 << (OFFSET_BITS - 1)
+_OFFSET_MASK = (1 << OFFSET_BITS) - 1
+_PARTITION_HALF = 1 << (PARTITION_BITS - 1)
+_PARTITION_MASK = (1 << PARTITION_BITS) - 1
+_INSTANCE_HALF = 1 << (INSTANCE_BITS - 1)
+_INSTANCE_MASK = (1 << INSTANCE_BITS) - 1
+
+Shape = tuple[int, ...]
+V = TypeVar("V", bound="View")
+
+
+def position_of(offset: int, partition: int = 0) -> int:
+    """The position that starts `offset` elements in, at `partition`."""
+    return offset + (partition << OFFSET_BITS)
+
+
+def split_operand(value: int) -> tuple[int, int, int, int]:
+    """Offset, partition, instance (each may be negative) and what is left for later operands."""
+    offset = ((value + _OFFSET_HALF) & _OFFSET_MASK) - _OFFSET_HALF
+    value = (value - offset) >> OFFSET_BITS
+    partition = ((value + _PARTITION_HALF) & _PARTITION_MASK) - _PARTITION_HALF
+    value = (value - partition) >> PARTITION_BITS
+    instance = ((value + _INSTANCE_HALF) & _INSTANCE_MASK) - _INSTANCE_HALF
+    return offset, partition, instance, (value - instance) >> INSTANCE_BITS
+
+
+class Buffer:
+    """An allocation site. `shape` is that of the declaration: partitions first on chip.
+
+    `instances`, `last_allocation` and `allocation` (the shape of its `alloc`) are the recorder's.
+    """
+
+    __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "address", "instances",
+                 "last_allocation", "identifier", "allocation", "spans_banks", "_forms", "whole")
+
+    def __init__(self, name: str, space: str, dtype: DType, shape: Shape, *,
+                 kind: str = "internal", stack: tuple[source.Site, ...] = (),
+                 address: tuple[int, int] | None = None, bank_bytes: int = 0) -> None:
+        self.name = name
+        self.space = space
+        self.kind = kind
+        self.dtype = dtype
+        self.shape = shape
+        self.stack = stack
+        self.address = address
+        self.instances = 0
+        self.last_allocation = -1
+        self.identifier = -1
+        self.allocation = -1
+        self.spans_banks = space == PSUM and prod(shape[1:]) * dtype.itemsize > bank_bytes
+        self._forms: dict[tuple[Any, ...], Form] = {}
+        self.whole = self.form(shape, row_major(shape))
+        """The form of the whole buffer, in row-major order."""
+
+    def form(self, shape: Shape, strides: Shape, partition: int = 0,
+             dtype: DType | None = None) -> Form:
+        """The interned form with this shape and these element strides, one per dimension.
+
+        On chip dimension 0 is the partitions and its stride is not used; `partition` is the start.
+        """
+        key = (shape, strides, partition, dtype)
+        found = self._forms.get(key)
+        if found is None:
+            found = self._forms[key] = Form(self, shape, strides, partition, dtype or self.dtype)
+        return found
+
+
+def row_major(shape: Sequence[int]) -> Shape:
+    """Row-major element strides of a shape."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+class Form:
+    """A view without its start: shape, strides, dtype and start partition, interned per buffer."""
+
+    __slots__ = ("buffer", "dtype", "shape", "strides", "partition", "steps", "is_on_chip",
+                 "space", "children", "_pattern", "_elements")
+
+    def __init__(self, buffer: Buffer, shape: Shape, strides: Shape, partition: int,
+                 dtype: DType) -> None:
+        self.buffer = buffer
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.partition = partition
+        self.space = buffer.space
+        self.is_on_chip = buffer.space != HBM
+        self.steps = ((PARTITION_UNIT, *strides[1:]) if self.is_on_chip else strides)
+        self.children: dict[Any, Any] = {}
+        """Cache of the dialects: what indexing a view of this form makes."""
+        self._pattern: tuple[tuple[int, int], ...] | None = None
+        self._elements = prod(shape)
+
+    @property
+    def partitions(self) -> int:
+        """Partitions touched; 0 in HBM, which has none."""
+        return self.shape[0] if self.is_on_chip else 0
+
+    @property
+    def elements(self) -> int:
+        """Elements touched, in all partitions."""
+        return self._elements
+
+    @property
+    def free_shape(self) -> Shape:
+        """The shape within one partition (on chip)."""
+        return self.shape[1:]
+
+    @property
+    def free_elements(self) -> int:
+        """Elements touched in one partition (on chip)."""
+        return prod(self.shape[1:])
+
+    @property
+    def free_bytes(self) -> int:
+        return self.free_elements * self.dtype.itemsize
+
+    @property
+    def pattern(self) -> tuple[tuple[int, int], ...]:
+        """(stride, count) pairs, outermost first, adjacent dimensions merged where possible."""
+        if self._pattern is None:
+            first = 1 if self.is_on_chip else 0
+            self._pattern = merge_pattern(self.strides[first:], self.shape[first:])
+        return self._pattern
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Lowest and highest offset touched, relative to the start, in elements."""
+        low = sum(stride * (count - 1) for stride, count in self.pattern if stride < 0)
+        high = sum(stride * (count - 1) for stride, count in self.pattern if stride > 0)
+        return low, high
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements (of one partition, on chip) are dense in row-major order."""
+        return self.pattern in ((), ((1, self.elements // max(self.partitions, 1)),))
+
+    def describe(self) -> str:
+        """For messages: space, shape and dtype."""
+        return f"{self.space} {self.dtype}{list(self.shape)}"
+
+
+def merge_pattern(strides: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The shortest (stride, count) list that walks the same elements in the same order."""
+    pairs: list[tuple[int, int]] = []
+    for stride, count in zip(strides, shape):
+        if count == 1:
+            continue
+        if pairs and pairs[-1][0] == stride * count:
+            pairs[-1] = (stride, pairs[-1][1] * count)
+        else:
+            pairs.append((stride, count))
+    return tuple(pairs)
+
+
+class Storage:
+    """One instance of a buffer. `base` is its number in the instance lane, None before first use.
+
+    `frame` is the loop in which it was created (its `alloc` goes there). `matmul_regions` belongs
+    to the rule that decides whether a matmul overwrites or accumulates (see psum.py).
+    """
+
+    __slots__ = ("buffer", "base", "frame", "matmul_regions", "values")
+
+    def __init__(self, buffer: Buffer, frame: Frame | None) -> None:
+        self.buffer = buffer
+        self.frame = frame
+        self.base: int | None = None
+        self.matmul_regions: Any = None
+        self.values: Any = None
+
+    @property
+    def instance(self) -> int | None:
+        return None if self.base is None else self.base >> INSTANCE_SHIFT
+
+
+class View:
+    """A part of a storage. Immutable; all operations return another view of the same storage.
+
+    `indices` is the view that holds the indices of an indirect access, else None.
+    """
+
+    __slots__ = ("storage", "form", "position", "indices")
+
+    def __init__(self, storage: Storage, form: Form, position: int = 0,
+                 indices: View | None = None) -> None:
+        self.storage = storage
+        self.form = form
+        self.position = position
+        self.indices = indices
+
+    @property
+    def shape(self) -> Shape:
+        return self.form.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.form.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.form.shape)
+
+    @property
+    def size(self) -> int:
+        return self.form.elements
+
+    @property
+    def strides(self) -> Shape:
+        return self.form.strides
+
+    @property
+    def space(self) -> str:
+        return self.form.space
+
+    @property
+    def name(self) -> str:
+        return self.form.buffer.name
+
+    @property
+    def element_offset(self) -> int:
+        """Elements from the start of the instance (within the partition, on chip)."""
+        return split_operand(self.position)[0]
+
+    @property
+    def start_partition(self) -> int:
+        return self.form.partition
+
+    def derive(self: V, shape: Sequence[int], strides: Sequence[int], *, offset: int,
+               partition: int = 0, dtype: DType | None = None, indices: View | None = None) -> V:
+        """A view of the same storage from explicit shape, element strides, offset and partition.
+
+        On chip `shape[0]` is the partition count and `strides[0]` is ignored. All are absolute
+        (from the start of the instance), in elements of `dtype` (default: this view's).
+        ProgramError if an element lies outside the storage.
+        """
+        kind = dtype or self.form.dtype
+        stored = None if kind is self.form.buffer.dtype else kind
+        form = self.form.buffer.form(tuple(shape), tuple(strides), partition, stored)
+        check_bounds(form, offset)
+        return type(self)(self.storage, form, position_of(offset, partition), indices)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} {self.form.describe()}>"
+
+    def __len__(self) -> int:
+        return self.form.shape[0]
+
+    def __bool__(self) -> bool:
+        raise ProgramError(
+            f"{source.here()}: the truth of tensor {self.name!r} is asked while tracing, but its "
+            "elements are only known when the kernel runs; use shapes or arguments to decide")
+
+
+def check_bounds(form: Form, offset: int) -> None:
+    """ProgramError if a view of `form` at `offset` (elements) leaves its buffer."""
+    buffer = form.buffer
+    low, high = form.span
+    shape = buffer.shape[1:] if form.is_on_chip else buffer.shape
+    capacity = prod(shape) * buffer.dtype.itemsize // form.dtype.itemsize
+    if offset + low < 0 or offset + high >= capacity:
+        where = "each partition of " if form.is_on_chip else ""
+        raise ProgramError(
+            f"{source.here()}: the access reaches elements {offset + low} to {offset + high}, but "
+            f"{where}{buffer.name!r} has {capacity} {form.dtype} elements; shrink the access")
+    if form.is_on_chip and not 0 <= form.partition <= buffer.shape[0] - form.shape[0]:
+        last = form.partition + form.shape[0] - 1
+        raise ProgramError(
+            f"{source.here()}: the access reaches partitions {form.partition} to {last}, but "
+            f"{buffer.name!r} has {buffer.shape[0]} partitions; shrink the access")
+
+
+def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions: int,
+                      partition_bytes: int) -> Shape:
+    """The shape as integers. IllegalInstruction if no buffer of this shape fits the memory."""
+    sizes = tuple(int(size) for size in shape)
+    where = source.here()
+    if not sizes or any(size < 1 for size in sizes):
+        raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; "
+                                 "every size must be at least 1")
+    if space == HBM:
+        return sizes
+    if len(sizes) < 2:
+        raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; on-chip "
+                                 "tensors have a partition and at least one free dimension")
+    if sizes[0] > partitions:
+        raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)} takes "
+                                 f"{sizes[0]} partitions, but {space} has {partitions}; split it")
+    need = prod(sizes[1:]) * dtype.itemsize
+    if need > partition_bytes:
+        raise IllegalInstruction(
+            f"{where}: a {space} tensor {dtype}{list(sizes)} takes {need} bytes of each "
+            f"partition, but a {space} partition has {partition_bytes}; split it")
+    return sizes

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs a kernel function with recording on.
+"""trace(function, arguments, chip) -> Program."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from pathlib import Path
+from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import trnsim
+from trnsim.frontend import arguments as argument_forms
+from trnsim.frontend import recorder as recording
+from trnsim.frontend import source
+from trnsim.frontend.chip import Chip, load_chip
+from trnsim.frontend.dialect import Dialect, dialect
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.program import Program
+from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.tensor import Buffer, Storage, View
+from trnsim.frontend.writer import FORMAT_VERSION
+
+
+def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
+          *, keywords: Mapping[str, Any] | None = None, api: str | None = None) -> Program:
+    """Records what a kernel asks of the hardware.
+
+    Arguments are arrays, `TensorArgument`s or plain values. `api` is only needed for a function
+    without a decorator that uses neither API at module level.
+
+    UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
+    execute it.
+    """
+    target = chip if isinstance(chip, Chip) else load_chip(chip)
+    body = function.function if isinstance(function, Kernel) else function
+    used = dialect(api or (function.api if isinstance(function, Kernel) else _guess(body)))
+    active = Recorder(target, used.api)
+    active.grid_rank = len(function.grid) if isinstance(function, Kernel) else 0
+    values, named = _bind(body, arguments, keywords or {}, active, used)
+    previous = recording.activate(active)
+    try:
+        result = _call(body, values, named)
+        active.finish()
+    finally:
+        recording.activate(previous)
+    _declare_outputs(active, list(_views(result)))
+    return Program(active, _header(body, arguments, keywords or {}, target, used), result)
+
+
+def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Calls the kernel; stacks of recorded events end here."""
+    try:
+        return body(*values, **named)
+    except FrontendError:
+        raise
+    except Exception as problem:
+        raise UserError(f"{_where(problem)}: the kernel raises {type(problem).__name__}: "
+                        f"{problem or 'without a message'}") from problem
+
+
+source.set_entry(_call.__code__)
+
+
+def _where(problem: BaseException) -> source.Position:
+    """The innermost line of user code in an exception's traceback."""
+    position = source.UNKNOWN
+    entry = problem.__traceback__
+    while entry is not None:
+        if source.is_user(entry.tb_frame.f_code):
+            position = source.Position(entry.tb_frame.f_code.co_filename, entry.tb_lineno)
+        entry = entry.tb_next
+    return position
+
+
+def _guess(body: Callable[..., Any]) -> str:
+    """The API that an undecorated function's module uses."""
+    for value in getattr(body, "__globals__", {}).values():
+        name = getattr(value, "__name__", None)
+        if isinstance(name, str) and name.startswith(("neuronxcc.nki", "trnsim.frontend.legacy")):
+            return "neuronxcc.nki"
+    return "nki"
+
+
+def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
+          active: Recorder, used: Dialect) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments as the kernel sees them; UserError if they do not fit the signature."""
+    try:
+        bound = inspect.signature(body).bind(*arguments, **keywords)
+    except TypeError as problem:
+        name = getattr(body, "__name__", "kernel")
+        raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one --arg per "
+                        "parameter") from problem
+
+    def make(name: str, dtype: DType, shape: tuple[int, ...]) -> View:
+        return used.tensor(active.argument(name, dtype, shape, "input"))
+
+    names = list(bound.arguments)
+    values = [argument_forms.bind(value, names[min(index, len(names) - 1)], make)
+              for index, value in enumerate(bound.args)]
+    named = {name: argument_forms.bind(value, name, make) for name, value in bound.kwargs.items()}
+    return values, named
+
+
+def _views(result: Any) -> Iterable[View]:
+    if isinstance(result, View):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for item in result:
+            yield from _views(item)
+    elif isinstance(result, dict):
+        yield from _views(list(result.values()))
+
+
+def _declare_outputs(active: Recorder, returned: list[View]) -> None:
+    """Turns buffers into outputs: what is returned, what is shared, and arguments only written.
+
+    An output exists from the start, so a buffer that is allocated in a loop stays internal.
+    """
+    executed, read = _executed(active)
+    wanted = {id(view.storage.buffer) for view in returned if view.space == "hbm"}
+    program = active.program
+    allocated = {id(entry) for entry in (active.table.entries[shape] for shape in program.shapes)
+                 if isinstance(entry, Buffer)}
+    promoted: set[int] = set()
+    for buffer in active.buffers:
+        if buffer.kind == "input":
+            if id(buffer) in executed and id(buffer) not in read:
+                buffer.kind = "output"
+        elif buffer.space == "hbm" and (id(buffer) in wanted or buffer.kind == "output"):
+            is_single = buffer.instances == 1 and id(buffer) in allocated
+            buffer.kind = "output" if is_single else "internal"
+            if is_single:
+                promoted.add(id(buffer))
+    kept = [shape for shape in program.shapes if id(active.table.entries[shape]) not in promoted]
+    program.shapes[:] = kept
+    for view in returned:
+        if isinstance(view.storage, Storage) and view.storage.base is None:
+            active.note("warning", f"the returned tensor {view.name!r} is never written")
+
+
+def _executed(active: Recorder) -> tuple[set[int], set[int]]:
+    """The buffers that any instruction touches, and those that any reads."""
+    touched: set[int] = set()
+    read: set[int] = set()
+    for entry in active.table.entries:
+        if isinstance(entry, Template):
+            for _, access, form, _ in entry.operands:
+                touched.add(id(form.buffer))
+                if access != "write":
+                    read.add(id(form.buffer))
+    return touched, read
+
+
+def _header(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
+            chip: Chip, used: Dialect) -> dict[str, Any]:
+    described = [argument_forms.describe(value) for value in arguments]
+    described += [f"{name}={argument_forms.describe(value)}" for name, value in keywords.items()]
+    header: dict[str, Any] = {
+        "format": "nkt", "version": FORMAT_VERSION, "form": "program",
+        "producer": f"trnsim {trnsim.__version__}", "target": chip.name,
+        "kernel": getattr(body, "__name__", "kernel")}
+    path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
+    if path is not None and Path(path).is_file():
+        header["source_sha256"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    header["api"] = used.api
+    header["arguments"] = described
+    return header

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# Legality of one instruction on one chip, for both dialects.
+"""What the hardware accepts. Run once per template, not once per execution.
+
+Rules that all operations share are in the table RULES (memories, shapes, generation); the others
+are in the functions named in CHECKS. Sources: [NKI-ISA] for operations, [NKI-ARCH-V2],
+[NKI-ARCH-V3] and [NKI-ARCH-V4] for start partitions, banks and memories.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from trnsim.frontend import engines as engine_table
+from trnsim.frontend.chip import Chip
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality import CHECKS, RULES, OperandRule
+from trnsim.frontend.source import Position
+from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, View
+
+QUADRANT = 32
+"""Partitions of a quadrant: compute engines start an access on one. [NKI-ARCH-V2]"""
+
+
+class Instruction(NamedTuple):
+    """An instruction as proposed by a dialect, with actual views."""
+
+    op: str
+    operands: tuple[tuple[str, str, View], ...]
+    attributes: dict[str, Any]
+    engines: tuple[str, ...] | None
+    position: Position
+
+    def find(self, role: str) -> View | None:
+        """The first operand with a role."""
+        for name, _, view in self.operands:
+            if name == role:
+                return view
+        return None
+
+    def view(self, role: str) -> View:
+        """The operand with a role, which is known to be there."""
+        found = self.find(role)
+        assert found is not None
+        return found
+
+    def reject(self, what: str) -> IllegalInstruction:
+        """The error for `what`: what is, what is allowed; what to do."""
+        return IllegalInstruction(f"{self.position}: {self.op}: {what}")
+
+
+def check(chip: Chip, instruction: Instruction) -> None:
+    """IllegalInstruction if the chip would not execute the instruction."""
+    rule = RULES[instruction.op]
+    if chip.generation < rule.generation:
+        raise instruction.reject(
+            f"needs NeuronCore-v{rule.generation}, but {chip.name} has {chip.neuron_core}; "
+            "choose another chip")
+    _check_engines(chip, instruction)
+    for role, _, view in instruction.operands:
+        operand = rule.operand(role)
+        _check_memory(instruction, role, view, operand)
+        _check_access(instruction, role, view)
+        _check_shape(instruction, role, view, operand)
+    if rule.one_psum_input:
+        _check_one_psum_input(instruction, rule.one_psum_input)
+    extra = CHECKS.get(instruction.op)
+    if extra is not None:
+        extra(chip, instruction)
+
+
+def _check_engines(chip: Chip, instruction: Instruction) -> None:
+    allowed = engine_table.legal(chip, instruction)
+    for engine in instruction.engines or ():
+        if engine not in allowed:
+            raise instruction.reject(
+                f"does not run on the {engine} engine with these operands on {chip.neuron_core}, "
+                f"but on: {', '.join(allowed)}; change `engine=` or the operands")
+
+
+def _check_memory(instruction: Instruction, role: str, view: View, operand: OperandRule) -> None:
+    if view.form.space not in operand.spaces:
+        allowed = " or ".join(operand.spaces)
+        raise instruction.reject(f"{role} is {view.name!r} in {view.form.space}, but must be in "
+                                 f"{allowed}; copy it there first")
+
+
+def _check_access(instruction: Instruction, role: str, view: View) -> None:
+    """Dimensions of the access pattern, and start partition on the compute engines."""
+    form = view.form
+    limit = MAXIMUM_PATTERN[form.space]
+    if len(form.pattern) > limit:
+        raise instruction.reject(
+            f"{role} is a view of {view.name!r} with {len(form.pattern)} strides, but an access in "
+            f"{form.space} has at most {limit}; split the access")
+    if form.space == HBM or instruction.op.startswith("dma_"):
+        return
+    count, start = form.partitions, form.partition
+    step = QUADRANT if count <= QUADRANT else 2 * QUADRANT if count <= 2 * QUADRANT else 0
+    if start % step if step else start:
+        allowed = f"a multiple of {step}" if step else "0"
+        raise instruction.reject(
+            f"{role} takes {count} partitions from partition {start} of {view.name!r}, but an "
+            f"access of {count} partitions starts at {allowed}; move the data with a DMA first")
+
+
+def _check_shape(instruction: Instruction, role: str, view: View, operand: OperandRule) -> None:
+    if operand.relation == "any" or operand.relation == "like" and role == "dst":
+        return
+    dst = instruction.operands[0][2].form
+    form = view.form
+    if operand.relation == "like" and (form.partitions != dst.partitions
+                                       or form.free_elements != dst.free_elements):
+        raise instruction.reject(
+            f"{role} is {form.describe()}, {form.partitions} partitions of {form.free_elements} "
+            f"elements, but dst is {dst.describe()}, {dst.partitions} of {dst.free_elements}; "
+            "both must be equal")
+    if operand.relation == "vector" and (form.free_elements != 1
+                                         or form.partitions != dst.partitions):
+        raise instruction.reject(
+            f"{role} is {form.describe()}, but must hold one value per partition, "
+            f"[{dst.partitions}, 1]; slice or reduce it")
+
+
+def _check_one_psum_input(instruction: Instruction, roles: tuple[str, str]) -> None:
+    views = [instruction.find(role) for role in roles]
+    if all(view is not None and view.form.space == "psum" for view in views):
+        raise instruction.reject(f"{roles[0]} and {roles[1]} are both in psum, but at most one of "
+                                 "them may be; copy one to sbuf")

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes a recorded program as a trace file (docs/trace-format.md).
+"""The `.nkt` writer: JSON lines, plain or zstd, replaced atomically."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.folding import LoopShape
+from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.tensor import HBM, Buffer, split_operand
+
+FORMAT_VERSION = 1
+
+Coefficients = list[tuple[str, list[int]]]
+
+
+class TraceWriter:
+    """Writes one recorder's program; `emit` receives each line without its end."""
+
+    def __init__(self, recorder: Recorder, emit: Callable[[str], Any]) -> None:
+        self._recorder = recorder
+        self._table = recorder.table
+        self._emit = emit
+        self._files: dict[str, int] = {}
+        self._declared: set[int] = set()
+        self._templates: dict[int, int] = {}
+
+    def write(self, header: dict[str, Any]) -> None:
+        """The whole file. `header` has the keys of section 2 except `record`."""
+        recorder = self._recorder
+        self._record("header", **header)
+        for note in recorder.notes:
+            self._record("note", kind=note.kind, text=note.text, **self._at([note.position]))
+        for buffer in recorder.buffers:
+            self._buffer(buffer)
+        program = recorder.program
+        for shape in _leaves(recorder):
+            self._template(shape)
+        self._body(program.shapes, program.values, [])
+        executed = self._table.executed
+        self._record("summary", instructions=sum(executed[shape] for shape in program.shapes))
+
+    def _record(self, record: str, /, **keys: Any) -> None:
+        line = {"record": record, **keys}
+        self._emit(json.dumps(line, separators=(",", ":"), ensure_ascii=False))
+
+    def _at(self, positions: Iterable[source.Position]) -> dict[str, Any]:
+        """The `source` key, if anything is known."""
+        pairs: list[int] = []
+        for position in positions:
+            if position is not source.UNKNOWN:
+                pairs += [self._file(position.path), position.line]
+        return {"source": pairs} if pairs else {}
+
+    def _file(self, path: str) -> int:
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = len(self._files)
+            self._record("file", id=found, path=shown_path(path))
+        return found
+
+    def _buffer(self, buffer: Buffer) -> None:
+        keys: dict[str, Any] = {"id": buffer.identifier, "name": buffer.name,
+                                "space": buffer.space}
+        if buffer.kind != "internal":
+            keys["kind"] = buffer.kind
+        keys.update(dtype=buffer.dtype.name, shape=list(buffer.shape))
+        if buffer.address is not None:
+            keys["address"] = list(buffer.address)
+        self._record("buffer", **keys, **self._at(source.position(at) for at in buffer.stack))
+
+    def _template(self, shape: int) -> None:
+        template: Template = self._table.entries[shape]
+        self._templates[shape] = len(self._templates)
+        operands = []
+        for role, access, form, indirect in template.operands:
+            operand: dict[str, Any] = {"role": role, "access": access,
+                                       "buffer": form.buffer.identifier}
+            if form.space != HBM:
+                operand["partitions"] = form.partitions
+            operand["pattern"] = [list(pair) for pair in form.pattern]
+            if form.dtype is not form.buffer.dtype:
+                operand["dtype"] = form.dtype.name
+            if indirect is not None:
+                operand["indirect"] = indirect
+            operands.append(operand)
+        self._record("template", id=self._templates[shape], op=template.op,
+                     engines=list(template.engines), **self._at([template.position]),
+                     operands=operands, attributes=dict(template.attributes))
+
+    def _body(self, shapes: Iterable[int], values: list[int], loops: Coefficients) -> None:
+        """Writes nodes. `loops` holds the enclosing loops' deltas, aligned with `values`."""
+        place = 0
+        for shape in shapes:
+            entry = self._table.entries[shape]
+            end = place + self._table.arity[shape]
+            if isinstance(entry, Template):
+                self._run(shape, entry, values[place], [(name, deltas[place])
+                                                        for name, deltas in loops])
+            elif isinstance(entry, LoopShape):
+                self._loop(entry, values[place:end],
+                           [(name, deltas[place:end]) for name, deltas in loops])
+            else:
+                self._record("alloc", buffer=entry.identifier)
+            place = end
+
+    def _loop(self, loop: LoopShape, values: list[int], loops: Coefficients) -> None:
+        taken = {name for name, _ in loops}
+        name, number = loop.origin.name, 1
+        while name in taken or name == "base":
+            number += 1
+            name = f"{loop.origin.name}{number}"
+        self._record("loop", index=name, count=loop.trips, kind=loop.origin.kind,
+                     **self._at([loop.origin.position]))
+        self._body(loop.body, values, [*loops, (name, list(loop.deltas))])
+        self._record("end")
+
+    def _run(self, shape: int, template: Template, value: int,
+             loops: list[tuple[str, int]]) -> None:
+        at: list[dict[str, Any]] = []
+        for _ in template.operands:
+            offset, partition, instance, value = split_operand(value)
+            moved: list[tuple[str, int, int, int]] = []
+            rest: list[tuple[str, int]] = []
+            for name, delta in loops:
+                *steps, delta = split_operand(delta)
+                moved.append((name, *steps))  # type: ignore[arg-type]
+                rest.append((name, delta))
+            loops = rest
+            place: dict[str, Any] = {}
+            for key, base, lane in (("instance", instance, 3), ("offset", offset, 1),
+                                    ("partition", partition, 2)):
+                terms = {one[0]: one[lane] for one in moved if one[lane]}
+                if terms:
+                    place[key] = {"base": base, **terms} if base else terms
+                elif base:
+                    place[key] = base
+            at.append(place)
+        self._record("run", template=self._templates[shape], at=at)
+
+
+def _leaves(recorder: Recorder) -> list[int]:
+    """The templates that the program executes, in the order of their first use."""
+    entries = recorder.table.entries
+    seen: dict[int, None] = {}
+
+    def visit(shapes: Iterable[int]) -> None:
+        for shape in shapes:
+            if shape in seen:
+                continue
+            seen[shape] = None
+            if isinstance(entries[shape], LoopShape):
+                visit(entries[shape].body)
+
+    visit(recorder.program.shapes)
+    return [shape for shape in seen if isinstance(entries[shape], Template)]
+
+
+def shown_path(path: str) -> str:
+    """A source path as it is written: relative to the current folder, or the file's name."""
+    try:
+        return Path(path).resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return Path(path).name
+
+
+def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Lets `write` fill a file that appears under its name only when it is complete.
+
+    A name that ends in `.zst` is compressed. UserError if the folder cannot be written.
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}; choose another output file") from problem
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            if path.suffix == ".zst":
+                _compressed(stream, write)
+            else:
+                write(stream)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _compressed(stream: BinaryIO, write: Callable[[BinaryIO], None]) -> None:
+    try:
+        import zstandard
+    except ImportError:
+        _compressed_by_program(stream, write)
+        return
+    with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as compressor:
+        write(compressor)
+
+
+def _compressed_by_program(stream: BinaryIO, write: Callable[[BinaryIO], None]) -> None:
+    program = shutil.which("zstd")
+    if program is None:
+        raise UserError("a .zst file needs the Python package zstandard or the program zstd; "
+                        "install one, or leave .zst off the name")
+    stream.flush()
+    with subprocess.Popen([program, "-q", "-c"], stdin=subprocess.PIPE, stdout=stream) as process:
+        assert process.stdin is not None
+        write(process.stdin)  # type: ignore[arg-type]
+        process.stdin.close()
+        if process.wait() != 0:
+            raise UserError(f"{program} ended with status {process.returncode}; "
+                            "leave .zst off the name")

@@ -1,0 +1,48 @@
+# What tools/demo, tools/test and tools/install_dependencies share; sourced, not run. Each step writes to
+# a log of its own and shows one line; a step that breaks shows the end of its log and ends the script.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build_dir=$top/build
+log_dir=$build_dir/logs
+jobs=$(nproc)
+
+# step NAME COMMAND...: runs the command, quietly; on a terminal with the last line of its log as progress.
+step() {
+    local name=$1 log start status=0
+    shift
+    mkdir -p "$log_dir"
+    log=$log_dir/${name//[^a-zA-Z0-9]/_}.log
+    start=$SECONDS
+    if [ -t 2 ]; then
+        "$@" >"$log" 2>&1 &
+        show_progress "$name" "$log" $!
+        wait $! || status=$?
+        printf '\r\033[K' >&2
+    else
+        "$@" >"$log" 2>&1 || status=$?
+    fi
+    if [ "$status" -ne 0 ]; then
+        tail -n 60 "$log" >&2
+        printf '%s: stopped with status %d after %d s; the whole log is %s\n' \
+            "$name" "$status" $((SECONDS - start)) "${log#"$top"/}" >&2
+        exit "$status"
+    fi
+    printf '%-52s %4d s\n' "$name" $((SECONDS - start)) >&2
+}
+
+show_progress() {
+    local name=$1 log=$2 pid=$3 columns
+    columns=$(tput cols 2>/dev/null || echo 80)
+    while kill -0 "$pid" 2>/dev/null; do
+        printf '\r\033[K%.*s' $((columns - 1)) "$name: $(tail -n 1 "$log" 2>/dev/null | tr -d '\r')" >&2
+        sleep 0.3
+    done
+}
+
+# configure_and_build PRESET [TARGET...]: one step each; an up-to-date tree takes well under a second.
+configure_and_build() {
+    local preset=$1
+    shift
+    step "configure $preset" cmake -S "$top" --preset "$preset"
+    step "build $preset" cmake --build "$build_dir/$preset" --parallel "$jobs" ${1:+--target "$@"}
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// trnsim describe: the numbers of a chip, with units, sources and meanings.
+#include "commands.hpp"
+#include "nearest_name.hpp"
+#include "options.hpp"
+#include "output_file.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnsim::cli {
+namespace {
+
+using Leaf = spec::ChipConfig::Leaf;
+
+struct DescribeOptions {
+    std::string what;
+    std::string json;
+    std::vector<std::string> settings;
+};
+
+/// "trn2.neuron_core.sbuf" is the chip trn2 and the path neuron_core.sbuf; so is
+/// "my.json.neuron_core.sbuf".
+std::pair<std::string, std::string> split_chip_and_path(const std::string& what) {
+    constexpr std::string_view kFileEnd = ".json";
+    const std::size_t file_end = what.rfind(kFileEnd);
+    const std::size_t end =
+        file_end == std::string::npos ? what.find('.') : file_end + kFileEnd.size();
+    if (end >= what.size()) {
+        return {what, ""};
+    }
+    return {what.substr(0, end), what.substr(end + 1)};
+}
+
+/// The leaves at or below a path. \throws UserError naming the nearest path if there is none
+std::vector<Leaf> select(const spec::ChipConfig& chip, const std::string& path) {
+    std::vector<Leaf> selected;
+    std::vector<std::string> paths;
+    for (const Leaf& leaf : chip.leaves) {
+        if (path.empty() || leaf.path == path || leaf.path.rfind(path + ".", 0) == 0) {
+            selected.push_back(leaf);
+        }
+        for (std::size_t dot = leaf.path.find('.'); dot != std::string::npos;
+             dot = leaf.path.find('.', dot + 1)) {
+            paths.push_back(leaf.path.substr(0, dot));
+        }
+        paths.push_back(leaf.path);
+    }
+    if (selected.empty()) {
+        const std::string nearest = nearest_name(path, paths);
+        throw UserError(
+            fmt::format("describe {}: {} has no \"{}\"{}; describe {} lists all",
+                        chip.spec.short_name,
+                        chip.spec.short_name,
+                        path,
+                        nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest),
+                        chip.spec.short_name));
+    }
+    return selected;
+}
+
+void print_table(std::ostream& output, const std::vector<Leaf>& leaves) {
+    std::array<std::size_t, 4> widths{};
+    const auto cells = [](const Leaf& leaf) {
+        return std::array{leaf.path, leaf.value, leaf.unit == "1" ? "" : leaf.unit, leaf.source};
+    };
+    for (const Leaf& leaf : leaves) {
+        const auto texts = cells(leaf);
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            widths[i] = std::max(widths[i], texts[i].size());
+        }
+    }
+    for (const Leaf& leaf : leaves) {
+        const auto texts = cells(leaf);
+        output << fmt::format("{:<{}}  {:>{}} {:<{}}  {:<{}}  {}\n",
+                              texts[0],
+                              widths[0],
+                              texts[1],
+                              widths[1],
+                              texts[2],
+                              widths[2],
+                              texts[3],
+                              widths[3],
+                              leaf.description);
+    }
+}
+
+void write_json(std::ostream& output,
+                const spec::ChipConfig& chip,
+                const std::vector<Leaf>& leaves) {
+    nlohmann::ordered_json fields = nlohmann::ordered_json::array();
+    for (const Leaf& leaf : leaves) {
+        fields.push_back({{"path", leaf.path},
+                          {"value", nlohmann::ordered_json::parse(leaf.value)},
+                          {"unit", leaf.unit},
+                          {"source", leaf.source},
+                          {"description", leaf.description}});
+    }
+    const nlohmann::ordered_json object{{"chip", chip.spec.short_name}, {"fields", fields}};
+    output << object.dump(2) << '\n';
+}
+
+void list_chips(std::ostream& output) {
+    for (const std::string& name : spec::chip_names()) {
+        const ChipSpec chip = spec::load_chip(name).spec;
+        output << fmt::format("{:<6} {:<12} NeuronCore-v{}, {} cores\n",
+                              chip.short_name,
+                              chip.name,
+                              static_cast<int>(chip.neuron_core_version),
+                              chip.neuron_cores);
+    }
+}
+
+void describe(const DescribeOptions& options) {
+    if (options.what.empty()) {
+        list_chips(std::cout);
+        return;
+    }
+    const auto [name, path] = split_chip_and_path(options.what);
+    const spec::ChipConfig chip = load_chip(name, options.settings);
+    const std::vector<Leaf> leaves = select(chip, path);
+    if (options.json.empty()) {
+        print_table(std::cout, leaves);
+        return;
+    }
+    OutputFile file("--json", options.json);
+    write_json(file.stream(), chip, leaves);
+    file.commit();
+}
+
+}  // namespace
+
+void add_describe(CLI::App& app, int& /*exit_status*/) {
+    const auto options = std::make_shared<DescribeOptions>();
+    CLI::App* command =
+        app.add_subcommand("describe", "show the numbers of a chip, their units and sources");
+    command->add_option(
+        "CHIP", options->what, "a chip or a part of it: trn2.neuron_core.sbuf; without: all chips");
+    add_repeatable(*command, "--set", options->settings, "override a number first")
+        ->type_name("PATH=VALUE");
+    command
+        ->add_option(
+            "--json", options->json, "write JSON to a file (- for standard output) instead")
+        ->type_name("FILE");
+    command->footer(
+        "Examples:\n"
+        "  trnsim describe\n"
+        "  trnsim describe trn2\n"
+        "  trnsim describe trn3.neuron_core.tensor_engine\n"
+        "  trnsim describe trn1.dma --json -");
+    command->callback([options] { describe(*options); });
+}
+
+}  // namespace trnsim::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulates one input at every point of a grid.
+#pragma once
+
+#include "input.hpp"
+#include "trnsim/study/grid.hpp"
+#include "trnsim/study/local_executor.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+
+/// The axes of a sweep. The chips are the first axis of its grid, settings and policies follow.
+struct GridRequest {
+    std::vector<std::string> chips;
+    std::vector<study::Axis> settings;
+    std::vector<study::Axis> policies;
+    bool is_permissive = false;
+    std::size_t processes = 1;
+};
+
+[[nodiscard]] study::Grid make_grid(const GridRequest& request);
+
+/// Traces the input once for each chip, then runs each point in a process of its own. A point that
+/// cannot be traced or simulated has an outcome that says so. Outputs are results as JSON text.
+[[nodiscard]] std::vector<study::JobOutcome> run_grid(Input& input,
+                                                      const GridRequest& request,
+                                                      const study::Grid& grid);
+
+}  // namespace trnsim::cli

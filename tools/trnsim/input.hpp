@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// INPUT on the command line: a program trace, or a kernel to trace.
+#pragma once
+
+#include "trnsim/program/program.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+
+/// What the user named, and the programs it stands for.
+class Input {
+public:
+    /// \param text a path, "-", or "file.py::function"
+    /// \param arguments the values of --arg, for kernels only
+    /// \throws UserError if the text names a script, or a trace is given arguments
+    Input(std::string text, std::vector<std::string> arguments);
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] bool is_kernel() const { return is_kernel_; }
+
+    /// The program as it runs on a chip: a trace is read once; a kernel is traced once for each
+    /// chip, because tile limits differ. \throws UserError, ProgramError as the reader and the
+    /// frontend do
+    [[nodiscard]] const program::Program& program_for(const std::string& chip);
+
+private:
+    std::string text_;
+    std::vector<std::string> arguments_;
+    bool is_kernel_ = false;
+    std::map<std::string, program::Program> programs_;  ///< By chip; a trace is under "".
+};
+
+/// \throws UserError naming each operation the frontend could not record, unless there is none
+void require_supported(const program::Program& program, const std::string& input);
+
+/// Text for a warning if the trace was made for another chip than the one it runs on; empty
+/// otherwise.
+[[nodiscard]] std::string target_warning(const program::Program& program, const std::string& chip);
+
+}  // namespace trnsim::cli

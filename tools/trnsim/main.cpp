@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of trnsim: parses, runs one command, and turns exceptions into messages and exit
+// statuses.
+#include "commands.hpp"
+#include "interrupt.hpp"
+#include "nearest_name.hpp"
+#include "output_file.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <systemc>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace trnsim;  // NOLINT(google-build-using-namespace): main reads as in the library
+
+constexpr int kOurFault = 1;
+constexpr int kUserError = 2;
+constexpr int kProgramError = 3;
+
+/// The command that was being parsed, or the application itself.
+const CLI::App& innermost(const CLI::App& app) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return chosen.empty() ? app : *chosen.front();
+}
+
+std::string name_of(const CLI::App& app) {
+    return app.get_parent() == nullptr ? app.get_name()
+                                       : app.get_parent()->get_name() + " " + app.get_name();
+}
+
+std::vector<std::string> allowed_words(const CLI::App& app) {
+    std::vector<std::string> words;
+    for (const CLI::App* command : app.get_subcommands(nullptr)) {
+        words.push_back(command->get_name());
+    }
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            words.push_back("--" + name);
+        }
+    }
+    return words;
+}
+
+/// What the user reads when the words on the command line do not fit.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& command = innermost(app);
+    const std::string name = name_of(command);
+    const std::vector<std::string> extras = app.remaining(true);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+        const std::string nearest = cli::nearest_name(extras.front(), allowed_words(command));
+        return fmt::format("{}: {} is not one of its words{}; {} --help lists them",
+                           name,
+                           extras.front(),
+                           nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest),
+                           name);
+    }
+    return fmt::format("{}: {}; {} --help tells more", name, error.what(), name);
+}
+
+void set_up_logging() {
+    spdlog::set_default_logger(spdlog::stderr_color_st("trnsim"));
+    spdlog::set_pattern("%^%l%$: %v");
+    spdlog::set_level(spdlog::level::warn);
+}
+
+void set_verbosity(std::int64_t count) {
+    spdlog::set_level(count > 1 ? spdlog::level::debug : spdlog::level::info);
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{
+        "trnsim simulates NKI kernels on AWS Trainium and Inferentia chips: how long, and why.\n",
+        "trnsim"};
+    int exit_status = 0;
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.set_version_flag("--version", "trnsim " TRNSIM_VERSION);
+    app.add_flag_function(
+        "-v,--verbose",
+        [](std::int64_t count) { set_verbosity(count); },
+        "say on standard error what is done; twice for more");
+    cli::add_run(app, exit_status);
+    cli::add_sweep(app, exit_status);
+    cli::add_describe(app, exit_status);
+    cli::add_trace(app, exit_status);
+    app.footer(
+        "Examples:\n"
+        "  trnsim run kernel.py::softmax --arg 'float32[4096,1024]'\n"
+        "  trnsim compare kernel.nkt --chips trn1,inf2,trn2,trn3\n"
+        "  trnsim describe trn2.neuron_core.tensor_engine\n\n"
+        "Exit status: 0 done, 2 the input is wrong, 3 the simulated program is wrong (deadlock, "
+        "race, overflow).");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        throw UserError(explain(app, error));
+    }
+    cli::flush_standard_output();
+    return exit_status;
+}
+
+}  // namespace
+
+// libsystemc refers to sc_main; simulations elaborate from main instead.
+int sc_main(int /*argc*/, char* /*argv*/[]) {
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    cli::clean_up_on_signals();
+    set_up_logging();
+    try {
+        return run(argc, argv);
+    } catch (const UserError& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return kUserError;
+    } catch (const ProgramError& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return kProgramError;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "trnsim: an error of its own, please report it: {}\n", error.what());
+        return kOurFault;
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several commands share.
+#pragma once
+
+#include "trnsim/lowering/policies.hpp"
+#include "trnsim/spec/chip_config.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+
+/// INPUT, --arg and --permissive.
+struct InputOptions {
+    std::string input;
+    std::vector<std::string> arguments;
+    bool is_permissive = false;
+};
+void add_to(CLI::App& command, InputOptions& options);
+
+/// --set and --policy, each repeatable.
+struct ModelOptions {
+    std::vector<std::string> settings;
+    std::vector<std::string> policies;
+};
+/// \param value_form how the help names a value: "VALUE" or "V1,V2"
+void add_to(CLI::App& command, ModelOptions& options, const std::string& value_form);
+
+/// Adds an option that may be given several times, one value each; a value may begin with "[".
+CLI::Option* add_repeatable(CLI::App& command,
+                            const std::string& name,
+                            std::vector<std::string>& values,
+                            const std::string& help);
+
+/// A chip with settings applied. \throws ConfigError
+[[nodiscard]] spec::ChipConfig load_chip(const std::string& name,
+                                         const std::vector<std::string>& settings);
+
+/// The default policies of an API with overrides applied. \throws UserError
+[[nodiscard]] lowering::Policies choose_policies(const std::string& api,
+                                                 const std::vector<std::string>& overrides);
+
+}  // namespace trnsim::cli

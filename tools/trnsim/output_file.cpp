@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Output files, written beside their destination and renamed.
+#include "output_file.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace trnsim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The permissions of a new file: those of the one it replaces, else what the umask leaves.
+mode_t permissions_for(const fs::path& destination) {
+    struct stat status {};
+    if (stat(destination.c_str(), &status) == 0) {
+        return status.st_mode & 07777U;
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666U & ~mask;
+}
+
+std::string reason_of_last_error() {
+    return std::strerror(errno);
+}
+
+[[noreturn]] void refuse(const std::string& option,
+                         const std::string& path,
+                         const std::string& reason,
+                         const std::string& advice) {
+    throw UserError(fmt::format("{} {}: cannot be written ({}); {}", option, path, reason, advice));
+}
+
+/// Refuses what cannot be a file that trnsim may write; returns its kind.
+fs::file_status check_destination(const std::string& option, const std::string& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (path.empty() || fs::is_directory(status)) {
+        refuse(
+            option, path, path.empty() ? "the path is empty" : "it is a directory", "name a file");
+    }
+    if (fs::exists(status) && access(path.c_str(), W_OK) != 0) {
+        refuse(option, path, reason_of_last_error(), "name a file that may be written");
+    }
+    return status;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string option, std::string path)
+    : option_(std::move(option)), path_(std::move(path)), stream_(&std::cout) {
+    if (path_ == "-") {
+        return;
+    }
+    const fs::file_status status = check_destination(option_, path_);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        file_.open(path_, std::ios::binary);
+    } else {
+        open_temporary();
+    }
+    if (!file_) {
+        refuse(option_, path_, reason_of_last_error(), "name a file that may be written");
+    }
+    stream_ = &file_;
+}
+
+OutputFile::~OutputFile() {
+    if (!temporary_path_.empty()) {
+        file_.close();
+        unlink(temporary_path_.c_str());
+    }
+}
+
+void OutputFile::open_temporary() {
+    std::error_code error;
+    const fs::path destination = fs::weakly_canonical(path_, error);
+    path_ = error ? path_ : destination.string();
+    std::string name = path_ + ".XXXXXX";
+    const HoldSignals hold;
+    const int file = mkstemp(name.data());
+    if (file < 0) {
+        refuse(option_,
+               path_,
+               reason_of_last_error(),
+               "name a file in a directory that exists and may be written");
+    }
+    fchmod(file, permissions_for(path_));
+    close(file);
+    temporary_path_ = name;
+    remove_on_signal_ = std::make_unique<RemoveOnSignal>(name);
+    file_.open(name, std::ios::binary);
+}
+
+void OutputFile::commit() {
+    stream_->flush();
+    if (stream_->good() && file_.is_open()) {
+        file_.close();
+    }
+    if (!stream_->good()) {
+        refuse(option_, path_, reason_of_last_error(), "make room or name another file");
+    }
+    if (temporary_path_.empty()) {
+        return;
+    }
+    const HoldSignals hold;
+    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+        refuse(option_, path_, reason_of_last_error(), "name a file that may be replaced");
+    }
+    temporary_path_.clear();
+    remove_on_signal_.reset();
+}
+
+void require_regular_destination(const std::string& option, const std::string& path) {
+    const fs::file_status status = check_destination(option, path);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        refuse(option, path, "it is a device or a pipe", "name a file");
+    }
+    const fs::path folder = fs::absolute(path).parent_path();
+    if (access(folder.c_str(), W_OK | X_OK) != 0) {
+        refuse(option,
+               path,
+               reason_of_last_error(),
+               "name a file in a directory that exists and may be written");
+    }
+}
+
+void flush_standard_output() {
+    std::cout.flush();
+    if (!std::cout.good()) {
+        throw UserError(
+            fmt::format("standard output: cannot be written ({}); make room or send it elsewhere",
+                        reason_of_last_error()));
+    }
+}
+
+}  // namespace trnsim::cli

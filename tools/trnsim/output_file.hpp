@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that is either written whole or not touched.
+#pragma once
+
+#include "interrupt.hpp"
+
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+namespace trnsim::cli {
+
+/// Opens its destination at once, so that a wrong path is told before the work, and replaces it in
+/// commit(). Without commit() the destination stays as it was. "-" is standard output; a device or
+/// pipe is written directly.
+class OutputFile {
+public:
+    /// `option` is for messages: "--json". \throws UserError if nothing can be written there
+    OutputFile(std::string option, std::string path);
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+    ~OutputFile();
+
+    [[nodiscard]] std::ostream& stream() { return *stream_; }
+
+    /// \throws UserError if not everything could be written (a full disk)
+    void commit();
+
+private:
+    void open_temporary();
+
+    std::string option_;
+    std::string path_;
+    std::string temporary_path_;  ///< Empty if the destination is written directly.
+    std::unique_ptr<RemoveOnSignal> remove_on_signal_;
+    std::ofstream file_;
+    std::ostream* stream_ = nullptr;
+};
+
+/// For files that other layers write and rename themselves. \throws UserError if `path` is a
+/// directory, a device, not to be replaced, or in a directory where no file can be made
+void require_regular_destination(const std::string& option, const std::string& path);
+
+/// Writes what is left of standard output. \throws UserError if it does not take it
+void flush_standard_output();
+
+}  // namespace trnsim::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the Python side that turns a kernel into a program trace.
+#pragma once
+
+#include "trnsim/program/program.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+
+/// A kernel as the user named it.
+struct KernelReference {
+    std::string text;                    ///< "file.py::function"
+    std::vector<std::string> arguments;  ///< As given with --arg, in order.
+};
+
+/// Runs `python3 -m trnsim.frontend` for one chip and reads the trace it writes. The interpreter is
+/// $TRNSIM_PYTHON, else the one of build/venv, else python3; the package is the installed one or
+/// tools/python of the source tree. What the frontend says on standard error is passed on; if it
+/// fails, that is the message thrown. \throws UserError, ProgramError by the frontend's exit status
+/// 2, 3; std::runtime_error for any other
+[[nodiscard]] program::Program trace_kernel(const KernelReference& kernel, const std::string& chip);
+
+}  // namespace trnsim::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulation as the commands ask for it.
+#include "simulation.hpp"
+
+#include "terminal.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace trnsim::cli {
+
+report::Report simulate_input(Input& input,
+                              const Simulation& simulation,
+                              timeline::TimelineSink* timeline) {
+    spec::ChipConfig chip = load_chip(simulation.chip, simulation.model.settings);
+    const program::Program& program = input.program_for(simulation.chip);
+    if (!simulation.is_permissive) {
+        require_supported(program, input.text());
+    }
+    RunOptions options{.policies = choose_policies(program.header.api, simulation.model.policies),
+                       .timeline = timeline,
+                       .progress = {}};
+    Progress progress("simulating " + input.text());
+    if (simulation.shows_progress) {
+        options.progress = [&progress](std::int64_t done, std::int64_t total) {
+            progress.update(done, total);
+        };
+    }
+    spdlog::info("simulating {} instructions on {}", program.instruction_count, chip.spec.name);
+    RunResult result = simulate(program, chip.spec, options);
+    if (std::string warning = target_warning(program, chip.spec.short_name); !warning.empty()) {
+        result.warnings.push_back(std::move(warning));
+    }
+    return report::make_report({.trnsim_version = TRNSIM_VERSION,
+                                .input = input.text(),
+                                .header = program.header,
+                                .chip = std::move(chip),
+                                .policies = options.policies},
+                               std::move(result));
+}
+
+}  // namespace trnsim::cli

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// trnsim sweep: one kernel at every combination of chips, settings and policies.
+#include "commands.hpp"
+#include "grid_runner.hpp"
+#include "input.hpp"
+#include "options.hpp"
+#include "output_file.hpp"
+#include "trnsim/study/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+namespace {
+
+struct SweepOptions {
+    InputOptions input;
+    std::string chips = "trn2";
+    ModelOptions model;
+    std::string csv = "-";
+    std::size_t processes = study::available_processors();
+};
+
+std::vector<study::Axis> parse_axes(const char* option, const std::vector<std::string>& texts) {
+    std::vector<study::Axis> axes;
+    for (const std::string& text : texts) {
+        axes.push_back(study::parse_axis(option, text));
+    }
+    return axes;
+}
+
+/// Says on standard error how many points failed, and why the first did.
+void report_failures(const std::vector<study::JobOutcome>& outcomes) {
+    const auto failed = [](const study::JobOutcome& outcome) { return outcome.exit_status != 0; };
+    const auto count = std::count_if(outcomes.begin(), outcomes.end(), failed);
+    if (count > 0) {
+        const auto first = std::find_if(outcomes.begin(), outcomes.end(), failed);
+        fmt::print(stderr,
+                   "sweep: {} of {} points failed, see the column \"error\"; point {}: {}\n",
+                   count,
+                   outcomes.size(),
+                   first - outcomes.begin() + 1,
+                   first->error);
+    }
+}
+
+int sweep(const SweepOptions& options) {
+    const GridRequest request{.chips = study::parse_values("--chip", options.chips),
+                              .settings = parse_axes("--set", options.model.settings),
+                              .policies = parse_axes("--policy", options.model.policies),
+                              .is_permissive = options.input.is_permissive,
+                              .processes = options.processes};
+    const study::Grid grid = make_grid(request);
+    OutputFile csv("--csv", options.csv);
+    Input input(options.input.input, options.input.arguments);
+    const std::vector<study::JobOutcome> outcomes = run_grid(input, request, grid);
+    study::write_sweep_csv(csv.stream(), grid, outcomes);
+    csv.commit();
+    report_failures(outcomes);
+    return study::worst_exit_status(outcomes);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& exit_status) {
+    const auto options = std::make_shared<SweepOptions>();
+    CLI::App* command = app.add_subcommand(
+        "sweep", "simulate one kernel at every combination of chips, settings and policies");
+    add_to(*command, options->input);
+    command->add_option("--chip", options->chips, "chips to try")
+        ->type_name("CHIP,CHIP")
+        ->capture_default_str();
+    add_to(*command, options->model, "V1,V2");
+    command
+        ->add_option(
+            "--csv", options->csv, "the table: a row for each point, in the order of the values")
+        ->type_name("FILE")
+        ->capture_default_str();
+    command
+        ->add_option("--processes",
+                     options->processes,
+                     "points simulated at the same time; all cores by default")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    command->footer(
+        "Examples:\n"
+        "  trnsim sweep matmul.nkt --chip trn2,trn3 --csv chips.csv\n"
+        "  trnsim sweep matmul.nkt --set dma.engines=4,8,16 --policy dma_rings=1,4,16 --csv "
+        "dma.csv\n\n"
+        "A point that fails keeps its row, with its message in the column \"error\".");
+    command->callback([options, &exit_status] { exit_status = sweep(*options); });
+}
+
+}  // namespace trnsim::cli

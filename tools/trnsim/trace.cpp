@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// trnsim trace: writes the program trace of a kernel, or a trace in its canonical form.
+#include "commands.hpp"
+#include "input.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output_file.hpp"
+#include "trnsim/program/writer.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace trnsim::cli {
+namespace {
+
+struct TraceOptions {
+    InputOptions input;
+    std::string chip = "trn2";
+    std::string output;
+    bool is_quiet = false;
+};
+
+void trace(const TraceOptions& options) {
+    Input input(options.input.input, options.input.arguments);
+    const program::Program& program = input.program_for(options.chip);
+    if (!options.input.is_permissive) {
+        require_supported(program, input.text());
+    }
+    if (options.output == "-") {
+        program::write_file(program, options.output);
+        return;
+    }
+    require_regular_destination("-o", options.output);
+    {
+        const HoldSignals hold;
+        program::write_file(program, options.output);
+    }
+    if (!options.is_quiet) {
+        std::cout << fmt::format("{}: {} instructions from {} lines of program, {} bytes\n",
+                                 options.output,
+                                 program.instruction_count,
+                                 program.nodes.size(),
+                                 std::filesystem::file_size(options.output));
+    }
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, int& /*exit_status*/) {
+    const auto options = std::make_shared<TraceOptions>();
+    CLI::App* command =
+        app.add_subcommand("trace", "record a kernel, or check and convert a trace");
+    add_to(*command, options->input);
+    command->add_option("--chip", options->chip, "whose tile limits a kernel is recorded with")
+        ->type_name("CHIP")
+        ->capture_default_str();
+    command
+        ->add_option("-o,--output",
+                     options->output,
+                     "the trace; a name that ends in .zst is compressed, - is "
+                     "standard output")
+        ->type_name("FILE")
+        ->required();
+    command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
+    command->footer(
+        "Examples:\n"
+        "  trnsim trace matmul.py::matmul --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]' "
+        "-o matmul.nkt\n"
+        "  trnsim trace matmul.nkt -o matmul.nkt.zst");
+    command->callback([options] { trace(*options); });
+}
+
+}  // namespace trnsim::cli

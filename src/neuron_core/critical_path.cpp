@@ -53,7 +53,7 @@ void CriticalPath::started(QueueId queue,
         previous = find(*hold.producer_queue, hold.producer_sequence);
     }
     if (previous == nullptr) {
-        previous = sequence > 0 ? find(queue, sequence - 1) : nullptr;
+        previous = sequence > 0 ? find(queue, hold.predecessor) : nullptr;
         since = start;
     }
     if (previous != nullptr) {

@@ -63,7 +63,7 @@ void ExecutionLog::started(const Execution& execution) {
     ++stats.count;
     stats.active += execution.active;
     stats.stalled += execution.stalled;
-    CriticalPath::Hold hold{.since = execution.start};
+    CriticalPath::Hold hold{.since = execution.start, .predecessor = execution.predecessor};
     if (execution.held_by) {
         hold.producer_queue = execution.held_by->queue;
         hold.producer_sequence = execution.held_by->sequence;

@@ -88,6 +88,7 @@ bool scalar_can_run(const ChipSpec& chip, const InstructionTemplate& instruction
         case Opcode::Activation:
         case Opcode::ActivationReduce:
         case Opcode::Activate2:
+        case Opcode::Reciprocal:  // As an activation, by the compiler. [NKI-SHARED]
             return true;
         case Opcode::TensorCopy:
             return chip.neuron_core.scalar_engine.runs_copies;

@@ -208,12 +208,13 @@ void check_limits(const ChipSpec& chip,
                   const std::string& where) {
     const LimitCheck check(chip, instruction, where);
     check.generation();
+    if (instruction.op == Opcode::NcMatmul || instruction.op == Opcode::NcMatmulMx ||
+        instruction.op == Opcode::NcTranspose) {
+        check.matmul();
+    }
     check.memories();
     if (is_dma(instruction.op)) {
         check.dma();
-    } else if (instruction.op == Opcode::NcMatmul || instruction.op == Opcode::NcMatmulMx ||
-               instruction.op == Opcode::NcTranspose) {
-        check.matmul();
     } else {
         check.element_wise();
     }

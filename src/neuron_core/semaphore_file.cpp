@@ -23,13 +23,17 @@ Picoseconds current_time() {
 SemaphoreFile::SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec)
     : sc_module(name), spec_(spec), counters_(static_cast<std::size_t>(spec.count)) {}
 
-std::optional<SemaphoreFile::Met> SemaphoreFile::when(int semaphore, std::int64_t value) const {
+SemaphoreFile::Answer SemaphoreFile::when(int semaphore, std::int64_t value) const {
     const Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
     if (value <= counter.settled) {
-        return Met{.at = Picoseconds{}, .producer = std::nullopt};
+        return {.is_known = true, .update = nullptr};
     }
     if (counter.updates.empty() || counter.updates.back().value_after < value) {
-        return std::nullopt;
+        return {};
+    }
+    const auto guess = static_cast<std::size_t>(value - counter.settled - 1);
+    if (guess < counter.updates.size() && counter.updates[guess].value_after == value) {
+        return {.is_known = true, .update = &counter.updates[guess]};
     }
     std::size_t low = 0;
     std::size_t high = counter.updates.size() - 1;
@@ -41,7 +45,7 @@ std::optional<SemaphoreFile::Met> SemaphoreFile::when(int semaphore, std::int64_
             low = middle + 1;
         }
     }
-    return Met{.at = counter.updates[low].at, .producer = counter.updates[low].producer};
+    return {.is_known = true, .update = &counter.updates[low]};
 }
 
 void SemaphoreFile::await(int semaphore, std::int64_t value, sc_core::sc_event& wake) {

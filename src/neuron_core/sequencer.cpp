@@ -26,7 +26,11 @@ std::size_t cause_of(const std::optional<Producer>& held_by) {
 Sequencer::Sequencer(const sc_core::sc_module_name& name,
                      QueueId queue,
                      const CoreServices& services)
-    : sc_module(name), queue_(queue), services_(services) {
+    : sc_module(name),
+      queue_(queue),
+      services_(services),
+      wakeup_time_(queue == queue_of(Engine::Tensor) ? services.semaphores.spec().wakeup_tensor_ns
+                                                     : services.semaphores.spec().wakeup_ns) {
     SC_HAS_PROCESS(Sequencer);
     SC_METHOD(step);
     sensitive << wake_;
@@ -55,48 +59,51 @@ void Sequencer::step() {
 
 void Sequencer::run_ahead() {
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
-        const std::optional<Readiness> ready = readiness(*next);
+        Readiness ready;
+        const bool is_known = find_readiness(*next, ready);
         const std::optional<Picoseconds> free = earliest(*next);
-        if (!ready || !free) {
+        if (!is_known || !free) {
             return;
         }
-        const Picoseconds begin = std::max(ready->at, *free);
-        if (begin > now()) {
-            wake_.notify(to_sc_time(begin - now()));
+        const Picoseconds begin = std::max(ready.at, *free);
+        const Picoseconds wait = begin - now();
+        if (wait.value > 0) {
+            wake_.notify(to_sc_time(wait));
             return;
         }
-        start(*next, *ready);
+        start(*next, ready);
         services_.fetch.pop(queue_);
     }
 }
 
-Picoseconds Sequencer::wakeup_time() const {
-    const SemaphoreFileSpec& spec = services_.semaphores.spec();
-    return queue_ == queue_of(Engine::Tensor) ? spec.wakeup_tensor_ns : spec.wakeup_ns;
-}
-
-std::optional<Sequencer::Readiness> Sequencer::readiness(const QueuedInstruction& next) {
-    Readiness ready;
+bool Sequencer::find_readiness(const QueuedInstruction& next, Readiness& ready) {
     bool is_known = true;
+    const SemaphoreFile::Update* last = nullptr;
     for (const SemaphoreWait& wait : next.waits()) {
         const auto semaphore = static_cast<int>(wait.semaphore);
         const auto value = static_cast<std::int64_t>(wait.at_least);
-        const std::optional<SemaphoreFile::Met> met = services_.semaphores.when(semaphore, value);
-        if (!met) {
+        const SemaphoreFile::Answer answer = services_.semaphores.when(semaphore, value);
+        if (!answer.is_known) {
             services_.semaphores.await(semaphore, value, wake_);
             is_known = false;
-            continue;
-        }
-        const bool is_own = met->producer && met->producer->queue == queue_;
-        const Picoseconds at = is_own ? met->at : met->at + wakeup_time();
-        if (met->producer && at > ready.at) {
-            ready = {.at = at, .held_by = met->producer, .released = met->at};
+        } else if (answer.update != nullptr) {
+            const bool is_own = answer.update->producer.queue == queue_;
+            const Picoseconds at = is_own ? answer.update->at : answer.update->at + wakeup_time_;
+            if (at > ready.at) {
+                ready.at = at;
+                last = answer.update;
+            }
         }
     }
-    return is_known ? std::optional(ready) : std::nullopt;
+    if (last != nullptr) {
+        ready.held_by = last->producer;
+        ready.released = last->at;
+    }
+    return is_known;
 }
 
 void Sequencer::start(const QueuedInstruction& next, const Readiness& ready) {
+    const std::uint64_t follows = sequence_ > 0 ? predecessor(next, sequence_) : 0;
     Issue lengths = issue(next, sequence_);
     read_until_ = std::max(read_until_, now() + lengths.read);
     lengths.read = read_until_ - now();
@@ -105,6 +112,7 @@ void Sequencer::start(const QueuedInstruction& next, const Readiness& ready) {
     }
     Execution execution{.queue = queue_,
                         .sequence = sequence_,
+                        .predecessor = follows,
                         .instruction = &next,
                         .start = now(),
                         .duration = lengths.done.value_or(Picoseconds{})};
@@ -187,7 +195,7 @@ std::string Sequencer::describe_block() const {
     for (const SemaphoreWait& wait : next->waits()) {
         const auto semaphore = static_cast<int>(wait.semaphore);
         const auto value = static_cast<std::int64_t>(wait.at_least);
-        if (!services_.semaphores.when(semaphore, value)) {
+        if (!services_.semaphores.when(semaphore, value).is_known) {
             text += fmt::format(": waits for semaphore {} >= {}, {}",
                                 semaphore,
                                 value,

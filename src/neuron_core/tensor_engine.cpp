@@ -20,11 +20,21 @@ std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next)
     return std::max(multiply_free_, weights_ready_);
 }
 
-Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
+std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
+                                        std::uint64_t /*sequence*/) const {
+    const bool follows_multiply = next.what->operation == Operation::LoadStationary
+                                      ? multiply_start_ > load_free_
+                                      : multiply_free_ > weights_ready_;
+    return follows_multiply ? last_multiply_ : last_load_;
+}
+
+Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {
     switch (next.what->operation) {
         case Operation::LoadStationary:
+            last_load_ = sequence;
             return load_stationary(*next.what);
         case Operation::MultiplyMoving:
+            last_multiply_ = sequence;
             return multiply_moving(*next.what);
         default:
             return {.interval = next.what->cost.interval,

@@ -83,10 +83,11 @@ private:
     fail(path, std::error_code(errno, std::generic_category()));
 }
 
-void write_to(const Program& program, const fs::path& path, bool compressed) {
+/// `target` is the name for messages.
+void write_to(const Program& program, const fs::path& path, const fs::path& target, bool compressed) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     if (!file) {
-        fail(path);
+        fail(target);
     }
     if (compressed) {
         ZstdBuffer buffer(file);
@@ -98,7 +99,7 @@ void write_to(const Program& program, const fs::path& path, bool compressed) {
     }
     file.close();
     if (!file) {
-        fail(path);
+        fail(target);
     }
 }
 
@@ -137,11 +138,11 @@ void write_file(const Program& program, const std::string& path) {
     const fs::path target = exists ? fs::canonical(path, reason) : fs::path(path);
     const bool compressed = path.ends_with(".zst");
     if (exists && !fs::is_regular_file(target, reason)) {
-        write_to(program, target, compressed);  // A pipe or a device cannot be replaced.
+        write_to(program, target, target, compressed);  // A pipe or a device cannot be replaced.
         return;
     }
     const Unfinished unfinished(target);
-    write_to(program, unfinished.path(), compressed);
+    write_to(program, unfinished.path(), target, compressed);
     fs::rename(unfinished.path(), target, reason);
     if (reason) {
         fail(target, reason);

@@ -11,15 +11,20 @@
 namespace trnsim::program {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);  // Rows i - 2, i - 1 and i of the table.
+    std::vector<std::size_t> above(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        before.swap(above);
+        above.swap(row);
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
         }
     }
     return row[b.size()];
@@ -31,9 +36,13 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
         return "";
     }
     if (given.size() <= kLongest) {
-        const auto distance = [given](std::string_view name) { return edit_distance(given, name); };
-        const std::string_view nearest = *std::ranges::min_element(candidates, {}, distance);
-        if (distance(nearest) <= std::max<std::size_t>(1, nearest.size() / 3)) {
+        const auto rank = [given](std::string_view name) {
+            const auto [first, ignored] = std::ranges::mismatch(given, name);
+            const auto prefix = static_cast<std::size_t>(first - given.begin());
+            return std::pair{edit_distance(given, name), given.size() - prefix};
+        };
+        const std::string_view nearest = *std::ranges::min_element(candidates, {}, rank);
+        if (rank(nearest).first <= std::max<std::size_t>(1, nearest.size() / 3)) {
             return fmt::format("; did you mean \"{}\"?", nearest);
         }
     }

@@ -2,16 +2,16 @@
 // One kernel on several chips, side by side.
 #include "trnsim/report/comparison.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cmath>
-
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "screen.hpp"
 #include "table.hpp"
 #include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
 
 namespace trnsim::report {
 namespace {
@@ -24,8 +24,7 @@ ComparisonRow make_row(const ResultFile& result) {
     row.hfu_estimated_percent = result.number("/summary/hfu_estimated_percent");
     row.mbu_estimated_percent = result.number("/summary/mbu_estimated_percent");
     row.bound_by = result.text("/roofline/bound_by");
-    const double needed_ns =
-        result.number(fmt::format("/roofline/needs/{}_ns", row.bound_by));
+    const double needed_ns = result.number(fmt::format("/roofline/needs/{}_ns", row.bound_by));
     row.bound_by_percent = percent(needed_ns / 1e3, row.latency_us);
     row.hbm_read_bytes = result.number("/summary/hbm_read_bytes");
     row.hbm_write_bytes = result.number("/summary/hbm_write_bytes");
@@ -36,17 +35,16 @@ ComparisonRow make_row(const ResultFile& result) {
 
 void check_same_input(const ResultFile& first, const ResultFile& other) {
     const auto subject = [](const ResultFile& result) {
-        return fmt::format("{} ({})",
-                           result.text("/input"),
-                           fmt::join(result.texts("/arguments"), ", "));
+        return fmt::format(
+            "{} ({})", result.text("/input"), fmt::join(result.texts("/arguments"), ", "));
     };
     if (subject(first) != subject(other)) {
-        throw UserError(
-            fmt::format("{}: is of {}, but {} is of {}; compare results of one input with the same arguments",
-                        other.name(),
-                        subject(other),
-                        first.name(),
-                        subject(first)));
+        throw UserError(fmt::format(
+            "{}: is of {}, but {} is of {}; compare results of one input with the same arguments",
+            other.name(),
+            subject(other),
+            first.name(),
+            subject(first)));
     }
 }
 
@@ -58,10 +56,12 @@ Picoseconds from_microseconds(double microseconds) {
 
 Comparison compare(std::span<const ResultFile> results) {
     if (results.empty()) {
-        throw UserError("compare: no result is given, at least one is needed; name a chip or a file");
+        throw UserError(
+            "compare: no result is given, at least one is needed; name a chip or a file");
     }
     const ResultFile& first = results.front();
-    Comparison comparison{first.text("/kernel"), first.text("/input"), first.texts("/arguments"), {}};
+    Comparison comparison{
+        first.text("/kernel"), first.text("/input"), first.texts("/arguments"), {}};
     for (const ResultFile& result : results) {
         check_same_input(first, result);
         ComparisonRow row = make_row(result);

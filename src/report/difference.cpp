@@ -2,41 +2,47 @@
 // What changed between two results: joined by key.
 #include "trnsim/report/difference.hpp"
 
-#include <map>
-#include <utility>
-
 #include "flat_values.hpp"
 #include "schema_version.hpp"
+
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace trnsim::report {
 namespace {
 
 using Json = ResultFile::Json;
 
-/// A key's place in the order of sections; lists and new keys stay behind the key they follow in their file.
+/// Sections in the order of a result's keys.
+constexpr std::array kSections{"subject",
+                               "config",
+                               "policies",
+                               "summary",
+                               "roofline",
+                               "engines",
+                               "dma",
+                               "memory",
+                               "run",
+                               "attribution",
+                               "critical_path",
+                               "warnings",
+                               "assumptions"};
+
+/// Every key once: by section, in it those of `before` in their order, then those that only `after`
+/// has.
 std::vector<FlatKey> keys_of_both(const FlatValues& before, const FlatValues& after) {
     std::vector<FlatKey> keys;
-    std::map<FlatKey, bool> seen;
-    const auto add = [&keys, &seen](const FlatKey& key) {
-        if (seen.try_emplace(key, true).second) {
-            keys.push_back(key);
+    std::set<FlatKey> seen;
+    for (const char* section : kSections) {
+        for (const FlatValues* values : {&before, &after}) {
+            for (const auto& [key, value] : *values) {
+                if (key.section == section && seen.insert(key).second) {
+                    keys.push_back(key);
+                }
+            }
         }
-    };
-    std::size_t next_after = 0;
-    const auto add_section_of_after = [&](const std::string& section) {
-        while (next_after < after.size() && after[next_after].first.section == section) {
-            add(after[next_after++].first);
-        }
-    };
-    for (std::size_t i = 0; i < before.size(); ++i) {
-        const std::string& section = before[i].first.section;
-        add(before[i].first);
-        if (i + 1 == before.size() || before[i + 1].first.section != section) {
-            add_section_of_after(section);
-        }
-    }
-    for (const auto& [key, value] : after) {
-        add(key);
     }
     return keys;
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed between two results, for a person.
+#include "quantity.hpp"
+#include "screen.hpp"
+#include "table.hpp"
+#include "trnsim/report/difference.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +12,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "quantity.hpp"
-#include "screen.hpp"
-#include "table.hpp"
-#include "trnsim/report/difference.hpp"
 
 namespace trnsim::report {
 namespace {
@@ -92,17 +92,19 @@ void add_values(const Difference& difference,
 
 /// Key figures of the summary; times of engines have a table of their own.
 void add_summary(const Difference& difference, Screen& screen) {
-    Table table({Table::Align::Left, Table::Align::Right, Table::Align::Right, Table::Align::Right});
+    Table table(
+        {Table::Align::Left, Table::Align::Right, Table::Align::Right, Table::Align::Right});
     std::size_t rows = 0;
     for (const Change& change : difference.changes) {
         const std::string& key = change.key;
         const bool is_shown = key.ends_with("_bytes") || key.ends_with("_estimated_percent") ||
                               key.ends_with("_count");
         if (change.section == "summary" && is_shown) {
-            table.add({key,
-                       summary_text(key, change.before),
-                       summary_text(key, change.after),
-                       key.ends_with("_percent") ? "" : relative_text(change.before, change.after)});
+            table.add(
+                {key,
+                 summary_text(key, change.before),
+                 summary_text(key, change.after),
+                 key.ends_with("_percent") ? "" : relative_text(change.before, change.after)});
             ++rows;
         }
     }
@@ -123,12 +125,12 @@ using FieldChanges = std::map<std::string, const Change*>;
 
 /// Changed keys of the section with the times that changed, the largest sum of changes first.
 std::vector<std::pair<std::string, FieldChanges>> changed_times(const Difference& difference,
-                                                              const TimeFields& wanted) {
+                                                                const TimeFields& wanted) {
     std::vector<std::pair<std::string, FieldChanges>> rows;
     std::map<std::string, std::size_t> row_of;
     for (const Change& change : difference.changes) {
-        const bool is_wanted = std::any_of(
-            wanted.fields.begin(), wanted.fields.end(), [&change](const auto& field) {
+        const bool is_wanted =
+            std::any_of(wanted.fields.begin(), wanted.fields.end(), [&change](const auto& field) {
                 return field.first == change.field;
             });
         if (change.section != wanted.section || !is_wanted) {
@@ -168,8 +170,7 @@ void add_times(const Difference& difference,
     if (rows.empty()) {
         return;
     }
-    const TimeColumn column(
-        from_nanoseconds(difference.after.number("/summary/latency_us") * 1e3));
+    const TimeColumn column(from_nanoseconds(difference.after.number("/summary/latency_us") * 1e3));
     Table table(std::vector<Table::Align>(wanted.fields.size() + 1, Table::Align::Left));
     std::vector<std::string> head{""};
     for (const auto& [field, title] : wanted.fields) {
@@ -180,7 +181,8 @@ void add_times(const Difference& difference,
         std::vector<std::string> cells{clip(rows[i].first, Screen::kColumns / 3)};
         for (const auto& [field, title] : wanted.fields) {
             const auto found = rows[i].second.find(field);
-            cells.push_back(found == rows[i].second.end() ? "=" : change_of_time(*found->second, column));
+            cells.push_back(found == rows[i].second.end() ? "="
+                                                          : change_of_time(*found->second, column));
         }
         table.add(std::move(cells));
     }

@@ -2,13 +2,13 @@
 // Why a run took as long as it did, in sentences.
 #include "explain.hpp"
 
+#include "quantity.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
-
-#include "quantity.hpp"
 
 namespace trnsim::report {
 namespace {
@@ -24,9 +24,8 @@ std::string what_else(const Report& report, Engine engine) {
     for (std::size_t i = 0; i < times.waiting.size(); ++i) {
         waits.emplace_back(times.waiting.at(i), name(static_cast<WaitCause>(i)));
     }
-    std::stable_sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
-        return a.first > b.first;
-    });
+    std::stable_sort(
+        waits.begin(), waits.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     constexpr std::size_t kShown = 3;
     std::vector<std::string> texts;
     for (const auto& [time, cause] : waits) {
@@ -84,10 +83,14 @@ std::vector<std::string> explain_latency(const Report& report) {
 
 std::string title(Resource resource) {
     switch (resource) {
-        case Resource::Hbm: return "HBM";
-        case Resource::Dma: return "DMA";
-        case Resource::Latency: return "latency";
-        default: return fmt::format("{} engine", name(resource));
+        case Resource::Hbm:
+            return "HBM";
+        case Resource::Dma:
+            return "DMA";
+        case Resource::Latency:
+            return "latency";
+        default:
+            return fmt::format("{} engine", name(resource));
     }
 }
 
@@ -96,14 +99,17 @@ std::vector<std::string> explain_bound(const Report& report) {
     const Picoseconds needed = report.roofline.of(bound);
     const std::string share = share_of_run(report, needed);
     switch (bound) {
-        case Resource::Latency: return explain_latency(report);
+        case Resource::Latency:
+            return explain_latency(report);
         case Resource::Dma:
-            return {fmt::format("DMA: its busiest engine is occupied {} of the time; {} if it never waited",
-                                share,
-                                time_text(needed)),
+            return {fmt::format(
+                        "DMA: its busiest engine is occupied {} of the time; {} if it never waited",
+                        share,
+                        time_text(needed)),
                     dma_rate(report)};
         case Resource::Hbm:
-            return {fmt::format("HBM: it keeps the DMA engines occupied {} of the time; {} if they never waited",
+            return {fmt::format("HBM: it keeps the DMA engines occupied {} of the time; {} if they "
+                                "never waited",
                                 share,
                                 time_text(needed)),
                     hbm_rate(report)};
@@ -151,10 +157,11 @@ std::string explain_spills(const Report& report) {
         return "none";
     }
     const std::int64_t all = summary.hbm_read_bytes + summary.hbm_write_bytes;
-    return fmt::format("{} saved, {} reloaded: {} of the HBM traffic",
-                       bytes_text(static_cast<double>(summary.spill_save_bytes)),
-                       bytes_text(static_cast<double>(summary.spill_reload_bytes)),
-                       percent_text(percent(static_cast<double>(spilled), static_cast<double>(all))));
+    return fmt::format(
+        "{} saved, {} reloaded: {} of the HBM traffic",
+        bytes_text(static_cast<double>(summary.spill_save_bytes)),
+        bytes_text(static_cast<double>(summary.spill_reload_bytes)),
+        percent_text(percent(static_cast<double>(spilled), static_cast<double>(all))));
 }
 
 std::string explain_dma(const Report& report) {

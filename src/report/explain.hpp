@@ -2,10 +2,10 @@
 // Why a run took as long as it did, in sentences.
 #pragma once
 
+#include "trnsim/report/report.hpp"
+
 #include <string>
 #include <vector>
-
-#include "trnsim/report/report.hpp"
 
 namespace trnsim::report {
 

@@ -7,7 +7,6 @@
 
 #include <map>
 
-
 namespace trnsim::report {
 namespace {
 
@@ -22,18 +21,30 @@ public:
         const auto [found, is_new] = position_.try_emplace(key, values_.size());
         if (is_new) {
             values_.emplace_back(std::move(key), value);
-        } else if (Json& sum = values_[found->second].second; sum.is_number() && value.is_number()) {
+        } else if (Json& sum = values_[found->second].second;
+                   sum.is_number() && value.is_number()) {
             sum = sum.get<double>() + value.get<double>();
         }
     }
 
-    /// Members of an object as keys, members of its members as fields.
+    /// Members of an object as keys; members of its members, and elements of its lists, as fields.
     void add_object(const std::string& section, const Json& object) {
         for (const auto& [key, value] : object.items()) {
             if (value.is_object()) {
                 add_fields(section, key, value);
             } else if (value.is_primitive()) {
                 add({section, key, ""}, value);
+            } else {
+                add_numbers(section, key, value);
+            }
+        }
+    }
+
+    /// Primitive elements of a list as fields of one key, by their position.
+    void add_numbers(const std::string& section, const std::string& key, const Json& list) {
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (list[i].is_primitive()) {
+                add({section, key, std::to_string(i)}, list[i]);
             }
         }
     }
@@ -45,14 +56,14 @@ public:
                 for (const auto& [inner, inner_value] : value.items()) {
                     add({section, key, fmt::format("{}: {}", field, inner)}, inner_value);
                 }
-            } else {
+            } else if (value.is_primitive()) {
                 add({section, key, field}, value);
             }
         }
     }
 
-    /// Elements of a list of objects; `key_of` gives the key of the element at a pointer, from members that
-    /// are not compared.
+    /// Elements of a list of objects; `key_of` gives the key of the element at a pointer, from
+    /// members that are not compared.
     template <typename KeyOf>
     void add_list(const std::string& pointer, const std::vector<std::string>& names, KeyOf key_of) {
         const std::string section = pointer.substr(1, pointer.find('/', 1) - 1);
@@ -101,12 +112,13 @@ FlatValues flat_values(const ResultFile& result) {
             return fmt::format("ring {:.0f}", result.number(place + "/ring"));
         });
     }
-    collector.add_list("/attribution", {"source", "op", "engine"}, [&result](const std::string& place) {
-        return fmt::format("{} {} ({})",
-                           result.text(place + "/source"),
-                           result.text(place + "/op"),
-                           result.text(place + "/engine"));
-    });
+    collector.add_list(
+        "/attribution", {"source", "op", "engine"}, [&result](const std::string& place) {
+            return fmt::format("{} {} ({})",
+                               result.text(place + "/source"),
+                               result.text(place + "/op"),
+                               result.text(place + "/engine"));
+        });
     collector.add_list("/critical_path", {"what"}, [&result](const std::string& place) {
         return result.text(place + "/what");
     });

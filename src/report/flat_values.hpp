@@ -2,11 +2,11 @@
 // A result as a flat list of values with the keys by which two results are joined.
 #pragma once
 
+#include "trnsim/report/result_file.hpp"
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "trnsim/report/result_file.hpp"
 
 namespace trnsim::report {
 
@@ -20,7 +20,8 @@ struct FlatKey {
 
 using FlatValues = std::vector<std::pair<FlatKey, ResultFile::Json>>;
 
-/// Every value that is compared, in the order of the file; a key occurs once, numbers of equal keys are summed.
+/// Every value that is compared, in the order of the file; a key occurs once, numbers of equal keys
+/// are summed.
 [[nodiscard]] FlatValues flat_values(const ResultFile& result);
 
 }  // namespace trnsim::report

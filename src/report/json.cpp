@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result file of a run, as configs/schema/result.schema.json describes it.
-#include <nlohmann/json.hpp>
-
-#include <string>
-
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "trnsim/report/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
 
 namespace trnsim::report {
 namespace {

@@ -99,8 +99,8 @@ TimeColumn::TimeColumn(Picoseconds total)
 }
 
 std::string TimeColumn::text(Picoseconds time) const {
-    return with_separators(fmt::format(
-        "{:.{}f}", static_cast<double>(time.value) / picoseconds_per_unit_, decimals_));
+    return with_separators(
+        fmt::format("{:.{}f}", static_cast<double>(time.value) / picoseconds_per_unit_, decimals_));
 }
 
 }  // namespace trnsim::report

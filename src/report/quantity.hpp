@@ -2,15 +2,18 @@
 // Numbers with units, for results (exact) and for texts (significant digits).
 #pragma once
 
+#include "trnsim/base/units.hpp"
+
 #include <cstdint>
 #include <string>
 
-#include "trnsim/base/units.hpp"
-
 namespace trnsim::report {
 
-// Exact: a division is correctly rounded, so the shortest text of the result is the decimal number itself.
-[[nodiscard]] constexpr double in_seconds(Picoseconds t) { return static_cast<double>(t.value) / 1e12; }
+// Exact: a division is correctly rounded, so the shortest text of the result is the decimal number
+// itself.
+[[nodiscard]] constexpr double in_seconds(Picoseconds t) {
+    return static_cast<double>(t.value) / 1e12;
+}
 [[nodiscard]] constexpr double in_microseconds(Picoseconds t) {
     return static_cast<double>(t.value) / 1e6;
 }
@@ -18,7 +21,8 @@ namespace trnsim::report {
     return static_cast<double>(t.value) / 1e3;
 }
 
-/// part / whole, 0 if whole is 0; rounded to nine significant digits, which hides nothing and reads better.
+/// part / whole, 0 if whole is 0; rounded to nine significant digits, which hides nothing and reads
+/// better.
 [[nodiscard]] double ratio(double part, double whole);
 [[nodiscard]] double percent(double part, double whole);
 [[nodiscard]] double percent(Picoseconds part, Picoseconds whole);

@@ -10,9 +10,8 @@ namespace trnsim::report {
 namespace {
 
 [[maybe_unused]] bool sums_to(const EngineResult& engine, Picoseconds total) {
-    return std::accumulate(engine.waiting.begin(),
-                           engine.waiting.end(),
-                           engine.active + engine.idle) == total;
+    return std::accumulate(
+               engine.waiting.begin(), engine.waiting.end(), engine.active + engine.idle) == total;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 // A result that was written to a file, read back for comparing.
 #include "trnsim/report/result_file.hpp"
 
+#include "schema_version.hpp"
+#include "trnsim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -11,9 +14,6 @@
 #include <system_error>
 #include <utility>
 
-#include "schema_version.hpp"
-#include "trnsim/base/error.hpp"
-
 namespace trnsim::report {
 namespace {
 
@@ -21,24 +21,24 @@ using Type = ResultFile::Json::value_t;
 
 /// The keys that are compared, beside schema_version.
 constexpr std::array<std::pair<const char*, Type>, 19> kKeys{{{"trnsim_version", Type::string},
-                                                             {"chip", Type::string},
-                                                             {"kernel", Type::string},
-                                                             {"input", Type::string},
-                                                             {"arguments", Type::array},
-                                                             {"api", Type::string},
-                                                             {"source_sha256", Type::string},
-                                                             {"config", Type::object},
-                                                             {"policies", Type::object},
-                                                             {"summary", Type::object},
-                                                             {"roofline", Type::object},
-                                                             {"engines", Type::object},
-                                                             {"dma", Type::object},
-                                                             {"memory", Type::object},
-                                                             {"run", Type::object},
-                                                             {"attribution", Type::array},
-                                                             {"critical_path", Type::array},
-                                                             {"warnings", Type::array},
-                                                             {"assumptions", Type::array}}};
+                                                              {"chip", Type::string},
+                                                              {"kernel", Type::string},
+                                                              {"input", Type::string},
+                                                              {"arguments", Type::array},
+                                                              {"api", Type::string},
+                                                              {"source_sha256", Type::string},
+                                                              {"config", Type::object},
+                                                              {"policies", Type::object},
+                                                              {"summary", Type::object},
+                                                              {"roofline", Type::object},
+                                                              {"engines", Type::object},
+                                                              {"dma", Type::object},
+                                                              {"memory", Type::object},
+                                                              {"run", Type::object},
+                                                              {"attribution", Type::array},
+                                                              {"critical_path", Type::array},
+                                                              {"warnings", Type::array},
+                                                              {"assumptions", Type::array}}};
 
 constexpr std::string_view kAdvice = "give a file that trnsim run --json wrote";
 
@@ -48,8 +48,7 @@ ResultFile::ResultFile(std::string name, std::string_view text) : name_(std::mov
     try {
         json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
-        throw UserError(
-            fmt::format("{}: no JSON from byte {} on; {}", name_, error.byte, kAdvice));
+        throw UserError(fmt::format("{}: no JSON from byte {} on; {}", name_, error.byte, kAdvice));
     }
     check_is_result();
 }
@@ -69,8 +68,11 @@ ResultFile ResultFile::read(const std::string& path) {
 double ResultFile::number(const std::string& pointer) const {
     const Json& value = at(pointer);
     if (!value.is_number()) {
-        throw UserError(fmt::format(
-            "{}: {}: type {}, but a number is needed; {}", name_, pointer, value.type_name(), kAdvice));
+        throw UserError(fmt::format("{}: {}: type {}, but a number is needed; {}",
+                                    name_,
+                                    pointer,
+                                    value.type_name(),
+                                    kAdvice));
     }
     return value.get<double>();
 }
@@ -78,8 +80,11 @@ double ResultFile::number(const std::string& pointer) const {
 std::string ResultFile::text(const std::string& pointer) const {
     const Json& value = at(pointer);
     if (!value.is_string()) {
-        throw UserError(fmt::format(
-            "{}: {}: type {}, but a string is needed; {}", name_, pointer, value.type_name(), kAdvice));
+        throw UserError(fmt::format("{}: {}: type {}, but a string is needed; {}",
+                                    name_,
+                                    pointer,
+                                    value.type_name(),
+                                    kAdvice));
     }
     return value.get<std::string>();
 }
@@ -107,11 +112,11 @@ void ResultFile::check_is_result() const {
     }
     const Json& version = json_["schema_version"];
     if (version != kSchemaVersion) {
-        throw UserError(
-            fmt::format("{}: schema_version: {}, but this trnsim reads {}; write the file again with it",
-                        name_,
-                        version.dump(),
-                        kSchemaVersion));
+        throw UserError(fmt::format(
+            "{}: schema_version: {}, but this trnsim reads {}; write the file again with it",
+            name_,
+            version.dump(),
+            kSchemaVersion));
     }
     for (const auto& [key, type] : kKeys) {
         if (!json_.contains(key)) {

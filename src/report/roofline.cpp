@@ -38,26 +38,40 @@ Resource largest(const Roofline& roofline) {
 
 std::string_view name(Resource resource) {
     switch (resource) {
-        case Resource::Tensor: return "tensor";
-        case Resource::Vector: return "vector";
-        case Resource::Scalar: return "scalar";
-        case Resource::Gpsimd: return "gpsimd";
-        case Resource::Sync: return "sync";
-        case Resource::Hbm: return "hbm";
-        case Resource::Dma: return "dma";
-        case Resource::Latency: return "latency";
+        case Resource::Tensor:
+            return "tensor";
+        case Resource::Vector:
+            return "vector";
+        case Resource::Scalar:
+            return "scalar";
+        case Resource::Gpsimd:
+            return "gpsimd";
+        case Resource::Sync:
+            return "sync";
+        case Resource::Hbm:
+            return "hbm";
+        case Resource::Dma:
+            return "dma";
+        case Resource::Latency:
+            return "latency";
     }
     return "";
 }
 
 std::optional<Engine> engine_of(Resource resource) {
     switch (resource) {
-        case Resource::Tensor: return Engine::Tensor;
-        case Resource::Vector: return Engine::Vector;
-        case Resource::Scalar: return Engine::Scalar;
-        case Resource::Gpsimd: return Engine::Gpsimd;
-        case Resource::Sync: return Engine::Sync;
-        default: return std::nullopt;
+        case Resource::Tensor:
+            return Engine::Tensor;
+        case Resource::Vector:
+            return Engine::Vector;
+        case Resource::Scalar:
+            return Engine::Scalar;
+        case Resource::Gpsimd:
+            return Engine::Gpsimd;
+        case Resource::Sync:
+            return Engine::Sync;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -76,8 +90,7 @@ Roofline roofline(const RunResult& result, const Peaks& peaks) {
     set(Resource::Dma, dma);
     set(Resource::Hbm, hbm_time(result.memory, peaks, dma));
     roofline.busiest = largest(roofline);
-    set(Resource::Latency,
-        std::max(Picoseconds{}, result.total - roofline.of(roofline.busiest)));
+    set(Resource::Latency, std::max(Picoseconds{}, result.total - roofline.of(roofline.busiest)));
     roofline.bound_by = largest(roofline);
     return roofline;
 }

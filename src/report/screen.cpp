@@ -19,9 +19,15 @@ constexpr std::size_t kValueColumns = Screen::kColumns - kNameColumns - kIndent;
 
 }  // namespace
 
-void Screen::strong(std::string_view line) { add(kBold, line); }
-void Screen::dim(std::string_view line) { add(kDim, line); }
-void Screen::warning(std::string_view line) { add(kYellow, line); }
+void Screen::strong(std::string_view line) {
+    add(kBold, line);
+}
+void Screen::dim(std::string_view line) {
+    add(kDim, line);
+}
+void Screen::warning(std::string_view line) {
+    add(kYellow, line);
+}
 
 void Screen::fact(std::string_view name, std::string_view value) {
     text_ += fmt::format("  {:{}}{}\n", name, kNameColumns, clip(value, kValueColumns));

@@ -2,15 +2,16 @@
 // Lines of at most 100 columns with a few kinds of emphasis.
 #pragma once
 
+#include "table.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "table.hpp"
-
 namespace trnsim::report {
 
-/// Collects the lines of a text. Lines that are too long are cut. With colours, emphasis is ANSI escapes.
+/// Collects the lines of a text. Lines that are too long are cut. With colours, emphasis is ANSI
+/// escapes.
 class Screen {
 public:
     static constexpr std::size_t kColumns = 100;

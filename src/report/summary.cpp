@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a run that Neuron Explorer also shows, under the names and in the units of its Summary table.
+// The numbers of a run that Neuron Explorer also shows, under the names and in the units of its
+// Summary table.
 #include "trnsim/report/summary.hpp"
 
 #include "quantity.hpp"
@@ -34,8 +35,7 @@ void add_utilisations(Summary& summary, const Peaks& peaks) {
     const double peak_flops = peaks.tensor_flops_per_s * summary.total_time;
     const double peak_bytes = peaks.hbm_gb_per_s * 1e9 * summary.total_time;
     summary.mm_arithmetic_intensity = ratio(flops, bytes);
-    summary.peak_flops_bandwidth_ratio =
-        ratio(peaks.tensor_flops_per_s, peaks.hbm_gb_per_s * 1e9);
+    summary.peak_flops_bandwidth_ratio = ratio(peaks.tensor_flops_per_s, peaks.hbm_gb_per_s * 1e9);
     summary.mfu_estimated_percent = percent(flops, peak_flops);
     summary.hfu_estimated_percent =
         percent(static_cast<double>(summary.hardware_flops), peak_flops);
@@ -69,8 +69,8 @@ Summary summarize(const RunResult& result, const Peaks& peaks) {
     summary.dma_active_time_percent = percent(result.dma.active, result.total);
     summary.dma_transfer_count = result.dma.transfers;
     summary.dma_transfer_total_bytes = result.dma.bytes;
-    summary.dma_transfer_average_bytes = ratio(static_cast<double>(result.dma.bytes),
-                                               static_cast<double>(result.dma.transfers));
+    summary.dma_transfer_average_bytes =
+        ratio(static_cast<double>(result.dma.bytes), static_cast<double>(result.dma.transfers));
     for (std::size_t i = 0; i < summary.engines.size(); ++i) {
         summary.engines.at(i) = activity(result, kSequencedEngines.at(i));
     }

@@ -2,12 +2,12 @@
 // Text tables and shares that add up.
 #pragma once
 
+#include "trnsim/base/units.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "trnsim/base/units.hpp"
 
 namespace trnsim::report {
 
@@ -28,12 +28,12 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// `text` cut to `width` columns, with "..." where it was cut; counts UTF-8 characters. Control characters become
-/// spaces.
+/// `text` cut to `width` columns, with "..." where it was cut; counts UTF-8 characters. Control
+/// characters become spaces.
 [[nodiscard]] std::string clip(std::string_view text, std::size_t width);
 
-/// The shares of `parts` in their sum, in tenths of a percent, adjusted so that they sum to exactly 1000: the largest
-/// remainders are rounded up. All 0 if the sum is.
+/// The shares of `parts` in their sum, in tenths of a percent, adjusted so that they sum to exactly
+/// 1000: the largest remainders are rounded up. All 0 if the sum is.
 [[nodiscard]] std::vector<int> shares(const std::vector<Picoseconds>& parts);
 
 /// "89.9"; "-" for 0.

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one screen that a person reads after a run.
+#include "explain.hpp"
+#include "quantity.hpp"
+#include "screen.hpp"
+#include "table.hpp"
+#include "trnsim/report/report.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,16 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "explain.hpp"
-#include "quantity.hpp"
-#include "screen.hpp"
-#include "table.hpp"
-#include "trnsim/report/report.hpp"
-
 namespace trnsim::report {
 namespace {
 
-constexpr std::size_t kShownSteps = 5;   // Of the critical path.
+constexpr std::size_t kShownSteps = 5;  // Of the critical path.
 constexpr std::size_t kShownStalls = 5;
 constexpr std::size_t kShownNotes = 3;
 constexpr std::size_t kLineColumns = 40;  // Of a line of the kernel in a table.
@@ -96,7 +96,8 @@ void add_critical_path(const Report& report, Screen& screen) {
                    percent_text(percent(rest, report.result.total)),
                    fmt::format("{} more", path.size() - kShownSteps)});
     }
-    screen.section(fmt::format("critical path, {}; shortening anything else does not help", column.unit));
+    screen.section(
+        fmt::format("critical path, {}; shortening anything else does not help", column.unit));
     screen.table(table);
 }
 
@@ -165,7 +166,8 @@ void add_notes(const Report& report, Screen& screen) {
         }
     }
     if (shown > kShownNotes) {
-        screen.dim(fmt::format("{} more warnings and assumptions: see --json", shown - kShownNotes));
+        screen.dim(
+            fmt::format("{} more warnings and assumptions: see --json", shown - kShownNotes));
     }
 }
 

@@ -132,16 +132,11 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
                      .cold = stats.cold};
 }
 
-void collect_lowering(const lowering::Lowering& lowered,
-                      const lowering::Policies& policies,
-                      RunResult& result) {
+void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     result.nisa_calls = lowered.executed();
     result.activation_table_loads = lowered.table_loads();
     result.memory.sbuf_peak_partition_bytes = lowered.allocation().sbuf_bytes;
     result.memory.psum_peak_banks = lowered.allocation().psum_banks;
-    for (const auto& [policy, value] : lowering::describe(policies)) {
-        result.assumptions.push_back(fmt::format("{}={}", policy, value));
-    }
     for (const std::string& note : lowered.allocation().notes) {
         result.warnings.push_back(note);
     }
@@ -215,12 +210,13 @@ RunResult simulate(const program::Program& program,
     collect_critical_path(core, result);
     collect_lines(core, names, result);
     if (lowered) {
-        collect_lowering(*lowered, options.policies, result);
+        collect_lowering(*lowered, result);
     } else {
         result.nisa_calls = replay->executed();
     }
     for (const program::Note& note : program.notes) {
-        result.warnings.push_back(note.text);
+        auto& list = note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
+        list.push_back(note.text);
     }
     return result;
 }

@@ -2,6 +2,8 @@
 // A file that appears under its name complete, or not at all.
 #include "atomic_file.hpp"
 
+#include "trnsim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -12,8 +14,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "trnsim/base/error.hpp"
-
 namespace trnsim::timeline {
 namespace {
 
@@ -23,7 +23,7 @@ constexpr mode_t kReadableByAll = 0666;  // Before the umask.
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), partial_path_(fmt::format("{}.partial-{}", path_, ::getpid())) {
+    : path_(std::move(path)), partial_path_(partial_path(path_)) {
     buffer_.reserve(kBufferBytes);
     descriptor_ =
         ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll);
@@ -37,6 +37,10 @@ AtomicFile::~AtomicFile() {
         ::close(descriptor_);
         ::unlink(partial_path_.c_str());
     }
+}
+
+std::string AtomicFile::partial_path(const std::string& path) {
+    return fmt::format("{}.partial-{}", path, ::getpid());
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -74,10 +78,11 @@ void AtomicFile::flush() {
 }
 
 void AtomicFile::report(int error, std::string_view what) const {
-    throw UserError(fmt::format("{}: {}: {}; name a file in a folder that can be written and has room",
-                                path_,
-                                what,
-                                std::generic_category().message(error)));
+    throw UserError(
+        fmt::format("{}: {}: {}; name a file in a folder that can be written and has room",
+                    path_,
+                    what,
+                    std::generic_category().message(error)));
 }
 
 }  // namespace trnsim::timeline

@@ -21,6 +21,9 @@ public:
     /// \throws UserError if the disk is full
     void write(std::string_view bytes);
 
+    /// "<path>.partial-<pid>".
+    [[nodiscard]] static std::string partial_path(const std::string& path);
+
     /// Renames the partial file to its path. \throws UserError if that is not possible
     void commit();
 

@@ -2,12 +2,12 @@
 // Holds back the last slices until it is known who waited for them.
 #pragma once
 
+#include "trnsim/timeline/timeline_sink.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
-
-#include "trnsim/timeline/timeline_sink.hpp"
 
 namespace trnsim::timeline {
 
@@ -25,9 +25,9 @@ struct ArrowedSlice {
     std::vector<ArrowId> arriving;
 };
 
-/// A first-in-first-out window over the slices. Perfetto wants an arrow named at both of its ends, and one that
-/// forks is drawn as a chain, so every pair of slices gets an arrow of its own; who waits for a slice is only
-/// known later. What leaves the window gets no more arrows.
+/// A first-in-first-out window over the slices. Perfetto wants an arrow named at both of its ends,
+/// and one that forks is drawn as a chain, so every pair of slices gets an arrow of its own; who
+/// waits for a slice is only known later. What leaves the window gets no more arrows.
 class FlowWindow {
 public:
     explicit FlowWindow(std::size_t capacity);

@@ -2,9 +2,9 @@
 // Encodes rows, labels, slices and numbers as packets of a Perfetto trace.
 #include "perfetto_packets.hpp"
 
-#include <protozero/pbf_builder.hpp>
-
 #include <cassert>
+
+#include <protozero/pbf_builder.hpp>
 
 namespace trnsim::timeline {
 namespace {

@@ -2,30 +2,36 @@
 // Encodes rows, labels, slices and numbers as packets of a Perfetto trace.
 #pragma once
 
+#include "flow_window.hpp"
+#include "perfetto_fields.hpp"
+#include "trnsim/base/units.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "flow_window.hpp"
-#include "perfetto_fields.hpp"
-#include "trnsim/base/units.hpp"
-
 namespace trnsim::timeline {
 
 /// Identifies a row in the trace.
 using TrackUuid = std::uint64_t;
 
-/// Encodes one packet sequence. Every function returns the encoded packet, valid until the next call. Strings
-/// are written once and named by number (interned) from then on.
+/// Encodes one packet sequence. Every function returns the encoded packet, valid until the next
+/// call. Strings are written once and named by number (interned) from then on.
 class PerfettoPackets {
 public:
     /// The process row that holds all others. The first packet of the trace.
     std::string_view process(TrackUuid uuid, std::string_view name);
     /// A row without content that nests others.
-    std::string_view group(TrackUuid uuid, TrackUuid parent, std::string_view name, std::int32_t rank);
-    std::string_view track(TrackUuid uuid, TrackUuid parent, std::string_view name, std::int32_t rank);
+    std::string_view group(TrackUuid uuid,
+                           TrackUuid parent,
+                           std::string_view name,
+                           std::int32_t rank);
+    std::string_view track(TrackUuid uuid,
+                           TrackUuid parent,
+                           std::string_view name,
+                           std::int32_t rank);
     std::string_view counter_track(TrackUuid uuid,
                                    TrackUuid parent,
                                    std::string_view name,

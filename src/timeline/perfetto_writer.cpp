@@ -2,13 +2,13 @@
 // Writes a run as a trace file of Perfetto: rows and their lanes, and the order of what is written.
 #include "trnsim/timeline/perfetto_writer.hpp"
 
-#include <cassert>
-#include <map>
-#include <vector>
-
 #include "atomic_file.hpp"
 #include "flow_window.hpp"
 #include "perfetto_packets.hpp"
+
+#include <cassert>
+#include <map>
+#include <vector>
 
 namespace trnsim::timeline {
 namespace {
@@ -128,6 +128,10 @@ void PerfettoWriter::counter(TrackId track, Picoseconds at, double value) {
     assert(track < state_->rows.size());
     state_->file.write(
         state_->packets.counter_value(state_->rows[track].lanes.front().uuid, at, value));
+}
+
+std::string PerfettoWriter::partial_path(const std::string& path) {
+    return AtomicFile::partial_path(path);
 }
 
 void PerfettoWriter::finish() {

@@ -39,6 +39,7 @@ class Measurement:
     instructions: int
     trace_seconds: float
     wall_seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
     peak_rss_mib: float = 0.0
     simulated_seconds: float = 0.0
 
@@ -87,8 +88,8 @@ def executed(path: Path) -> int:
     return int(json.loads(path.read_text().splitlines()[-1])["instructions"])
 
 
-def run_once(path: Path, chip: str, result: Path, core: int) -> tuple[float, float]:
-    """Wall seconds and peak MiB of one run, pinned to a core."""
+def run_once(path: Path, chip: str, result: Path, core: int) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and peak MiB of one run, pinned to a core."""
     start = time.perf_counter()
     process = subprocess.Popen([BINARY, "run", path, "--chip", chip, "--quiet", "--json", result],
                                preexec_fn=lambda: os.sched_setaffinity(0, {core}))
@@ -97,7 +98,7 @@ def run_once(path: Path, chip: str, result: Path, core: int) -> tuple[float, flo
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{path}: trnsim run ended with status {process.returncode}")
-    return wall, usage.ru_maxrss / 1024
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def measure(kernel: str, size: int, chip: str, repetitions: int, folder: Path) -> Measurement:
@@ -107,8 +108,9 @@ def measure(kernel: str, size: int, chip: str, repetitions: int, folder: Path) -
     measurement = Measurement(kernel.rpartition("/")[2], size, chip, executed(path), seconds)
     core = min(os.sched_getaffinity(0))
     for _ in range(repetitions):
-        wall, rss = run_once(path, chip, result, core)
+        wall, cpu, rss = run_once(path, chip, result, core)
         measurement.wall_seconds.append(wall)
+        measurement.cpu_seconds.append(cpu)
         measurement.peak_rss_mib = max(measurement.peak_rss_mib, rss)
     measurement.simulated_seconds = json.loads(result.read_text())["summary"]["total_time"]
     return measurement
@@ -116,12 +118,14 @@ def measure(kernel: str, size: int, chip: str, repetitions: int, folder: Path) -
 
 def table(measurements: list[Measurement]) -> str:
     """Aligned columns, one row a size."""
-    rows = [["size", "nisa calls", "trace s", "run s", "spread %", "calls/s", "wall/simulated", "peak MiB"]]
+    rows = [["size", "nisa calls", "trace s", "wall s", "spread %", "cpu s", "calls/s",
+             "wall/simulated", "peak MiB"]]
     for m in measurements:
         spread = 100 * (max(m.wall_seconds) - min(m.wall_seconds)) / m.median_seconds
-        rows.append([f"{m.size}^3", f"{m.instructions:,}", f"{m.trace_seconds:.2f}", f"{m.median_seconds:.3f}",
-                     f"{spread:.0f}", f"{m.calls_per_second:,.0f}", f"{m.wall_per_simulated:.1f}",
-                     f"{m.peak_rss_mib:.1f}"])
+        rows.append([f"{m.size}^3", f"{m.instructions:,}", f"{m.trace_seconds:.2f}",
+                     f"{m.median_seconds:.3f}", f"{spread:.0f}",
+                     f"{statistics.median(m.cpu_seconds):.3f}", f"{m.calls_per_second:,.0f}",
+                     f"{m.wall_per_simulated:.2f}", f"{m.peak_rss_mib:.1f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
 

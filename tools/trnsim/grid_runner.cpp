@@ -33,7 +33,7 @@ std::map<std::string, std::exception_ptr> load_all(Input& input,
 /// Splits a point's values into chip, settings and policies.
 Simulation simulation_at(const GridRequest& request, const std::vector<std::string>& values) {
     Simulation simulation{.chip = values[0],
-                          .model = {},
+                          .model = request.everywhere,
                           .is_permissive = request.is_permissive,
                           .shows_progress = false};
     std::size_t next = 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "input.hpp"
+#include "options.hpp"
 #include "trnsim/study/grid.hpp"
 #include "trnsim/study/local_executor.hpp"
 
@@ -12,11 +13,13 @@
 
 namespace trnsim::cli {
 
-/// The axes of a sweep. The chips are the first axis of its grid, settings and policies follow.
+/// What varies, what does not, and how. The chips are the first axis of the grid, settings and
+/// policies follow.
 struct GridRequest {
     std::vector<std::string> chips;
-    std::vector<study::Axis> settings;
-    std::vector<study::Axis> policies;
+    std::vector<study::Axis> settings{};
+    std::vector<study::Axis> policies{};
+    ModelOptions everywhere{};  ///< Settings and policies of all points.
     bool is_permissive = false;
     std::size_t processes = 1;
 };

@@ -57,7 +57,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App& command = innermost(app);
     const std::string name = name_of(command);
     const std::vector<std::string> extras = app.remaining(true);
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+    if (!extras.empty()) {
         const std::string nearest = cli::nearest_name(extras.front(), allowed_words(command));
         return fmt::format("{}: {} is not one of its words{}; {} --help lists them",
                            name,
@@ -91,9 +91,11 @@ int run(int argc, char** argv) {
         [](std::int64_t count) { set_verbosity(count); },
         "say on standard error what is done; twice for more");
     cli::add_run(app, exit_status);
+    cli::add_compare(app, exit_status);
     cli::add_sweep(app, exit_status);
     cli::add_describe(app, exit_status);
     cli::add_trace(app, exit_status);
+    cli::add_diff(app, exit_status);
     app.footer(
         "Examples:\n"
         "  trnsim run kernel.py::softmax --arg 'float32[4096,1024]'\n"
@@ -122,6 +124,7 @@ int sc_main(int /*argc*/, char* /*argv*/[]) {
 int main(int argc, char** argv) {
     cli::clean_up_on_signals();
     set_up_logging();
+    sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
     try {
         return run(argc, argv);
     } catch (const UserError& error) {

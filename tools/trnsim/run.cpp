@@ -70,7 +70,7 @@ void run(const RunCommandOptions& options) {
         timeline->writer().finish();
     }
     if (json) {
-        json->stream() << report::to_json(report) << '\n';
+        json->stream() << report::to_json(report);
         json->commit();
     }
     if (!options.is_quiet && options.json != "-") {

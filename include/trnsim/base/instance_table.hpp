@@ -2,41 +2,56 @@
 // A map from the instances of a site that live at the same time to a value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace trnsim {
 
-/// Direct-mapped table keyed by instance number. Instances alive together are usually neighbours, so one slot per
-/// residue is enough; it doubles when two keys meet.
+/// Open-addressed table keyed by instance number, from 0. Instances alive together are usually neighbours, so
+/// nearly every key is at its own place. Grows with the instances alive, not with those that have passed.
 template <typename T>
 class InstanceTable {
 public:
-    /// The value of `key`, or nullptr.
+    /// The value of `key`, or nullptr. Valid until the next change of the table.
     [[nodiscard]] T* find(std::int64_t key) {
-        Entry& entry = entries_[index(key)];
+        Entry& entry = entries_[place_of(key)];
         return entry.key == key ? &entry.value : nullptr;
     }
 
     /// The value of `key`, made by default if it is not there.
     T& operator[](std::int64_t key) {
-        while (entries_[index(key)].key != key && entries_[index(key)].key != kNone) {
-            grow();
+        std::size_t place = place_of(key);
+        if (entries_[place].key == kNone) {
+            if (2 * (size_ + 1) > entries_.size()) {
+                grow();
+                place = place_of(key);
+            }
+            entries_[place] = {.key = key, .value = T{}};
+            ++size_;
         }
-        Entry& entry = entries_[index(key)];
-        if (entry.key == kNone) {
-            entry = {.key = key, .value = T{}};
-        }
-        return entry.value;
+        return entries_[place].value;
     }
 
     void erase(std::int64_t key) {
-        Entry& entry = entries_[index(key)];
-        if (entry.key == key) {
-            entry.key = kNone;
+        std::size_t hole = place_of(key);
+        if (entries_[hole].key != key) {
+            return;
         }
+        // What was pushed aside by the erased key moves back.
+        for (std::size_t next = wrap(hole + 1); entries_[next].key != kNone; next = wrap(next + 1)) {
+            if (wrap(next - home(entries_[next].key)) >= wrap(next - hole)) {
+                entries_[hole] = std::move(entries_[next]);
+                hole = next;
+            }
+        }
+        entries_[hole].key = kNone;
+        --size_;
     }
+
+    /// Places in memory.
+    [[nodiscard]] std::size_t capacity() const { return entries_.size(); }
 
 private:
     static constexpr std::int64_t kNone = -1;
@@ -45,36 +60,32 @@ private:
         T value{};
     };
 
-    [[nodiscard]] std::size_t index(std::int64_t key) const {
-        return static_cast<std::size_t>(key) & (entries_.size() - 1);
+    [[nodiscard]] std::size_t wrap(std::size_t place) const { return place & (entries_.size() - 1); }
+    [[nodiscard]] std::size_t home(std::int64_t key) const {
+        return wrap(static_cast<std::size_t>(key));
+    }
+
+    /// Where `key` is, or where it would go.
+    [[nodiscard]] std::size_t place_of(std::int64_t key) const {
+        std::size_t place = home(key);
+        while (entries_[place].key != key && entries_[place].key != kNone) {
+            place = wrap(place + 1);
+        }
+        return place;
     }
 
     void grow() {
-        std::vector<Entry> old = std::move(entries_);
-        std::size_t size = old.size();
-        bool placed = false;
-        while (!placed) {
-            size *= 2;
-            entries_.assign(size, Entry{});
-            placed = place_all(old);
+        std::vector<Entry> old(entries_.size() * 2);
+        std::swap(old, entries_);
+        for (Entry& entry : old) {
+            if (entry.key != kNone) {
+                entries_[place_of(entry.key)] = std::move(entry);
+            }
         }
     }
 
-    bool place_all(const std::vector<Entry>& old) {
-        for (const Entry& entry : old) {
-            if (entry.key == kNone) {
-                continue;
-            }
-            Entry& place = entries_[index(entry.key)];
-            if (place.key != kNone) {
-                return false;
-            }
-            place = entry;
-        }
-        return true;
-    }
-
-    std::vector<Entry> entries_ = std::vector<Entry>(8);
+    std::vector<Entry> entries_ = std::vector<Entry>(8);  ///< A power of two, at most half in use.
+    std::size_t size_ = 0;
 };
 
 }  // namespace trnsim

@@ -47,8 +47,12 @@ public:
     void draw(timeline::TimelineSink& sink, timeline::TrackId track);
 
 private:
+    /// Service time left is in ps at an engine's full rate. It is one number as long as all engines of the
+    /// transfer have the same left, which is the rule.
     struct Transfer {
-        std::array<double, kMaxEngines> remaining{};  ///< Service time left, ps at an engine's full rate.
+        std::array<double, kMaxEngines> remaining{};  ///< By engine, if not is_even.
+        double even_remaining = 0.0;
+        bool is_even = true;
         std::uint32_t live = 0;     ///< Engines with work left.
         std::uint32_t served = 0;   ///< Engines that work on it now.
         Picoseconds arrival;
@@ -58,11 +62,15 @@ private:
     };
 
     void step();
+    template <typename F>
+    void for_each_transfer(F&& f);
+    void serve(Transfer& transfer, double time);
     void advance(Picoseconds to);
     void complete_finished();
     void share();
     void schedule(Picoseconds now);
-    [[nodiscard]] double hbm_demand() const;
+    [[nodiscard]] double hbm_demand();
+    [[nodiscard]] double time_left(const Transfer& transfer) const;
     void draw_rate(Picoseconds now);
 
     const DmaSpec spec_;
@@ -70,7 +78,9 @@ private:
     memory::Hbm::Client hbm_client_;
     std::vector<RingBuffer<Transfer>> rings_;
     std::vector<Completion> completions_;
+    std::uint32_t busy_rings_ = 0;                 ///< Rings with transfers, a bit each.
     std::array<int, kMaxEngines> rings_served_{};  ///< By engine: rings with work on it.
+    int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0.
     double scale_ = 1.0;                           ///< Rate that HBM leaves to the engines.
     Picoseconds updated_;
     sc_core::sc_event wake_;

@@ -39,7 +39,7 @@ struct DmaTransferCost {
 /// `first_partition` use ceil(P / 8) engines; a single row and a transfer between HBM addresses are
 /// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
 /// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
-/// dma_transpose or dma_compute. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY 3, 4.3] Leaves out the
+/// dma_transpose or dma_compute. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the
 /// latencies before and after.
 [[nodiscard]] DmaTransferCost transfer_cost(const DmaSpec& spec,
                                             const HbmSpec& hbm,

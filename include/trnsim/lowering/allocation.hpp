@@ -19,7 +19,7 @@ struct SitePlacement {
     std::int64_t slot_bytes = 0;  ///< Per partition, alignment included.
     std::int64_t address = 0;     ///< Byte within the partition.
     bool spills = false;          ///< Fewer slots than live tiles.
-    std::vector<std::uint32_t> overlaid;  ///< Sites whose earlier lives share these bytes.
+    std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
 };
 
 /// All sites' slots.

@@ -21,7 +21,7 @@ struct SiteLiveness {
     std::int64_t operands_peak = 0;   ///< Most used by one instruction.
     std::int64_t first_step = 0;      ///< Steps count executed runs and allocs from the program's start.
     std::int64_t last_step = -1;      ///< Of the last use; -1: never used.
-    std::vector<Uses> uses;           ///< In order of allocation, run-length coded.
+    std::vector<Uses> uses{};          ///< In order of allocation, run-length coded.
 };
 
 /// Walks the program once, backwards: an instance's first sight is its last use. Time is proportional to the

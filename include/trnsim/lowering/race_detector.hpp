@@ -22,11 +22,11 @@ class RaceDetector : public neuron_core::ExecutionObserver {
 public:
     /// One queue entry as it will start.
     struct Entry {
-        std::string text;  ///< "kernel.py:52 nc_matmul"
-        std::vector<RegionAccess> accesses;
-        std::vector<Space> spaces;                    ///< Of the accesses.
-        std::vector<neuron_core::SemaphoreWait> waits;
-        std::vector<neuron_core::SemaphoreSignal> signals;
+        std::string text{};  ///< "kernel.py:52 nc_matmul"
+        std::vector<RegionAccess> accesses{};
+        std::vector<Space> spaces{};                  ///< Of the accesses.
+        std::vector<neuron_core::SemaphoreWait> waits{};
+        std::vector<neuron_core::SemaphoreSignal> signals{};
     };
 
     RaceDetector() : entries_(neuron_core::kQueues), clocks_(neuron_core::kQueues) {}

@@ -7,7 +7,7 @@
 
 namespace trnsim::memory {
 
-/// interface bits x pin rate / 8, of one stack. [HBM-PINS]
+/// interface bits x pin rate / 8, of one stack. [JEDEC-HBM3]
 [[nodiscard]] GigabytesPerSecond stack_peak(const HbmSpec& spec);
 
 /// stack_peak of all stacks.
@@ -15,7 +15,7 @@ namespace trnsim::memory {
 
 /// Share of a channel's time that moves wanted bytes when every piece of `piece` bytes opens its
 /// own rows: bytes / max(whole accesses, rows x row_cycle / banks in bytes of the channel). 1 from
-/// a page on. [ASSUMED: no bank-group or activation-window limits]
+/// a page on. [ASSUMED] Leaves out bank groups and activation windows.
 [[nodiscard]] double page_efficiency(const HbmSpec& spec, Bytes piece);
 
 /// What one stack sustains for pieces of that size: peak x refresh x turnaround x page efficiency.

@@ -12,7 +12,7 @@
 /// over its interval. At a window's end: cold and u >= warm_up_utilization -> warm; warm and u <
 /// cool_down_utilization -> cold. Cold runs at cold_rate. A cold array streams at half rate, so
 /// 0.42 columns are 0.84 of *occupancy* there and 0.30 columns are 0.30 of occupancy when warm:
-/// inside the observed bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY 4.1] [TRACES-TRN2]
+/// inside the observed bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2]
 /// Does not model: a longer warm-up at K = 64, where the rule is not complete, and the power (TDP)
 /// limit.
 namespace trnsim::neuron_core {

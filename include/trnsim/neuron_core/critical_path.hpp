@@ -28,7 +28,8 @@ public:
     struct Hold {
         std::optional<QueueId> producer_queue{};  ///< None: its own queue.
         std::uint64_t producer_sequence = 0;
-        Picoseconds since{};                    ///< When that released it; the rest is wake-up time.
+        Picoseconds since{};            ///< When that released it; the rest is wake-up time.
+        std::uint64_t predecessor = 0;  ///< The instruction of its own queue that it follows.
     };
 
     CriticalPath();

@@ -31,6 +31,7 @@ struct TemplateStats {
 struct Execution {
     QueueId queue = 0;
     std::uint64_t sequence = 0;
+    std::uint64_t predecessor = 0;  ///< The instruction of its queue that it follows; of the first: itself.
     const QueuedInstruction* instruction = nullptr;
     Picoseconds start{};
     Picoseconds active{};    ///< Time it adds to its queue's active time.

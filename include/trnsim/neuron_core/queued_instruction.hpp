@@ -44,9 +44,9 @@ struct IssueTemplate {
     Engine engine = Engine::Vector;
     std::uint32_t index = 0;        ///< Number of this template within the run: key of its statistics.
     std::uint32_t source = 0;       ///< Template of the program trace it came from.
-    std::string name;               ///< "nc_matmul", "ACT_TABLE_LOAD"
-    InstructionCost cost;           ///< All operations but the tensor engine's and Transfer.
-    Cycles tensor_interval;         ///< LoadStationary, MultiplyMoving: at full rate.
+    std::string name{};             ///< "nc_matmul", "ACT_TABLE_LOAD"
+    InstructionCost cost{};         ///< All operations but the tensor engine's and Transfer.
+    Cycles tensor_interval{};       ///< LoadStationary, MultiplyMoving: at full rate.
     std::int64_t busy_columns = 0;  ///< MultiplyMoving: what the clock gate counts.
     std::int64_t macs = 0;          ///< MultiplyMoving.
     double peak_weight = 1.0;       ///< MultiplyMoving: cost of its dtype relative to BF16.
@@ -54,8 +54,8 @@ struct IssueTemplate {
     bool touches_sbuf = false;
     bool touches_psum = false;
     std::uint32_t state_key = 0;    ///< Vector Engine state it needs: quadrant pair, or shuffle mask (0: none).
-    dma::DmaTransferCost transfer;  ///< Transfer.
-    dma::DgeCost dge_cost;          ///< Transfer.
+    dma::DmaTransferCost transfer{};///< Transfer.
+    dma::DgeCost dge_cost{};        ///< Transfer.
     DgeMode dge = DgeMode::None;    ///< Transfer.
     bool is_spill_save = false;     ///< Transfer made by the lowering, SBUF to HBM.
     bool is_spill_reload = false;   ///< Transfer made by the lowering, HBM to SBUF.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,16 +30,22 @@ struct Producer {
 /// model: ==, subtraction, event bits (D-04). One per NeuronCore.
 class SemaphoreFile : public sc_core::sc_module {
 public:
-    /// The moment a condition becomes true.
-    struct Met {
+    /// An announced change.
+    struct Update {
         Picoseconds at;
-        std::optional<Producer> producer;  ///< Of the update that made it true; none if long ago.
+        std::int64_t value_after = 0;
+        Producer producer;
+    };
+    /// When a condition becomes true, as far as is announced.
+    struct Answer {
+        bool is_known = false;
+        const Update* update = nullptr;  ///< That makes it true; nullptr if it has been true for long.
     };
 
     SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);
 
-    /// When `semaphore` will be at least `value`, as far as is announced; nothing if it is not announced.
-    [[nodiscard]] std::optional<Met> when(int semaphore, std::int64_t value) const;
+    /// When `semaphore` will be at least `value`. The answer is valid until the next signal().
+    [[nodiscard]] Answer when(int semaphore, std::int64_t value) const;
 
     /// Asks for `wake` to be notified when an announcement may change the answer of when().
     void await(int semaphore, std::int64_t value, sc_core::sc_event& wake);
@@ -54,11 +59,6 @@ public:
     [[nodiscard]] const SemaphoreFileSpec& spec() const { return spec_; }
 
 private:
-    struct Update {
-        Picoseconds at;
-        std::int64_t value_after = 0;
-        Producer producer;
-    };
     struct Waiter {
         std::int64_t value = 0;
         sc_core::sc_event* wake = nullptr;

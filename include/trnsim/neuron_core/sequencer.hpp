@@ -56,6 +56,13 @@ protected:
     /// wake()) can tell. \post >= now if the data path is free earlier
     [[nodiscard]] virtual std::optional<Picoseconds> earliest(const QueuedInstruction& next) const = 0;
 
+    /// Which earlier instruction the data path would let it follow: the one before it unless there is more
+    /// than one path. \pre sequence > 0
+    [[nodiscard]] virtual std::uint64_t predecessor(const QueuedInstruction& /*next*/,
+                                                    std::uint64_t sequence) const {
+        return sequence - 1;
+    }
+
     /// Starts it now.
     virtual Issue issue(const QueuedInstruction& next, std::uint64_t sequence) = 0;
 
@@ -81,7 +88,8 @@ private:
 
     void step();
     void run_ahead();
-    [[nodiscard]] std::optional<Readiness> readiness(const QueuedInstruction& next);
+    /// False if a wait is not announced yet; this queue will be woken.
+    [[nodiscard]] bool find_readiness(const QueuedInstruction& next, Readiness& ready);
     void start(const QueuedInstruction& next, const Readiness& ready);
     void account(const Issue& issue, const Readiness& ready, Execution& execution);
     void signal_all(const QueuedInstruction& instruction,
@@ -89,10 +97,10 @@ private:
                     std::optional<Picoseconds> read,
                     std::optional<Picoseconds> done);
     [[nodiscard]] static Producer producer_of(const Execution& execution);
-    [[nodiscard]] Picoseconds wakeup_time() const;
 
     const QueueId queue_;
     CoreServices services_;
+    const Picoseconds wakeup_time_;
     sc_core::sc_event wake_;
     Picoseconds active_until_;
     Picoseconds read_until_;

@@ -28,6 +28,8 @@ public:
 
 private:
     [[nodiscard]] std::optional<Picoseconds> earliest(const QueuedInstruction& next) const override;
+    [[nodiscard]] std::uint64_t predecessor(const QueuedInstruction& next,
+                                            std::uint64_t sequence) const override;
     Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;
     Issue load_stationary(const IssueTemplate& what);
     Issue multiply_moving(const IssueTemplate& what);
@@ -38,6 +40,8 @@ private:
     Picoseconds weights_ready_;    ///< The loaded tile may be multiplied.
     Picoseconds multiply_start_;   ///< Of the last MultiplyMoving: its weights were swapped in.
     Picoseconds multiply_free_;    ///< MultiplyMoving path.
+    std::uint64_t last_load_ = 0;  ///< Sequence numbers of the last on each path.
+    std::uint64_t last_multiply_ = 0;
     TensorEngineStats tensor_stats_;
 };
 

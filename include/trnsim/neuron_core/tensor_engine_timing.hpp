@@ -26,7 +26,7 @@ struct MatmulShape {
 [[nodiscard]] MatmulShape matmul_shape(const InstructionTemplate& instruction);
 
 /// (LDWEIGHTS, MATMUL) pairs of the instruction: 1, or fp32_passes for an FP32 product. One pass
-/// with a onezero hint and for fast FP32 transposes. [NKI-ISA] [AWS-PERF-GUIDE] [TRACES-TRN2]
+/// with a onezero hint and for fast FP32 transposes. [NKI-ISA] [NKI-PERF] [TRACES-TRN2]
 [[nodiscard]] std::int64_t passes(const TensorEngineSpec& spec,
                                   const InstructionTemplate& instruction);
 

@@ -2,11 +2,11 @@
 // One kernel on several chips, side by side.
 #pragma once
 
+#include "trnsim/report/result_file.hpp"
+
 #include <span>
 #include <string>
 #include <vector>
-
-#include "trnsim/report/result_file.hpp"
 
 namespace trnsim::report {
 

@@ -2,16 +2,16 @@
 // A run with what it was and what its numbers mean: the source of every text and file about it.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/report/roofline.hpp"
 #include "trnsim/report/summary.hpp"
 #include "trnsim/simulator/run_result.hpp"
 #include "trnsim/spec/chip_config.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace trnsim::report {
 
@@ -44,10 +44,12 @@ struct Report {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> changed_policies(
     const Subject& subject);
 
-/// One screen for a person: at most 45 lines of 100 columns. `use_colour` adds ANSI colours for a terminal.
+/// One screen for a person: at most 45 lines of 100 columns. `use_colour` adds ANSI colours for a
+/// terminal.
 [[nodiscard]] std::string to_text(const Report& report, bool use_colour);
 
-/// The result file of `trnsim run --json`, configs/schema/result.schema.json; the same bytes on every machine.
+/// The result file of `trnsim run --json`, configs/schema/result.schema.json; the same bytes on
+/// every machine.
 [[nodiscard]] std::string to_json(const Report& report);
 
 }  // namespace trnsim::report

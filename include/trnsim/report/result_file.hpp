@@ -26,7 +26,8 @@ public:
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const Json& json() const { return json_; }
 
-    // One value by its JSON pointer: "/summary/latency_us". \throws UserError if it is missing or of another type
+    // One value by its JSON pointer: "/summary/latency_us". \throws UserError if it is missing or
+    // of another type
     [[nodiscard]] double number(const std::string& pointer) const;
     [[nodiscard]] std::string text(const std::string& pointer) const;
     [[nodiscard]] std::vector<std::string> texts(const std::string& pointer) const;

@@ -2,21 +2,26 @@
 // How long each part of the chip would need for its share of a run if it never waited.
 #pragma once
 
+#include "trnsim/report/summary.hpp"
+#include "trnsim/simulator/run_result.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "trnsim/report/summary.hpp"
-#include "trnsim/simulator/run_result.hpp"
-
 namespace trnsim::report {
 
 /// What can bound a run.
 enum class Resource : std::uint8_t { Tensor, Vector, Scalar, Gpsimd, Sync, Hbm, Dma, Latency };
-inline constexpr std::array kResources{Resource::Tensor, Resource::Vector, Resource::Scalar,
-                                       Resource::Gpsimd, Resource::Sync,   Resource::Hbm,
-                                       Resource::Dma,    Resource::Latency};
+inline constexpr std::array kResources{Resource::Tensor,
+                                       Resource::Vector,
+                                       Resource::Scalar,
+                                       Resource::Gpsimd,
+                                       Resource::Sync,
+                                       Resource::Hbm,
+                                       Resource::Dma,
+                                       Resource::Latency};
 
 /// "tensor", …, "hbm", "dma", "latency".
 [[nodiscard]] std::string_view name(Resource resource);
@@ -27,7 +32,8 @@ inline constexpr std::array kResources{Resource::Tensor, Resource::Vector, Resou
 /// The least time each resource needs for its work:
 ///   an engine  the time it is occupied,
 ///   DMA        the time its busiest engine is occupied,
-///   HBM        its bytes at the peak rate of a stack, or the time in which it set the rate of the DMA engines;
+///   HBM        its bytes at the peak rate of a stack, or the time in which it set the rate of the
+///   DMA engines;
 ///              the whole of DMA's time when it set the rate for more than half of it,
 ///   latency    what the largest of them leaves of the run: everything waited for something.
 /// So a run is bound by latency when nothing is busy for half of it.

@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a run that Neuron Explorer also shows, under the names and in the units of its Summary table.
+// The numbers of a run that Neuron Explorer also shows, under the names and in the units of its
+// Summary table.
 #pragma once
+
+#include "trnsim/simulator/run_result.hpp"
+#include "trnsim/spec/chip_spec.hpp"
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "trnsim/simulator/run_result.hpp"
-#include "trnsim/spec/chip_spec.hpp"
-
 namespace trnsim::report {
 
 /// Peak rates that utilisations refer to.
 struct Peaks {
-    double tensor_flops_per_s = 0.0;  ///< 2 x pe_rows x pe_columns x clock: BF16. [NX-SCHEMA]
-    double hbm_gb_per_s = 0.0;        ///< Of one stack: interface bits x pin rate / 8. [NX-SCHEMA]
+    double tensor_flops_per_s =
+        0.0;  ///< 2 x pe_rows x pe_columns x clock: BF16. [NEURON-EXPLORER-SCHEMA]
+    double hbm_gb_per_s =
+        0.0;  ///< Of one stack: interface bits x pin rate / 8. [NEURON-EXPLORER-SCHEMA]
     double dma_engine_gb_per_s = 0.0;
 };
 
 [[nodiscard]] Peaks peaks(const ChipSpec& chip);
 
-/// Field names, units and formulas of Neuron Explorer's Summary table; times in seconds, percentages from 0 to 100,
-/// a multiply-add is two FLOPs. [NX-SCHEMA] Like there, MFU and HFU count FLOPs of every type against the BF16 peak:
-/// FP32 matmuls reach a quarter of it, FP8 can exceed 100. `latency_us` is total_time in our unit. A ratio whose
-/// denominator is 0 is 0.
+/// Field names, units and formulas of Neuron Explorer's Summary table; times in seconds,
+/// percentages from 0 to 100, a multiply-add is two FLOPs. [NEURON-EXPLORER-SCHEMA] Like there, MFU
+/// and HFU count FLOPs of every type against the BF16 peak: FP32 matmuls reach a quarter of it, FP8
+/// can exceed 100. `latency_us` is total_time in our unit. A ratio whose denominator is 0 is 0.
 struct Summary {
     double total_time = 0.0;
     double latency_us = 0.0;
     std::int64_t model_flops = 0;     ///< Matmuls, transposes excluded.
     std::int64_t hardware_flops = 0;  ///< Everything the PE array did.
     std::int64_t transpose_flops = 0;
-    std::int64_t adjusted_hardware_flops = 0;   ///< In BF16 equivalents: FP32 counts four times.
+    std::int64_t adjusted_hardware_flops = 0;  ///< In BF16 equivalents: FP32 counts four times.
     std::int64_t adjusted_transpose_flops = 0;
-    double mm_arithmetic_intensity = 0.0;       ///< model_flops per HBM byte.
+    double mm_arithmetic_intensity = 0.0;  ///< model_flops per HBM byte.
     double peak_flops_bandwidth_ratio = 0.0;
     double mfu_estimated_percent = 0.0;
     double mfu_max_achievable_estimated_percent = 0.0;
@@ -49,19 +52,21 @@ struct Summary {
     std::int64_t dma_transfer_total_bytes = 0;
     double dma_transfer_average_bytes = 0.0;
 
-    /// Of one engine: "<engine>_engine_active_time" and so on. Active as profilers count it: wall clock with an
-    /// instruction between issue and result, not occupancy.
+    /// Of one engine: "<engine>_engine_active_time" and so on. Active as profilers count it: wall
+    /// clock with an instruction between issue and result, not occupancy.
     struct EngineActivity {
         double active_time = 0.0;
         double active_time_percent = 0.0;
         std::int64_t instruction_count = 0;
     };
-    std::array<EngineActivity, kSequencedEngines.size()> engines;  ///< In the order of kSequencedEngines.
+    std::array<EngineActivity, kSequencedEngines.size()>
+        engines;  ///< In the order of kSequencedEngines.
 };
 
 [[nodiscard]] Summary summarize(const RunResult& result, const Peaks& peaks);
 
-/// Calls f(name, value) for every field, in the order of the struct; a value is a double or an std::int64_t.
+/// Calls f(name, value) for every field, in the order of the struct; a value is a double or an
+/// std::int64_t.
 template <typename F>
 void visit(const Summary& s, F&& f) {
     f("total_time", s.total_time);

@@ -105,7 +105,7 @@ struct RunResult {
     std::vector<LineResult> lines;                 ///< By active + stalled time, largest first.
     std::vector<CriticalPathEntry> critical_path;  ///< Sums to total; largest first.
     std::vector<std::string> warnings;
-    std::vector<std::string> assumptions;  ///< Policies in force and what they decided.
+    std::vector<std::string> assumptions;  ///< What the frontend assumed.
 };
 
 }  // namespace trnsim

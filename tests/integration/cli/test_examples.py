@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CommandLine
+from command_line import CommandLine
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "kernels"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())["cases"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from conftest import CommandLine
+from command_line import CommandLine
 
 
 @pytest.fixture

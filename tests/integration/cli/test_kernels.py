@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CommandLine
+from command_line import CommandLine
 
 KERNELS = '''
 import nki

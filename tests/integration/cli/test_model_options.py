@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from conftest import CommandLine
+from command_line import CommandLine
 
 CLOCK = "neuron_core.vector_engine.clock_ghz"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from conftest import CommandLine
+from command_line import CommandLine
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import traces
-from conftest import CommandLine
+from command_line import CommandLine
 
 
 def test_a_deadlock_names_the_engine_and_the_semaphore(trnsim: CommandLine) -> None:

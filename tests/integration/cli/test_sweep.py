@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from conftest import CommandLine, Outcome
+from command_line import CommandLine, Outcome
 
 CLOCK = "neuron_core.vector_engine.clock_ghz"
 

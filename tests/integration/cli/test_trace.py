@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import traces
-from conftest import CommandLine
+from command_line import CommandLine
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "kernels"
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import CommandLine
+from command_line import CommandLine
 
 COMMANDS = ["run", "compare", "sweep", "describe", "trace", "diff"]
 

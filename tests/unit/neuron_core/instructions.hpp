@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,18 +19,17 @@ namespace trnsim::test {
 
 /// The chip as the configuration in the source tree describes it.
 inline const ChipSpec& chip(const std::string& name) {
-    static std::vector<std::pair<std::string, ChipSpec>> loaded;
-    for (const auto& [known, spec] : loaded) {
-        if (known == name) {
-            return spec;
-        }
+    static std::map<std::string, ChipSpec> loaded;
+    const auto known = loaded.find(name);
+    if (known != loaded.end()) {
+        return known->second;
     }
-    const std::string full = name == "inf2"   ? "inferentia2"
+    const std::string file = name == "inf2"   ? "inferentia2"
                              : name == "trn1" ? "trainium1"
                              : name == "trn2" ? "trainium2"
                                               : "trainium3";
-    const std::string path = TRNSIM_SOURCE_DIR "/configs/chips/" + full + ".json";
-    return loaded.emplace_back(name, spec::load_chip(path).spec).second;
+    const std::string path = TRNSIM_SOURCE_DIR "/configs/chips/" + file + ".json";
+    return loaded.emplace(name, spec::load_chip(path).spec).first->second;
 }
 
 /// An operand of `free` elements in each partition, `stride` elements apart.

@@ -201,8 +201,8 @@ const std::vector<Law> kLaws{
      [](auto n) { return make(Opcode::Memset, {tile(Role::Dst, kPsum, kF32, n)}); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kLaws), [](const auto& info) {
-    return info.param.name;
+INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kLaws), [](const auto& tested) {
+    return tested.param.name;
 });
 
 InstructionTemplate scaled(Space from, std::int64_t n) {

@@ -31,7 +31,7 @@ TEST(LoopRecordTest, NestedTripsMultiplyUpToTheLimit) {
     const std::string outer = "{\"record\":\"loop\",\"index\":\"o\",\"count\":1000000,\"kind\":\"static\"}\n";
     const std::string inner = "{\"record\":\"loop\",\"index\":\"i\",\"count\":1000001,\"kind\":\"static\"}\n";
     EXPECT_EQ(error_of(edited(sample(), "{\"record\":\"end\"}\n", outer + inner)),
-              "t.nkt:14: loop: with the loops around it, it runs more than 1000000000000 times, the "
+              "t.nkt:15: loop: with the loops around it, it runs more than 1000000000000 times, the "
               "limit; shorten it");
     const std::string longest = edited(sample(), "\"count\":2", "\"count\":1000000000000");
     EXPECT_EQ(error_of(longest),

@@ -44,8 +44,9 @@ TEST(TemplateRecordTest, KeepsAllKeys) {
 }
 
 TEST(TemplateRecordTest, TakesTheDtypeOfTheBufferUnlessItIsViewed) {
-    const Program program = read_text(
-        edited(sample(), "\"pattern\":[[2,256]]", "\"pattern\":[[1,256]],\"dtype\":\"float32\""));
+    const std::string view =
+        edited(sample(), "\"pattern\":[[2,256]]", "\"pattern\":[[1,256]],\"dtype\":\"float32\"");
+    const Program program = read_text(edited(view, "\"offset\":1}", "\"offset\":0}"));
     EXPECT_EQ(program.templates[1].at(Role::Data).dtype, Dtype::Float32);
     EXPECT_EQ(program.templates[0].at(Role::Dst).dtype, Dtype::Bfloat16);
 }

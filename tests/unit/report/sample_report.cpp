@@ -5,12 +5,16 @@
 namespace trnsim::report {
 namespace {
 
-constexpr Picoseconds us(double microseconds) { return Picoseconds{static_cast<std::int64_t>(microseconds * 1e6)}; }
+constexpr Picoseconds us(double microseconds) {
+    return Picoseconds{static_cast<std::int64_t>(microseconds * 1e6)};
+}
 
 constexpr Picoseconds kTotal = us(1'036.838);
 
 /// Idle is what is left of the run.
-EngineResult engine(Picoseconds active, const std::array<Picoseconds, kWaitCauses>& waiting, std::int64_t instructions) {
+EngineResult engine(Picoseconds active,
+                    const std::array<Picoseconds, kWaitCauses>& waiting,
+                    std::int64_t instructions) {
     EngineResult result{active, waiting, kTotal - active, active + us(0.4), instructions};
     for (const Picoseconds wait : waiting) {
         result.idle -= wait;
@@ -45,10 +49,38 @@ DmaResult dma() {
 
 std::vector<LineResult> lines() {
     return {
-        {"matmul.py:212", "nc_matmul", "tensor", 16'384, us(925.3), us(83.62), {{"matmul.py:196 dma_copy", us(63.21)}, {"matmul.py:226 tensor_copy", us(20.41)}}, us(801.2)},
-        {"matmul.py:226", "tensor_copy", "vector", 64, us(129.3), us(862.62), {{"matmul.py:212 nc_matmul", us(861.37)}, {"port", us(1.25)}}, us(31.4)},
-        {"matmul.py:196", "dma_copy", "sync", 1'024, us(25.6), us(640.1), {{"matmul.py:212 nc_matmul", us(640.1)}}, us(160.33)},
-        {"matmul.py:235", "dma_copy", "sync", 128, us(3.2), us(310.2), {{"matmul.py:226 tensor_copy", us(310.2)}}, us(12.9)},
+        {"matmul.py:212",
+         "nc_matmul",
+         "tensor",
+         16'384,
+         us(925.3),
+         us(83.62),
+         {{"matmul.py:196 dma_copy", us(63.21)}, {"matmul.py:226 tensor_copy", us(20.41)}},
+         us(801.2)},
+        {"matmul.py:226",
+         "tensor_copy",
+         "vector",
+         64,
+         us(129.3),
+         us(862.62),
+         {{"matmul.py:212 nc_matmul", us(861.37)}, {"port", us(1.25)}},
+         us(31.4)},
+        {"matmul.py:196",
+         "dma_copy",
+         "sync",
+         1'024,
+         us(25.6),
+         us(640.1),
+         {{"matmul.py:212 nc_matmul", us(640.1)}},
+         us(160.33)},
+        {"matmul.py:235",
+         "dma_copy",
+         "sync",
+         128,
+         us(3.2),
+         us(310.2),
+         {{"matmul.py:226 tensor_copy", us(310.2)}},
+         us(12.9)},
         {"matmul.py:188", "memset", "tensor", 128, us(6.848), {}, {}, {}},
     };
 }
@@ -91,7 +123,8 @@ RunResult matmul_result() {
                             {"semaphore", us(12.004)},
                             {"instruction fetch", us(3.504)},
                             {"kernel end", us(2.08)}};
-    result.warnings = {"matmul.py:196: 4 KiB descriptors; DMA is most efficient from 512 B per descriptor on"};
+    result.warnings = {
+        "matmul.py:196: 4 KiB descriptors; DMA is most efficient from 512 B per descriptor on"};
     result.assumptions = {"engine_choice=first: 64 tensor_copy on vector"};
     return result;
 }

@@ -2,6 +2,9 @@
 // The trace file says what the sink was told, complete or not at all.
 #include "trnsim/timeline/perfetto_writer.hpp"
 
+#include "trace_reading.hpp"
+#include "trnsim/base/error.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +17,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
-
-#include "trace_reading.hpp"
-#include "trnsim/base/error.hpp"
 
 namespace trnsim::timeline {
 namespace {
@@ -99,8 +97,9 @@ TEST_F(PerfettoWriterTest, ASliceCarriesNameCategorySourceAndDetails) {
     EXPECT_EQ(begin.name, "nc_matmul");
     EXPECT_EQ(begin.category, "tensor");
     EXPECT_EQ(begin.at_ns, 1'000);
-    EXPECT_THAT(begin.annotations,
-                UnorderedElementsAre(Pair("source", "kernel.py:52"), Pair("details", "K=128 N=512")));
+    EXPECT_THAT(
+        begin.annotations,
+        UnorderedElementsAre(Pair("source", "kernel.py:52"), Pair("details", "K=128 N=512")));
     EXPECT_EQ(trace.events[1].at_ns, 1'213);
     EXPECT_EQ(trace.track(begin.track).name, "tensor_engine");
 }
@@ -189,7 +188,8 @@ TEST_F(PerfettoWriterTest, NoRowEverHoldsTwoSlicesAtOnce) {
     std::int64_t start = 0;
     for (int i = 0; i < 20'000; ++i) {
         start += static_cast<std::int64_t>(random() % 900);
-        writer.slice(slice(rows.at(random() % 3), label, start, static_cast<std::int64_t>(random() % 5'000)));
+        writer.slice(slice(
+            rows.at(random() % 3), label, start, static_cast<std::int64_t>(random() % 5'000)));
     }
     writer.finish();
 
@@ -257,6 +257,7 @@ TEST_F(PerfettoWriterTest, NothingAppearsBeforeFinishAndNothingElseAfter) {
     {
         PerfettoWriter writer(path(), "trn2");
         EXPECT_FALSE(fs::exists(path()));
+        EXPECT_TRUE(fs::exists(PerfettoWriter::partial_path(path())));
         writer.finish();
         EXPECT_THAT(files(), ElementsAre("run.pftrace"));
     }
@@ -295,8 +296,9 @@ TEST_F(PerfettoWriterTest, AFolderThatDoesNotExistIsNamed) {
         PerfettoWriter writer(missing, "trn2");
         FAIL() << "no error";
     } catch (const UserError& error) {
-        EXPECT_THAT(error.what(),
-                    AllOf(HasSubstr(missing), HasSubstr("cannot be created"), HasSubstr("name a file")));
+        EXPECT_THAT(
+            error.what(),
+            AllOf(HasSubstr(missing), HasSubstr("cannot be created"), HasSubstr("name a file")));
     }
 }
 
@@ -318,7 +320,7 @@ TEST(PerfettoWriterFullDiskTest, AFullDiskIsAUserErrorThatSaysHowFarItCame) {
     fs::remove_all(folder);
     fs::create_directories(folder);
     const std::string path = (folder / "run.pftrace").string();
-    fs::create_symlink("/dev/full", path + ".partial-" + std::to_string(::getpid()));
+    fs::create_symlink("/dev/full", PerfettoWriter::partial_path(path));
     {
         PerfettoWriter writer(path, "trn2");
         EXPECT_THAT([&] { writer.finish(); },

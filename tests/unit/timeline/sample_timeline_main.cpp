@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a small timeline for tests/python/timeline, which reads it with Perfetto's own schema.
+#include "trnsim/base/error.hpp"
+#include "trnsim/timeline/perfetto_writer.hpp"
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
-
-#include "trnsim/base/error.hpp"
-#include "trnsim/timeline/perfetto_writer.hpp"
 
 namespace {
 
 using namespace trnsim;
 using namespace trnsim::timeline;
 
-/// Eight tiles: two overlapping loads each on one ring, a matmul that waits for both, a copy that waits for it.
+/// Eight tiles: two overlapping loads each on one ring, a matmul that waits for both, a copy that
+/// waits for it.
 void write_tiles(PerfettoWriter& writer) {
     const TrackId tensor = writer.add_track("NeuronCore 0", "tensor_engine");
     const TrackId vector = writer.add_track("NeuronCore 0", "vector_engine");
@@ -29,7 +30,8 @@ void write_tiles(PerfettoWriter& writer) {
         writer.slice({ring, load, at, Picoseconds{1'500'333}, loads[0], {}});
         writer.slice({ring, load, at + Picoseconds{200'417}, Picoseconds{1'500'333}, loads[1], {}});
         const std::array<FlowId, 1> product{++flow};
-        writer.slice({tensor, matmul, at + Picoseconds{2'000'834}, Picoseconds{216'667}, product[0], loads});
+        writer.slice(
+            {tensor, matmul, at + Picoseconds{2'000'834}, Picoseconds{216'667}, product[0], loads});
         writer.slice({vector, copy, at + Picoseconds{2'400'000}, Picoseconds{600'416}, 0, product});
         writer.counter(rate, at, 349.5);
         writer.counter(rate, at + Picoseconds{1'700'750}, 0.0);

@@ -2,12 +2,12 @@
 // Reads back the few Perfetto messages that the timeline writes, for its tests.
 #include "trace_reading.hpp"
 
-#include <protozero/pbf_reader.hpp>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+
+#include <protozero/pbf_reader.hpp>
 
 namespace trnsim::timeline {
 namespace {
@@ -57,17 +57,30 @@ ReadTrack read_track(pbf_reader message) {
     ReadTrack track;
     while (message.next()) {
         switch (message.tag()) {
-            case 1: track.uuid = message.get_uint64(); break;
-            case 2: track.name = message.get_string(); break;
-            case 3: track.process_name = inner_text(message.get_message(), 6); break;
-            case 5: track.parent = message.get_uint64(); break;
+            case 1:
+                track.uuid = message.get_uint64();
+                break;
+            case 2:
+                track.name = message.get_string();
+                break;
+            case 3:
+                track.process_name = inner_text(message.get_message(), 6);
+                break;
+            case 5:
+                track.parent = message.get_uint64();
+                break;
             case 8:
                 track.is_counter = true;
                 track.unit = inner_text(message.get_message(), 6);
                 break;
-            case 11: track.orders_children = message.get_enum() == 3; break;
-            case 12: track.rank = message.get_int32(); break;
-            default: throw std::runtime_error("unknown field in TrackDescriptor");
+            case 11:
+                track.orders_children = message.get_enum() == 3;
+                break;
+            case 12:
+                track.rank = message.get_int32();
+                break;
+            default:
+                throw std::runtime_error("unknown field in TrackDescriptor");
         }
     }
     return track;
@@ -88,15 +101,32 @@ ReadEvent read_event(pbf_reader message, const Strings& strings) {
     ReadEvent event;
     while (message.next()) {
         switch (message.tag()) {
-            case 3: event.category = strings.at({kCategories, message.get_uint64()}); break;
-            case 4: read_annotation(message.get_message(), strings, event); break;
-            case 9: event.type = static_cast<ReadEvent::Type>(message.get_enum()); break;
-            case 10: event.name = strings.at({kNames, message.get_uint64()}); break;
-            case 11: event.track = message.get_uint64(); break;
-            case 44: event.value = message.get_double(); break;
-            case 47: event.leaving.push_back(message.get_fixed64()); break;
-            case 48: event.arriving.push_back(message.get_fixed64()); break;
-            default: throw std::runtime_error("unknown field in TrackEvent");
+            case 3:
+                event.category = strings.at({kCategories, message.get_uint64()});
+                break;
+            case 4:
+                read_annotation(message.get_message(), strings, event);
+                break;
+            case 9:
+                event.type = static_cast<ReadEvent::Type>(message.get_enum());
+                break;
+            case 10:
+                event.name = strings.at({kNames, message.get_uint64()});
+                break;
+            case 11:
+                event.track = message.get_uint64();
+                break;
+            case 44:
+                event.value = message.get_double();
+                break;
+            case 47:
+                event.leaving.push_back(message.get_fixed64());
+                break;
+            case 48:
+                event.arriving.push_back(message.get_fixed64());
+                break;
+            default:
+                throw std::runtime_error("unknown field in TrackEvent");
         }
     }
     return event;
@@ -106,14 +136,21 @@ void read_packet(pbf_reader message, Strings& strings, ReadTrace& trace) {
     std::int64_t at_ns = 0;
     while (message.next()) {
         switch (message.tag()) {
-            case 8: at_ns = static_cast<std::int64_t>(message.get_uint64()); break;
+            case 8:
+                at_ns = static_cast<std::int64_t>(message.get_uint64());
+                break;
             case 11:
                 trace.events.push_back(read_event(message.get_message(), strings));
                 trace.events.back().at_ns = at_ns;
                 break;
-            case 12: read_interned(message.get_message(), strings); break;
-            case 60: trace.tracks.push_back(read_track(message.get_message())); break;
-            default: message.skip();
+            case 12:
+                read_interned(message.get_message(), strings);
+                break;
+            case 60:
+                trace.tracks.push_back(read_track(message.get_message()));
+                break;
+            default:
+                message.skip();
         }
     }
 }
@@ -121,8 +158,9 @@ void read_packet(pbf_reader message, Strings& strings, ReadTrace& trace) {
 }  // namespace
 
 const ReadTrack& ReadTrace::track(std::uint64_t uuid) const {
-    const auto found = std::find_if(
-        tracks.begin(), tracks.end(), [uuid](const ReadTrack& track) { return track.uuid == uuid; });
+    const auto found = std::find_if(tracks.begin(), tracks.end(), [uuid](const ReadTrack& track) {
+        return track.uuid == uuid;
+    });
     if (found == tracks.end()) {
         throw std::runtime_error("an event lies on a row that does not exist");
     }
@@ -137,7 +175,8 @@ std::vector<ReadSlice> ReadTrace::slices() const {
         if (event.type == ReadEvent::Type::Begin && begin == nullptr) {
             begin = &event;
         } else if (event.type == ReadEvent::Type::End && begin != nullptr) {
-            result.push_back({track(event.track).name, event.track, begin->name, begin->at_ns, event.at_ns});
+            result.push_back(
+                {track(event.track).name, event.track, begin->name, begin->at_ns, event.at_ns});
             begin = nullptr;
         } else if (event.type != ReadEvent::Type::Counter) {
             throw std::runtime_error("begins and ends do not alternate");

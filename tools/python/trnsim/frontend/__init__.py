@@ -12,7 +12,8 @@ from trnsim.frontend.errors import (FrontendError, IllegalInstruction, ProgramEr
                                     UnsupportedFeature, UserError)
 from trnsim.frontend.impersonate import install
 from trnsim.frontend.program import Program
+from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
 
 __all__ = ["FrontendError", "IllegalInstruction", "Program", "ProgramError", "TensorArgument",
-           "UnsupportedFeature", "UserError", "dtype", "install", "trace"]
+           "UnsupportedFeature", "UserError", "dtype", "install", "trace", "trace_script"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command `python3 -m trnsim.frontend`.
-"""Traces one kernel function of a file: kernel.py::function --arg 'float32[128,512]' -o out.nkt."""
+"""Traces a kernel: `kernel.py::function --arg 'float32[128,512]' -o out.nkt`, or a script that
+calls one: `script.py -o out.nkt`."""
 
 from __future__ import annotations
 
@@ -14,18 +15,23 @@ from typing import Any
 from collections.abc import Callable, Iterator
 
 from trnsim.frontend.arguments import parse
+from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.program import Program
+from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m trnsim.frontend", description=__doc__)
-    parser.add_argument("kernel", help="file.py::function")
+    parser.add_argument("kernel", help="file.py::function, or a script that calls kernels")
     parser.add_argument("--chip", default="trn2", help="a short name or a chip file [trn2]")
     parser.add_argument("--arg", action="append", default=[], metavar="VALUE",
                         help="one per parameter: dtype[shape], a Python literal, or name=value")
+    parser.add_argument("--launch", type=int, metavar="N",
+                        help="which kernel call of a script, from 1; needed if it has several")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
                         help="the trace; .zst compresses, - is standard output")
     return parser
@@ -68,20 +74,43 @@ def find_kernel(text: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def _traced(options: argparse.Namespace) -> Program:
+    """The program that the options ask for."""
+    if "::" in options.kernel:
+        values, keywords = _arguments(options.arg)
+        chip = load_chip(options.chip)
+        set_target(chip)
+        return trace(find_kernel(options.kernel), values, chip, keywords=keywords)
+    programs = trace_script(options.kernel, options.chip)
+    if options.launch is None and len(programs) > 1:
+        raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
+                        f"--launch 1 to {len(programs)}")
+    number = options.launch or 1
+    if not 1 <= number <= len(programs):
+        raise UserError(f"{options.kernel}: --launch {number}, but it calls {len(programs)} "
+                        f"kernels; use 1 to {len(programs)}")
+    return programs[number - 1]
+
+
+def _arguments(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments from the --arg options."""
+    values: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for text in texts:
+        name, value = parse(text)
+        if name is None:
+            values.append(value)
+        else:
+            keywords[name] = value
+    return values, keywords
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        values: list[Any] = []
-        keywords: dict[str, Any] = {}
-        for text in options.arg:
-            name, value = parse(text)
-            if name is None:
-                values.append(value)
-            else:
-                keywords[name] = value
         with _kernel_output_on_standard_error():
-            program = trace(find_kernel(options.kernel), values, options.chip, keywords=keywords)
+            program = _traced(options)
         if options.output == "-":
             program.write(sys.stdout.buffer)
             sys.stdout.flush()

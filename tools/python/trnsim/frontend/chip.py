@@ -15,12 +15,7 @@ from trnsim.frontend.errors import UserError
 
 CONFIG_VARIABLE = "TRNSIM_CONFIG_DIR"
 """Environment variable that names the folder `configs`."""
-
-SHORT_NAMES = {
-    "inf1": "inferentia1", "inf2": "inferentia2", "trn1": "trainium1", "trn2": "trainium2",
-    "trn3": "trainium3", "trn4": "trainium4",
-}
-
+DEFAULT = "trn2"
 
 @dataclass(frozen=True)
 class Chip:
@@ -47,11 +42,15 @@ class Chip:
         return f"NeuronCore-v{self.generation}"
 
 
+_target: Chip | None = None
+
+
 def config_directory() -> Path:
     """The folder with `chips/`: $TRNSIM_CONFIG_DIR, the source tree's, or the installed one."""
     named = os.environ.get(CONFIG_VARIABLE)
+    above = list(Path(__file__).resolve().parents)
     candidates = [Path(named)] if named else [
-        Path(__file__).resolve().parents[4] / "configs",
+        *(folder / "configs" for folder in above[3:5]),
         Path(sysconfig.get_path("data")) / "share" / "trnsim" / "configs",
         Path("/usr/local/share/trnsim/configs"),
     ]
@@ -70,15 +69,38 @@ def load_chip(name: str) -> Chip:
     """
     path = Path(name)
     if path.suffix != ".json":
-        folder = config_directory() / "chips"
-        path = folder / f"{SHORT_NAMES.get(name, name)}.json"
-        if not path.is_file():
-            known = ", ".join(sorted(SHORT_NAMES))
-            raise UserError(f"chip {name!r}: there is no {path}; use one of {known}, or a file")
+        path = _find(name, config_directory() / "chips")
     try:
         return _from_file(name, path, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as problem:
         raise UserError(f"{path}: {problem}; a chip file is JSON") from problem
+
+
+def _find(name: str, folder: Path) -> Path:
+    """The file of a chip by its name or short name."""
+    names: list[str] = []
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        short = found.get("short_name", path.stem)
+        if name in (path.stem, short):
+            return path
+        names.append(short)
+    raise UserError(f"chip {name!r}: {folder} has {', '.join(names) or 'no chips'}; use one of "
+                    "them, or name a chip file")
+
+
+def target() -> Chip:
+    """The chip that module-level code of a kernel file is for: the last one named, else trn2."""
+    global _target
+    if _target is None:
+        _target = load_chip(DEFAULT)
+    return _target
+
+
+def set_target(chip: Chip) -> None:
+    """Names the chip for module-level code."""
+    global _target
+    _target = chip
 
 
 def _from_file(name: str, path: Path, root: dict[str, Any]) -> Chip:

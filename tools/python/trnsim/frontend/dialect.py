@@ -13,12 +13,24 @@ from trnsim.frontend.errors import UserError
 from trnsim.frontend.tensor import Storage, View
 
 
+class Retrace(BaseException):
+    """A shortcut of a dialect turned out to be wrong: the kernel is traced again without it."""
+
+
+def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+    return call()
+
+
 class Dialect(NamedTuple):
-    """`tensor` makes the view of a whole storage; `modules` the public modules by name."""
+    """`tensor` makes the view of a whole storage; `modules` the public modules by name.
+
+    `launch` calls the kernel for every program of a launch grid and returns its result.
+    """
 
     api: str
     tensor: Callable[[Storage], View]
     modules: Callable[[], dict[str, ModuleType]]
+    launch: Callable[[tuple[Any, ...], Callable[[], Any]], Any] = _launch_once
 
 
 _PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}

@@ -137,6 +137,3 @@ _LEGAL = {
     "tensor_scalar": _tensor_scalar, "memset": _memset, "rng": _rng,
     "rand_set_state": _random_state, "rand_get_state": _random_state, "core_barrier": _barrier,
 }
-
-OPERATIONS = frozenset(_FIXED) | frozenset(_LEGAL)
-"""All operations of the trace format."""

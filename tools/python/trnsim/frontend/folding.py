@@ -20,7 +20,9 @@ from operator import sub
 from typing import Any, NamedTuple
 
 MAXIMUM_PERIOD = 8
-"""Longest pattern of pieces that is looked for: modulo-8 buffering and the like. [ASSUMED]"""
+"""Longest pattern of pieces in a loop that is looked for: modulo-8 buffering. [ASSUMED]"""
+UNMARKED_PERIOD = 64
+"""Longest body of a repetition without loop marks (a `while`) that is looked for. [ASSUMED]"""
 
 
 class LoopShape(NamedTuple):
@@ -80,11 +82,13 @@ class Piece:
 class Folder:
     """Collects the iterations of one loop."""
 
-    __slots__ = ("table", "origin", "pieces", "count", "shapes", "first", "last", "deltas")
+    __slots__ = ("table", "origin", "period", "pieces", "count", "shapes", "first", "last",
+                 "deltas")
 
-    def __init__(self, table: ShapeTable, origin: Any) -> None:
+    def __init__(self, table: ShapeTable, origin: Any, period: int = MAXIMUM_PERIOD) -> None:
         self.table = table
         self.origin = origin
+        self.period = period
         self.pieces: list[Piece] = []
         self.count = 0
         self.shapes: list[int] = []
@@ -135,18 +139,20 @@ class Folder:
     def _fold_tail(self) -> bool:
         """Merges the last pieces into a loop over several of them, or extends such a loop."""
         pieces = self.pieces
-        for period in range(1, min(MAXIMUM_PERIOD, len(pieces) - 1) + 1):
-            tail = pieces[-period:]
-            if self._extend(pieces[-period - 1], tail):
+        last = pieces[-1]
+        for period in range(1, min(self.period, len(pieces) - 1) + 1):
+            before = pieces[-period - 1]
+            if before.count > 1 and self._extend(before, pieces[-period:]):
                 del pieces[-period:]
                 return True
-            if len(pieces) >= 2 * period and self._pair(pieces[-2 * period:-period], tail):
+            if before.is_like(last) and len(pieces) >= 2 * period and self._pair(
+                    pieces[-2 * period:-period], pieces[-period:]):
                 del pieces[-period:]
                 return True
         return False
 
     def _extend(self, loop: Piece, tail: list[Piece]) -> bool:
-        if loop.count == 1:
+        if tail[-1].count == 1 and tail[-1].body[-1] != loop.body[-1]:
             return False
         body = self._body(tail)
         if body != loop.body:
@@ -171,3 +177,15 @@ class Folder:
 
     def _body(self, pieces: list[Piece]) -> tuple[int, ...]:
         return tuple(node for piece in pieces for node in self._nodes(piece))
+
+
+def fold_unmarked(table: ShapeTable, origin: Any, shapes: list[int],
+                  values: list[int]) -> tuple[list[int], list[int]]:
+    """The same nodes with repetitions made loops, for code that loops without marks."""
+    folder = Folder(table, origin, UNMARKED_PERIOD)
+    place = 0
+    for shape in shapes:
+        end = place + table.arity[shape]
+        folder.add([shape], values[place:end])
+        place = end
+    return folder.finish()

@@ -95,7 +95,7 @@ class _StandInFinder(MetaPathFinder, Loader):
 
 
 class _KernelFinder(MetaPathFinder):
-    """First finder: puts the loop-marking `range` into modules whose source mentions nki."""
+    """Before PathFinder: puts the loop-marking `range` into modules that mention nki."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
@@ -142,7 +142,8 @@ def install() -> None:
     for one in all_dialects():
         sys.modules.update(one.modules())
     if _kernel_finder not in sys.meta_path:
-        sys.meta_path.insert(0, _kernel_finder)
+        place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
+        sys.meta_path.insert(place, _kernel_finder)
         sys.meta_path.append(_stand_in_finder)
 
 

@@ -13,6 +13,18 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
 
 
+Launcher = Callable[["Kernel", tuple[Any, ...], dict[str, Any]], Any]
+
+_launcher: Launcher | None = None
+
+
+def set_launcher(launcher: Launcher | None) -> Launcher | None:
+    """What a call of a kernel outside of a trace does; returns what it did before."""
+    global _launcher
+    previous, _launcher = _launcher, launcher
+    return previous
+
+
 class Kernel:
     """A function marked as a kernel of the API `api` (`nki` or `neuronxcc.nki`).
 
@@ -27,7 +39,7 @@ class Kernel:
         functools.update_wrapper(self, function)
 
     def __getitem__(self, grid: Any) -> Kernel:
-        """The kernel with a launch grid; UserError for more than one program."""
+        """The kernel with a launch grid. UserError for more than one program."""
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
         sizes = tuple(_grid_size(item) for item in items)
         if prod(sizes) != 1:
@@ -37,11 +49,13 @@ class Kernel:
         return type(self)(self.function, self.api, sizes)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if recorder.active() is None:
+        if recorder.active() is not None:
+            return self.function(*arguments, **keywords)
+        if _launcher is None:
             raise UserError(
                 f"{source.here()}: kernel {self.name} is called outside of a trace; pass it to "
                 "trnsim.frontend.trace, or name it on the command line as file.py::function")
-        return self.function(*arguments, **keywords)
+        return _launcher(self, arguments, keywords)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

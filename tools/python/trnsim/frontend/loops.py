@@ -62,8 +62,7 @@ class LoopRange(metaclass=_RangeType):
                     if self._range.step == 1 else reversed(self._range))
 
     def __eq__(self, other: object) -> bool:
-        return self._range == (other._range if isinstance(other, LoopRange)
-                               and not isinstance(other, builtins.range) else other)
+        return bool(self._range == getattr(other, "_range", other))
 
     def __hash__(self) -> int:
         return hash(self._range)

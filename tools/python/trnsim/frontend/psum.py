@@ -97,11 +97,13 @@ def _region(view: View) -> tuple[int, int, int]:
     return form.partition, form.partition + form.shape[0], free_mask(form, offset)
 
 
-def begins_group(view: View, accumulate: bool | None, where: Callable[[], object]) -> bool:
+def begins_group(view: View, accumulate: bool | None, where: Callable[[], object],
+                 adds_to_anything: bool = False) -> bool:
     """Whether a matmul into `view` overwrites it; remembers that it has been written.
 
     `accumulate` is what the program says; None means that the compiler finds out. `where` gives
-    the user's position for a message.
+    the user's position for a message. `adds_to_anything`: matmuls also accumulate onto what other
+    instructions wrote (from NeuronCore-v4).
     IllegalInstruction if it cannot, or if the program accumulates onto undefined contents.
     """
     storage = view.storage
@@ -121,9 +123,9 @@ def begins_group(view: View, accumulate: bool | None, where: Callable[[], object
         raise IllegalInstruction(
             f"{where()}: nc_matmul: part of dst {view.name!r} holds matmul results and part does "
             "not, so it can neither be overwritten nor accumulated; pass accumulate=")
-    if coverage == "none" and accumulate and storage.base is None:
+    if coverage != "all" and accumulate and (storage.base is None or not adds_to_anything):
         raise IllegalInstruction(
-            f"{where()}: nc_matmul: accumulate=True, but nothing has been written to "
-            f"{view.name!r}; pass accumulate=False for the first matmul, or leave it out")
+            f"{where()}: nc_matmul: accumulate=True, but dst {view.name!r} does not hold the "
+            "result of a matmul; pass accumulate=False for the first matmul, or leave it out")
     regions.add(view)
     return coverage == "none" and not accumulate

@@ -11,38 +11,43 @@ What the dialects call, in program order:
     recorder.loop(values, kind)                               iterate with loop marks
 
 An operand is (role, access, view), in the order of docs/trace-format.md section 5; `access` is
-`read`, `write`, `update` or `accumulate`. `engines` is the tuple of engines that may run it, best
-first, or None for the table in engines.py. `attributes` holds what the format lists for the op.
+`read`, `write`, `update`, or `accumulate` for the dst of a matmul, whatever its `start`. `engines`
+is the tuple of engines that may run it, best first, or None for the table in engines.py.
+`attributes` holds what the format lists for the op.
 
 *Fresh tiles.* An op of the form `y = f(x)` makes a tile for its result and calls `hold`. The record
 is pending until the next event; `t[...] = y` before that calls `retarget`, which replaces the
 record's dst instead of copying. A tile that was only ever pending is never allocated.
 
 *Values.* An instruction is a template (its shape in folding.ShapeTable) and one integer: operand
-k's position and instance, shifted by k * OPERAND_BITS. The difference of two such integers is zero or
-constant exactly when all offsets, partitions and instances differ by zero or by constants.
+k's position and instance, shifted by k * OPERAND_BITS. The difference of two such integers is zero
+or constant exactly when all offsets, partitions and instances differ by zero or by constants.
 
 *Allocation.* A storage gets its instance number, and the trace its `alloc`, at the first access.
-The record goes to the innermost loop that is still open and was open when the storage was created, so
-that a tile made before a loop is allocated before it, not in its first iteration.
+The record goes to the innermost loop that is still open and was open when the storage was created,
+so that a tile made before a loop is allocated before it, not in its first iteration.
 """
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from trnsim.frontend import chip as chip_module
 from trnsim.frontend import engines as engine_table
 from trnsim.frontend import source, validate
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.folding import Folder, ShapeTable
+from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
                                     View, check_declaration)
 
 Operand = tuple[str, str, View]
 TWO_OPERANDS = 2 * OPERAND_BITS
+LONG_PROGRAM = 64
+"""Nodes outside of loops beyond which repetitions are looked for. [ASSUMED]"""
 
 
 class Template(NamedTuple):
@@ -61,6 +66,9 @@ class LoopOrigin(NamedTuple):
     name: str
     kind: str
     position: source.Position
+
+
+UNMARKED = LoopOrigin("i", "python", source.UNKNOWN)
 
 
 class Frame:
@@ -102,6 +110,10 @@ class Recorder:
         self.chip = chip
         self.api = api
         self.grid_rank = 0
+        self.takes_shortcuts = True
+        """Whether a dialect may extrapolate loops (see dialect.Retrace)."""
+        self.divide: Callable[..., Sequence[Sequence[Operand]]] = lambda *instruction: ()
+        """A dialect's rule: the instructions that stand for one that the hardware cannot walk."""
         self.table = ShapeTable()
         self.program = Frame(None, None, 0)
         self.frame = self.program
@@ -116,6 +128,7 @@ class Recorder:
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
         self._noted: set[Note] = set()
         self._clock = 0
+        self._fold_beyond = 1024 * LONG_PROGRAM
 
     # Buffers ----------------------------------------------------------------------------------
 
@@ -164,6 +177,9 @@ class Recorder:
         if frame is not self.frame:
             frame = self._home(frame, buffer)
         frame.shapes.append(buffer.allocation)
+        if frame is self.program and len(frame.shapes) > self._fold_beyond:
+            self._fold_program()
+            self._fold_beyond = 2 * max(len(frame.shapes), 512 * LONG_PROGRAM)
         self._clock += 1
         buffer.last_allocation = self._clock
         storage.frame = None
@@ -195,12 +211,16 @@ class Recorder:
         at = site or source.site()
         key: list[Any] = [op, at, engines]
         for role, access, view in operands:
-            key.append(role)
-            key.append(access)
-            key.append(view.form)
-        key.extend(attributes.items())
+            key += (role, access, view.form)
+        if attributes:
+            key += attributes.items()
         shape = self.templates.get(found := tuple(key))
         if shape is None:
+            pieces = self.divide(op, engines, operands)
+            if pieces:
+                for piece in pieces:
+                    self.record(op, engines, piece, attributes, at)
+                return
             shape = self.templates[found] = self.template(op, engines, operands, attributes, at)
         self.issue(shape, operands)
 
@@ -263,9 +283,11 @@ class Recorder:
         validate.check(self.chip, proposal._replace(engines=engines))
         record = Template(
             op, engines,
-            tuple((role, access, view.form, self._indices_role(view, operands))
+            tuple((role, "write" if access == "accumulate" and attributes.get("start") else access,
+                   view.form, self._indices_role(view, operands))
                   for role, access, view in operands),
-            tuple(sorted((name, freeze(value)) for name, value in attributes.items())), position)
+            tuple(sorted((name, freeze(name, value)) for name, value in attributes.items())),
+            position)
         shape = self._canonical.get(record)
         if shape is None:
             shape = self._canonical[record] = self.table.add(record, 1, 1)
@@ -395,6 +417,14 @@ class Recorder:
         """Ends the program: flushes and closes what is still open."""
         self.flush()
         self._dissolve_down_to(self.program)
+        self._fold_program()
+
+    def _fold_program(self) -> None:
+        """Makes loops of what the program repeats outside of marked loops, if it is long."""
+        program = self.program
+        if len(program.shapes) > LONG_PROGRAM:
+            program.shapes, program.values = fold_unmarked(self.table, UNMARKED, program.shapes,
+                                                           program.values)
 
     # Notes ------------------------------------------------------------------------------------
 
@@ -406,9 +436,14 @@ class Recorder:
             self.notes.append(note)
 
 
-def freeze(value: Any) -> Any:
-    """A hashable copy of an attribute value."""
-    return tuple(freeze(one) for one in value) if isinstance(value, (list, tuple)) else value
+def freeze(name: str, value: Any) -> Any:
+    """A hashable copy of an attribute that JSON can hold. `value` is a number, or inf as text."""
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(name, one) for one in value)
+    if isinstance(value, (str, int)):
+        return int(value) if name == "value" and isinstance(value, bool) else value
+    number = float(value)
+    return number if isfinite(number) else str(number)
 
 
 _active: Recorder | None = None
@@ -425,6 +460,11 @@ def required() -> Recorder:
         raise ProgramError(f"{source.here()}: an NKI operation is called outside of a kernel; "
                            "call it from a function that trnsim traces")
     return _active
+
+
+def target() -> Chip:
+    """The chip of the kernel that is being traced, or of module-level code."""
+    return chip_module.target() if _active is None else _active.chip
 
 
 def activate(recorder: Recorder | None) -> Recorder | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import sys
+import sysconfig
 from bisect import bisect_right
 from pathlib import Path
 from types import CodeType, FrameType
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from collections.abc import Iterator
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+_LIBRARY = sysconfig.get_path("stdlib")
 
 Site = tuple[int, int]
 
@@ -47,9 +49,10 @@ def set_entry(code: CodeType) -> None:
 
 
 def _classify(code: CodeType) -> bool:
-    """Whether `code` belongs to the user; the answer is remembered, and so is the code object."""
+    """Whether `code` is neither ours nor Python's own; remembers the answer and the code."""
     name = code.co_filename
-    user = not name.startswith(_PACKAGE) and not name.startswith("<frozen")
+    library = name.startswith(_LIBRARY) and "-packages" not in name
+    user = not (library or name.startswith((_PACKAGE, "<frozen")))
     _is_user[id(code)] = user
     _codes[id(code)] = code
     return user
@@ -139,7 +142,10 @@ def _following(at: Site) -> Iterator[dis.Instruction]:
 def assigned_name(at: Site) -> str:
     """The variable that the value made at a site is stored in at once, or ""."""
     for instruction in _following(at):
-        return str(instruction.argval) if instruction.opname.startswith("STORE_") else ""
+        if not instruction.opname.startswith("STORE_"):
+            break
+        stored = instruction.argval
+        return str(stored[0] if isinstance(stored, tuple) else stored)
     return ""
 
 

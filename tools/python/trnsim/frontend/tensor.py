@@ -148,18 +148,9 @@ class Form:
         return self._elements
 
     @property
-    def free_shape(self) -> Shape:
-        """The shape within one partition (on chip)."""
-        return self.shape[1:]
-
-    @property
     def free_elements(self) -> int:
         """Elements touched in one partition (on chip)."""
         return prod(self.shape[1:])
-
-    @property
-    def free_bytes(self) -> int:
-        return self.free_elements * self.dtype.itemsize
 
     @property
     def pattern(self) -> tuple[tuple[int, int], ...]:
@@ -205,14 +196,13 @@ class Storage:
     to the rule that decides whether a matmul overwrites or accumulates (see psum.py).
     """
 
-    __slots__ = ("buffer", "base", "frame", "matmul_regions", "values")
+    __slots__ = ("buffer", "base", "frame", "matmul_regions")
 
     def __init__(self, buffer: Buffer, frame: Frame | None) -> None:
         self.buffer = buffer
         self.frame = frame
         self.base: int | None = None
         self.matmul_regions: Any = None
-        self.values: Any = None
 
     @property
     def instance(self) -> int | None:
@@ -266,10 +256,6 @@ class View:
     def element_offset(self) -> int:
         """Elements from the start of the instance (within the partition, on chip)."""
         return split_operand(self.position)[0]
-
-    @property
-    def start_partition(self) -> int:
-        return self.form.partition
 
     def derive(self: V, shape: Sequence[int], strides: Sequence[int], *, offset: int,
                partition: int = 0, dtype: DType | None = None, indices: View | None = None) -> V:

@@ -15,7 +15,7 @@ from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip, load_chip
-from trnsim.frontend.dialect import Dialect, dialect
+from trnsim.frontend.dialect import Dialect, Retrace, dialect
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel
@@ -36,19 +36,30 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     execute it.
     """
     target = chip if isinstance(chip, Chip) else load_chip(chip)
+    try:
+        return _trace(function, arguments, target, keywords or {}, api, True)
+    except Retrace:
+        return _trace(function, arguments, target, keywords or {}, api, False)
+
+
+def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
+           keywords: Mapping[str, Any], api: str | None, takes_shortcuts: bool) -> Program:
+    """One attempt at a trace."""
     body = function.function if isinstance(function, Kernel) else function
     used = dialect(api or (function.api if isinstance(function, Kernel) else _guess(body)))
     active = Recorder(target, used.api)
-    active.grid_rank = len(function.grid) if isinstance(function, Kernel) else 0
-    values, named = _bind(body, arguments, keywords or {}, active, used)
+    active.takes_shortcuts = takes_shortcuts
+    grid = function.grid if isinstance(function, Kernel) else ()
+    active.grid_rank = len(grid)
+    values, named = _bind(body, arguments, keywords, active, used)
     previous = recording.activate(active)
     try:
-        result = _call(body, values, named)
+        result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
     finally:
         recording.activate(previous)
     _declare_outputs(active, list(_views(result)))
-    return Program(active, _header(body, arguments, keywords or {}, target, used), result)
+    return Program(active, _header(body, arguments, keywords, target, used), result)
 
 
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -105,17 +105,20 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
 
 
 def _check_shape(instruction: Instruction, role: str, view: View, operand: OperandRule) -> None:
-    if operand.relation == "any" or operand.relation == "like" and role == "dst":
+    relation = operand.relation
+    if relation == "any" or relation == "like" and role == "dst":
         return
     dst = instruction.operands[0][2].form
     form = view.form
-    if operand.relation == "like" and (form.partitions != dst.partitions
+    if relation == "either":
+        relation = "vector" if form.free_elements == 1 else "like"
+    if relation == "like" and (form.partitions != dst.partitions
                                        or form.free_elements != dst.free_elements):
         raise instruction.reject(
             f"{role} is {form.describe()}, {form.partitions} partitions of {form.free_elements} "
             f"elements, but dst is {dst.describe()}, {dst.partitions} of {dst.free_elements}; "
             "both must be equal")
-    if operand.relation == "vector" and (form.free_elements != 1
+    if relation == "vector" and (form.free_elements != 1
                                          or form.partitions != dst.partitions):
         raise instruction.reject(
             f"{role} is {form.describe()}, but must hold one value per partition, "

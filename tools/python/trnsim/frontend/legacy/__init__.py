@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,8 @@ API = "neuronxcc.nki"
 
 
 def _tensor(storage: Storage) -> View:
-    from trnsim.frontend.legacy.tensor import Tensor, whole
+    from trnsim.frontend.legacy.session import whole
+    from trnsim.frontend.legacy.tensor import Tensor
 
     return Tensor(storage, whole(storage.buffer))
 
@@ -43,4 +45,10 @@ def modules() -> dict[str, ModuleType]:
             "neuronxcc.nki.typing": typing}
 
 
-DIALECT = Dialect(API, _tensor, modules)
+def _launch(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+    from trnsim.frontend.legacy.grid import launch
+
+    return launch(grid, call)
+
+
+DIALECT = Dialect(API, _tensor, modules, _launch)

@@ -4,14 +4,15 @@
 
 `sbuf.alloc(f)` places each block of a tensor at `(partition, byte) = f(block, partitions, bytes)`,
 `psum.alloc(f)` at `(bank, partition, byte)`; `mod_alloc` is the usual `f`: blocks take turns in a
-number of places per block dimension. [NKI-DIRECT-ALLOCATION]
+number of places per block dimension. [NKI-ALLOCATION-2.26]
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any, Callable, Sequence
+from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
@@ -30,7 +31,7 @@ class ParDim(int):
 class Region:
     """A memory, with or without a rule for the addresses of blocks."""
 
-    __slots__ = ("name", "space", "_place")
+    __slots__ = ("_place", "name", "space")
 
     def __init__(self, name: str, space: str,
                  place: Callable[[Shape, int, int], Address] | None = None) -> None:

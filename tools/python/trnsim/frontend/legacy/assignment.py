@@ -3,7 +3,7 @@
 """Assignment: retargets the instruction that makes the value, else copies.
 
 `psum[...] += nc_matmul(...)` accumulates in PSUM: the matmul that finds nothing in its destination
-overwrites, the others accumulate. [NKI-PROGRAMMING-MODEL]
+overwrites, the others accumulate. [NKI-PROGRAMMING-2.26]
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import binary
-from trnsim.frontend.legacy.emit import as_tile, issue, session, touch
+from trnsim.frontend.legacy.emit import as_tile, issue, touch
 from trnsim.frontend.legacy.index import ArrayIndex, Index
 from trnsim.frontend.legacy.loop_reduction import LoopReduction
 from trnsim.frontend.legacy.matmul import begins_group
-from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, matched
 from trnsim.frontend.legality import RULES
-from trnsim.frontend.tensor import HBM, PSUM, Shape
+from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 
 def assign(target: Tensor, value: Any) -> None:
@@ -70,6 +73,13 @@ def _same_but_ones(a: Shape, b: Shape) -> bool:
     return a[0] == b[0] and [n for n in a[1:] if n > 1] == [n for n in b[1:] if n > 1]
 
 
+def _reaches(op: str, value: Tensor, space: str) -> bool:
+    """Whether the operation that makes `value` can write to a memory."""
+    if op == "nc_transpose" and space == SBUF:
+        return max(value.shape) <= VECTOR_BLOCK or value.form.space == SBUF
+    return space in RULES[op].operand("dst").spaces
+
+
 def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool:
     """Lets the held-back instruction that makes `value` write `target`; False if none does."""
     held = value.held
@@ -77,17 +87,19 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     if held is None or not active.is_pending(held.view):
         return False
     op = active.pending.op  # type: ignore[union-attr]
-    if target.form.space not in RULES[op].operand("dst").spaces:
-        return False
-    if value.shape != target.shape and held.clip is not None:
+    if not _reaches(op, value, target.form.space) or (held.clip is not None
+                                                      and value.shape != target.shape):
         return False
     attributes, access = None, None
     view = target.clipped(held.clip)
     if op == "nc_matmul":
-        session().zeros.pop(id(target.storage), None)
+        promise = session().promised.get(id(target.storage))
+        if promise is not None and promise[1] == 0.0:
+            del session().promised[id(target.storage)]
+        touch(view, "update" if accumulate else "write")
         start = begins_group(view, accumulate)
         attributes, access = {"start": start}, "write" if start else "accumulate"
-    elif target.form.space == PSUM:
+    else:
         touch(view, "write")
     active.retarget(held.view, view, access=access, attributes=attributes)
     value.held = None
@@ -100,10 +112,10 @@ def accumulate(target: Tensor, value: Any) -> None:
     if isinstance(value, Tensor) and target.form.space == PSUM and value.shape == target.shape:
         active = recorder.required()
         held = value.held
-        if held is not None and active.is_pending(held.view):
-            if active.pending.op == "nc_matmul":  # type: ignore[union-attr]
-                retarget(target, value, accumulate=True)
-                return
+        if (held is not None and active.is_pending(held.view)
+                and active.pending.op == "nc_matmul"):  # type: ignore[union-attr]
+            retarget(target, value, accumulate=True)
+            return
         if value.form.space == PSUM:
             value = in_sbuf(value)
     binary("add", target, value, dst=target)

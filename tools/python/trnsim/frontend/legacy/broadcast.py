@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
 
-from trnsim.frontend.legacy.emit import (as_tile, broadcast_free, fresh, no_broadcast, produce,
-                                         session)
+from trnsim.frontend.dtypes import DType, float32
+from trnsim.frontend.legacy.elementwise import copy
+from trnsim.frontend.legacy.emit import as_tile, broadcast_free, flush, fresh, no_broadcast
 from trnsim.frontend.legacy.matmul import matmul_tile
-from trnsim.frontend.legacy.tensor import Tensor, release, with_form
+from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.legacy.views import with_form
 
 BANK_COLUMNS = 512
 """float32 elements of a PSUM bank: the widest output of one matmul. [NKI-ARCH-V2]"""
+_ONES_ROW = {"onezero": "stationary"}
 
 
 def broadcast_to(tile: Tensor, shape: Sequence[int]) -> Tensor:
@@ -33,38 +37,38 @@ def broadcast_to(tile: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def broadcast_partitions(tile: Tensor, partitions: int) -> Tensor:
-    """One partition repeated: a matmul with ones per PSUM bank, copied to SBUF. [NKI-ARCH-V2]"""
+    """One partition repeated: a matmul with ones per PSUM bank, copied to SBUF. [NKI-ARCH-V2]
+
+    Integers go through float32, which is exact up to 24 bits.
+    """
     tile = in_sbuf(tile)
     release(tile)
+    kind = tile.dtype
+    if not kind.is_float:
+        tile = flush(copy(tile, dtype=float32))
     columns = tile.form.free_elements
     flat = with_form(tile, (1, columns), (0, 1)) if tile.form.is_contiguous() else _dense(tile)
     stationary = _ones(flat, partitions)
     chunks = range(0, columns, BANK_COLUMNS)
     if len(chunks) == 1:
-        result = _evicted(_repeated(stationary, flat, partitions), tile)
+        result = _evicted(matmul_tile(stationary, flat, _ONES_ROW), kind)
     else:
-        result = fresh((partitions, columns), tile.dtype)
+        result = fresh((partitions, columns), kind)
         for start in chunks:
             part = slice(start, min(start + BANK_COLUMNS, columns))
-            result[:, part] = _evicted(_repeated(stationary, flat[:, part], partitions), tile)
+            result[:, part] = _evicted(matmul_tile(stationary, flat[:, part], _ONES_ROW), kind)
     if tile.shape[1:] == (columns,):
         return result
     return result.reshape((partitions, *tile.shape[1:]))
 
 
-def _evicted(psum: Tensor, like: Tensor) -> Tensor:
-    release(psum)
-    return produce("tensor_copy", (("data", "read", psum),), {}, psum.shape, like.dtype)
+def _evicted(psum: Tensor, kind: DType) -> Tensor:
+    return copy(flush(psum), dtype=kind)
 
 
 def _dense(tile: Tensor) -> Tensor:
-    copy = produce("tensor_copy", (("data", "read", tile),), {}, tile.shape, tile.dtype)
-    release(copy)
-    return with_form(copy, (1, copy.form.free_elements), (0, 1))
-
-
-def _repeated(stationary: Tensor, moving: Tensor, partitions: int) -> Tensor:
-    return matmul_tile(stationary, moving, {"onezero": "stationary"})
+    dense = flush(copy(tile))
+    return with_form(dense, (1, dense.form.free_elements), (0, 1))
 
 
 def _ones(like: Tensor, partitions: int) -> Tensor:

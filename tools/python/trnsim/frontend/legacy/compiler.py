@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.compiler.
-"""Directives to AWS's compiler. Allocation is honoured, the others are accepted. [NKI-API-COMPILER]"""
+"""Directives to AWS's compiler. Allocation is honoured, the others are accepted. [NKI-COMPILER-2.26]"""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Self
 
 from trnsim.frontend.legacy.allocation import psum, sbuf
 
@@ -22,10 +22,10 @@ force_auto_alloc = _passed_through
 class Directive:
     """A value for `directives=` of a loop; also a context."""
 
-    def __enter__(self) -> Directive:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *details: Any) -> None:
+    def __exit__(self, *details: object) -> None:
         return None
 
 

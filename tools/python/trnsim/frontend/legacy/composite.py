@@ -1,25 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions of nl that take several instructions, and the makers of those that take one.
-"""nl functions above the element-wise ones. [NKI-API-LANGUAGE-V1]
+"""nl functions above the element-wise ones. [NKI-LANGUAGE-2.26]
 
 The functions made here carry `operator_name`, so that `op=nl.add` names the operator.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import float32, int32, uint8
+from trnsim.frontend.dtypes import bool_, float32, int32, uint8
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
-from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, reciprocal, unary)
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, issue, produce,
-                                         promoted, result_dtype)
+from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
+from trnsim.frontend.legacy.emit import (
+    Role,
+    as_tile,
+    broadcast_free,
+    flush,
+    issue,
+    produce,
+    promoted,
+    result_dtype,
+)
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.legacy.views import view_as
+from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import HBM, PSUM, SBUF
 
 _TILES = ("x", "y", "src")
@@ -107,7 +118,9 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     test = flush(as_tile(condition, "condition of nl.where"))
     tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
     kind = result_dtype(dtype, _widest(tiles))
-    if test.dtype.name not in _PREDICATES:
+    if test.dtype is bool_:
+        test = view_as(test, uint8)
+    elif test.dtype.name not in _PREDICATES:
         test = flush(copy(test, dtype=uint8, mask=mask))
     shape = max([test, *tiles], key=lambda one: one.size).shape
     if is_number(y):
@@ -149,9 +162,24 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **_: 
     release(left)
     right = in_sbuf(as_tile(y, "y of nl.matmul"))
     release(right)
+    kind = _common_width(left, right)
     if not transpose_x:
-        left = flush(transpose(left))
-    return matmul_tile(left, right, {}, mask=mask)
+        left = flush(transpose(left, dtype=kind))
+    return matmul_tile(_as(left, kind), _as(right, kind), {}, mask=mask)
+
+
+def _common_width(left: Tensor, right: Tensor) -> Any:
+    """The type of the narrower operand if only one has 32 bits, which the engine does not mix."""
+    widths = (left.dtype.itemsize, right.dtype.itemsize)
+    if (widths[0] == 4) == (widths[1] == 4):
+        return None
+    required().note("assumption", f"nl.matmul of {left.dtype} and {right.dtype}: the 32-bit operand "
+                                  "is converted to the type of the other")
+    return left.dtype if widths[0] < 4 else right.dtype
+
+
+def _as(tile: Tensor, kind: Any) -> Tensor:
+    return tile if kind is None or tile.dtype.itemsize < 4 else flush(copy(tile, dtype=kind))
 
 
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:

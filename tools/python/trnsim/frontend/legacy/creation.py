@@ -8,11 +8,14 @@ from math import prod
 from typing import Any
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType, dtype as dtype_of
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
-from trnsim.frontend.legacy.emit import session
-from trnsim.frontend.legacy.tensor import Blocks, BlockTable, Tensor, whole
+from trnsim.frontend.legacy.blocks import Blocks, BlockTable
+from trnsim.frontend.legacy.emit import touch
+from trnsim.frontend.legacy.session import session, whole
+from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.tensor import HBM, PSUM, Buffer, Shape
 
 
@@ -22,7 +25,7 @@ def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: 
 
 
 def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
-    """A tensor filled with zeros. In PSUM nothing is written if a matmul comes first."""
+    """A tensor filled with zeros. In PSUM they are not written if a matmul comes first."""
     return full(shape, 0.0, dtype, buffer=buffer, name=name)
 
 
@@ -64,12 +67,13 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None
         return _declared_in_hbm(whole_shape, kind, region, name, fill)
     tile_shape = whole_shape[lead:]
     count = prod(whole_shape[:lead])
-    put_off = fill == 0.0 and region.space == PSUM
-    table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name), count, put_off)
-    blocks = Blocks(table, whole_shape[:lead], 0)
-    if fill is not None and not put_off:
-        _fill(table, count, fill)
-    return blocks if lead else table.tile(0)
+    table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name), count, fill)
+    if lead:
+        return Blocks(table, whole_shape[:lead], 0)
+    tile = table.tile(0)
+    if fill is not None and (fill != 0.0 or region.space != PSUM):
+        touch(tile, "read")
+    return tile
 
 
 def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
@@ -79,14 +83,6 @@ def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
     addresses = region.addresses(lead, tile, kind.itemsize)
     return [active.storage(region.space, kind, tile, name=name, address=address).buffer
             for address in addresses]
-
-
-def _fill(table: BlockTable, blocks: int, value: float) -> None:
-    here = session()
-    for number in range(blocks):
-        tile = table.tile(number)
-        here.filled[id(tile.storage)] = tile
-        here.recorder.record("memset", None, (("dst", "write", tile),), {"value": value})
 
 
 def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
@@ -103,6 +99,7 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
         storage = here.recorder.storage(HBM, kind, shape, name=name, kind=role)
         found = Tensor(storage, whole(storage.buffer))
         if region.is_shared:
+            storage.frame = here.recorder.program
             here.outputs[key] = found
     return found
 

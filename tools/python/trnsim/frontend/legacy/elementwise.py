@@ -4,7 +4,7 @@
 
 Two tiles are a tensor_tensor, a tile and a number or one value per partition a tensor_scalar, a
 function an activation. A tile with one partition is repeated over the partitions of the other first.
-[NKI-API-LANGUAGE-V1]
+[NKI-LANGUAGE-2.26]
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, bool_
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
-                                         no_broadcast, produce, promoted, result_dtype)
+from trnsim.frontend.legacy.blocks import Blocks
+from trnsim.frontend.legacy.emit import (
+    Role,
+    as_tile,
+    broadcast_free,
+    is_vector,
+    issue,
+    no_broadcast,
+    produce,
+    promoted,
+    result_dtype,
+)
 from trnsim.frontend.legacy.index import Index, as_integer
-from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
 from trnsim.frontend.operators import COMPARISONS, LOGICAL
 from trnsim.frontend.tensor import PSUM, Shape

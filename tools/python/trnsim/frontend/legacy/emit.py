@@ -9,71 +9,21 @@ tensor.py). `issue` writes a tile that exists. Both clip all operands by `mask=`
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType, dtype as dtype_of
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legacy.blocks import Blocks, instance
 from trnsim.frontend.legacy.mask import EMPTY, clip
-from trnsim.frontend.legacy.tensor import (Blocks, Contents, Held, Tensor, instance, release, whole,
-                                            with_form)
-from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import PSUM, SBUF, Buffer, Form, Shape
+from trnsim.frontend.legacy.session import session, whole
+from trnsim.frontend.legacy.tensor import Held, Tensor, release
+from trnsim.frontend.legacy.views import with_form
+from trnsim.frontend.tensor import PSUM, SBUF, Shape
 
 Role = tuple[str, str, Tensor]
-
-
-class Session:
-    """What this dialect remembers about one trace."""
-
-    __slots__ = ("recorder", "samples", "tiles", "zeros", "filled", "constants", "accumulators",
-                 "grid", "program", "outputs", "block_log", "region_log", "born")
-
-    def __init__(self, active: Recorder, samples: bool) -> None:
-        self.recorder = active
-        self.samples = samples
-        """Whether affine loops are extrapolated (see loops.py)."""
-        self.tiles: dict[Any, tuple[Buffer, Form]] = {}
-        """Allocation sites of fresh tiles."""
-        self.zeros: dict[int, Tensor] = {}
-        """PSUM tiles that are zero by declaration and have not been touched, by id of storage."""
-        self.filled: dict[int, Tensor] = {}
-        """Tiles that were created with a value, by id of storage."""
-        self.constants: dict[Any, Tensor] = {}
-        """Tiles of constants that the frontend needs itself."""
-        self.accumulators: dict[Any, Tensor] = {}
-        """Tiles of loop reductions that are bound to variables, by site."""
-        self.grid: Shape = ()
-        self.program: tuple[Any, ...] = ()
-        self.outputs: dict[Any, Tensor] = {}
-        """Tensors in shared HBM by site: all programs of a grid share them."""
-        self.block_log: list[tuple[Any, int, Tensor]] = []
-        """Tiles of blocks in the order in which they were made: table, number, tile."""
-        self.region_log: list[Contents] = []
-        """PSUM tiles in the order in which new regions of them were written."""
-        self.born = 0
-        """PSUM tiles made so far."""
-
-
-_session: Session | None = None
-extrapolation = True
-"""Whether new sessions extrapolate affine loops; the tracer turns it off to trace again."""
-
-
-def session() -> Session:
-    """The session of the kernel that is being traced; ProgramError outside of one."""
-    global _session
-    active = recorder.required()
-    if _session is None or _session.recorder is not active:
-        _session = Session(active, extrapolation)
-    return _session
-
-
-def new_contents() -> Contents:
-    """The state of a new PSUM tile."""
-    here = session()
-    here.born += 1
-    return Contents(here.born, here.region_log)
 
 
 def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) -> Tensor:
@@ -148,18 +98,25 @@ def _ready(operands: Sequence[Role], bounds: Any) -> list[Role]:
             view = view.clipped(bounds)
         elif view.excess is not None:
             view.check_inside()
-        if view.form.space == PSUM:
-            touch(view, access)
         ready.append((role, access, view))
+    if session().promised:
+        for _, access, view in sorted(ready, key=lambda operand: operand[1] == "write"):
+            touch(view, access)
     return ready
 
 
 def touch(view: Tensor, access: str) -> None:
-    """Before an access in PSUM: writes the zeros that its declaration promised, if they matter."""
-    zeros = session().zeros
-    tile = zeros.pop(id(view.storage), None) if zeros else None
-    if tile is not None and (access != "write" or view.size != tile.size):
-        recorder.required().record("memset", None, (("dst", "write", tile),), {"value": 0.0})
+    """Before an access: writes the initial value that a declaration promised, if it matters.
+
+    An instruction that is held back stays so: it does not access the tile yet.
+    """
+    here = session()
+    promise = here.promised.pop(id(view.storage), None) if here.promised else None
+    if promise is not None and (access != "write" or view.size != promise[0].size):
+        active = here.recorder
+        held, active.pending = active.pending, None
+        active.record("memset", None, (("dst", "write", promise[0]),), {"value": promise[1]})
+        active.pending = held
 
 
 def broadcast_free(tile: Tensor, shape: Shape) -> Tensor:

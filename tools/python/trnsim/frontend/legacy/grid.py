@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The launch grid of the 0.1 dialect: its programs run one after the other on a core.
-"""kernel[4, 2](...): eight programs. [NKI-PROGRAMMING-MODEL]
+"""kernel[4, 2](...): eight programs. [NKI-PROGRAMMING-2.26]
 
 AWS's compiler makes nested loops of the grid, on one core unless an axis is spread over cores with
 `nl.spmd_dim(n, nl.nc(cores))` or `nl.nc(cores)`; then the programs of core 0 are traced.
@@ -8,15 +8,16 @@ AWS's compiler makes nested loops of the grid, on one core unless an axis is spr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from trnsim.frontend import recorder
-from trnsim.frontend.legacy.emit import session
 from trnsim.frontend.legacy.loops import iterate, program_origin
+from trnsim.frontend.legacy.session import session
 
 
-class nc(NamedTuple):  # noqa: N801 (the public name)
+class nc(NamedTuple):
     """`nl.nc(cores)`: an axis of the grid spread over NeuronCores."""
 
     cores: int

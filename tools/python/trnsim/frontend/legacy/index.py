@@ -5,7 +5,7 @@
 `nl.arange(128)[:, None] + 512 * i` is the constant `512 * i` (an integer or a loop index) and a `Form`: shape (128, 1) and
 coefficients (1, 0). Forms are interned, so that two expressions of the same form are recognised by
 identity and everything derived from a form is computed once. What is not affine (`//`, `%`,
-a product of two axes) becomes an `ArrayIndex` that holds every value. [NKI-PROGRAMMING-MODEL]
+a product of two axes) becomes an `ArrayIndex` that holds every value. [NKI-PROGRAMMING-2.26]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.loop_index import LoopIndex
 class Form:
     """The part of an index expression without its constant; interned, compared by identity."""
 
-    __slots__ = ("shape", "coefficients", "low", "high", "_sums", "_products")
+    __slots__ = ("_products", "_sums", "coefficients", "high", "low", "shape")
 
     def __init__(self, shape: tuple[int, ...], coefficients: tuple[int, ...]) -> None:
         self.shape = shape
@@ -211,10 +211,10 @@ class Index:
     def __ge__(self, other: Any) -> Any:
         return compare(self, other, 0)
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: object) -> Any:
         return compare(self, other, 0) & compare(other, self, 0)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: object) -> Any:
         return ~(self == other)
 
     def __bool__(self) -> bool:
@@ -374,108 +374,3 @@ def _make_mask(greater: Any, smaller: Any, margin: int) -> Any:
     from trnsim.frontend.legacy import mask  # mask.py builds on this module
 
     return mask.at_least(greater, smaller, margin)
-
-
-class Arange(Index):
-    """What `nl.arange` returns: an index of one axis that remembers its placements."""
-
-    __slots__ = ("_placed",)
-
-    def __init__(self, start: int, stop: int, step: int) -> None:
-        super().__init__(start, form((len(range(start, stop, step)),), (step,)))
-        self._placed: dict[tuple[int, int], Index] = {}
-
-    def __getitem__(self, key: Any) -> Index:
-        if type(key) is tuple and key.count(None) == len(key) - 1:
-            position = next(at for at, item in enumerate(key) if item is not None)
-            item = key[position]
-            if type(item) is slice and item.start is item.stop is item.step is None:
-                found = self._placed.get((len(key), position))
-                if found is None:
-                    found = self._placed[(len(key), position)] = subscript(self, key)
-                return found
-        return super().__getitem__(key)
-
-
-_aranges: dict[tuple[int, ...], Index] = {}
-
-
-def arange(*limits: Any) -> Index:
-    """`nl.arange(stop)`, `nl.arange(start, stop)` or with a step: an index of one axis."""
-    if any(type(limit) is not int for limit in limits):
-        return _general_arange(limits)
-    found = _aranges.get(limits)
-    if found is None:
-        whole = range(*limits)
-        if len(whole) == 0:
-            raise UserError(f"{source.here()}: nl.arange{limits} is empty; "
-                            "a tile has at least one element")
-        found = _aranges[limits] = Arange(whole.start, whole.stop, whole.step)
-    return found
-
-
-def _general_arange(limits: tuple[Any, ...]) -> Index:
-    """An arange with loop indices or numpy integers as limits."""
-    numbers = [as_integer(limit) for limit in limits]
-    if any(number is None for number in numbers):
-        raise UserError(f"{source.here()}: nl.arange takes integers, here "
-                        f"{', '.join(type(limit).__name__ for limit in limits)}; its size is known "
-                        "before the kernel runs")
-    start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
-    step = int(numbers[2]) if len(numbers) == 3 else 1
-    return arange(0, int(stop - start), step) + start
-
-
-class MeshGrid(tuple[Index, ...]):
-    """What `nl.mgrid[...]` returns: one index per axis, also as .p (partition), .x, .y, .z."""
-
-    __slots__ = ()
-
-    @property
-    def p(self) -> Index:
-        """The index of the partition axis."""
-        return self[0]
-
-    @property
-    def x(self) -> Index:
-        """The index of the first free axis."""
-        return self[1]
-
-    @property
-    def y(self) -> Index:
-        """The index of the second free axis."""
-        return self[2]
-
-    @property
-    def z(self) -> Index:
-        """The index of the third free axis."""
-        return self[3]
-
-    @property
-    def w(self) -> Index:
-        """The index of the fourth free axis."""
-        return self[4]
-
-
-_grids: dict[tuple[Any, ...], MeshGrid] = {}
-
-
-class MeshGridMaker:
-    """`nl.mgrid`: subscript it with one slice per axis."""
-
-    def __getitem__(self, key: Any) -> MeshGrid:
-        slices = key if isinstance(key, tuple) else (key,)
-        cache = tuple((item.start, item.stop, item.step) for item in slices)
-        found = _grids.get(cache)
-        if found is None:
-            rank = len(slices)
-            axes = []
-            for axis, (start, stop, step) in enumerate(cache):
-                placed = (None,) * axis + (slice(None),) + (None,) * (rank - axis - 1)
-                axes.append(arange(0 if start is None else start, stop,
-                                   1 if step is None else step)[placed])
-            found = _grids[cache] = MeshGrid(axes)
-        return found
-
-
-mgrid = MeshGridMaker()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa of the 0.1 dialect: data movement by the DMA engines.
-"""dma_copy and dma_transpose. [NKI-API-ISA-V1]"""
+"""dma_copy and dma_transpose. [NKI-ISA-2.26]"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _auto = dge_mode.unknown
 _error = oob_mode.error
 MEMORIES = (HBM, SBUF)
 TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
-"""The permutation that dma_transpose applies, by rank. [NKI-API-ISA]"""
+"""The permutation that dma_transpose applies, by rank. [NKI-ISA]"""
 
 
 def _dge(mode: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa of the 0.1 dialect: gpsimd, statistics, search, shuffles, random numbers.
-"""The less common instructions. [NKI-API-ISA-V1]"""
+"""The less common instructions. [NKI-ISA-2.26]"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from trnsim.frontend.operators import alu
 from trnsim.frontend.tensor import SBUF
 
 STATISTICS, AGGREGATES, FOUND = 6, 2, 8
-"""Values per partition that bn_stats, bn_aggr and max8 make. [NKI-API-ISA]"""
+"""Values per partition that bn_stats, bn_aggr and max8 make. [NKI-ISA]"""
 GATHER_PARTITIONS = 16
-"""Partitions that share the indices of a gpsimd core. [NKI-API-ISA]"""
+"""Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
 
 
 def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:

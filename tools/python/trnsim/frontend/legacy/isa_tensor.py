@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa of the 0.1 dialect: matrix multiplication and transposition.
-"""nc_matmul and nc_transpose. [NKI-API-ISA-V1]"""
+"""nc_matmul and nc_transpose. [NKI-ISA-2.26]"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trnsim.frontend.tensor import PSUM, SBUF
 
 _any = engine.unknown
 VECTOR_BLOCK = 32
-"""Rows and columns of a transpose on the vector engine. [NKI-API-ISA]"""
+"""Rows and columns of a transpose on the vector engine. [NKI-ISA]"""
 _DOUBLE_ROW = ("double_row", "double_row_gen3")
 
 

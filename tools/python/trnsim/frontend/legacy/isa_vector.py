@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa of the 0.1 dialect: element-wise operations, reductions and selections.
-"""Instructions of the vector and scalar engines that return their result. [NKI-API-ISA-V1]
+"""Instructions of the vector and scalar engines that return their result. [NKI-ISA-2.26]
 
 Numbers are immediates of the instruction and not operands; a `[P, 1]` tile is an operand. Arguments
 that only matter to values (reverse flags, immediates) or to AWS's compiler are accepted.
@@ -11,12 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import bool_, uint8
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import as_vector
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
-                                         result_dtype)
+from trnsim.frontend.legacy.emit import (
+    Role,
+    as_tile,
+    broadcast_free,
+    issue,
+    produce,
+    promoted,
+    result_dtype,
+)
 from trnsim.frontend.legacy.reductions import reduce
-from trnsim.frontend.legacy.tensor import Blocks, Tensor, release
+from trnsim.frontend.legacy.tensor import Tensor, release
+from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import PSUM, SBUF
@@ -242,6 +252,8 @@ def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = No
     """dst = src where the predicate holds."""
     target = as_tile(dst, "dst of tensor_copy_predicated")
     test = as_tile(predicate, "predicate of tensor_copy_predicated")
+    if test.dtype is bool_:
+        test = view_as(test, uint8)
     operands: list[Role] = []
     if is_tile(src):
         operands.append(("data", "read", _pair("tensor_copy_predicated", target, src)[1]))

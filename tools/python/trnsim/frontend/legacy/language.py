@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.language.
-"""neuronxcc.nki.language as kernels import it. [NKI-API-LANGUAGE-V1]"""
+"""neuronxcc.nki.language as kernels import it. [NKI-LANGUAGE-2.26]"""
 
 from __future__ import annotations
 
@@ -8,41 +8,31 @@ from typing import Any
 
 import numpy as _np
 
-from trnsim.frontend.dtypes import (bfloat16, bool_, float8_e4m3, float8_e5m2, float16, float32,
-                                    int8, int16, int32, tfloat32, uint8, uint16, uint32)
 from trnsim.frontend.dtypes import dtype as _dtype_of
+from trnsim.frontend.dtypes import (
+    float32,
+    tfloat32,
+)
 from trnsim.frontend.legacy import composite as _composite
 from trnsim.frontend.legacy import elementwise as _elementwise
 from trnsim.frontend.legacy import reductions as _reductions
-from trnsim.frontend.legacy.allocation import ParDim as par_dim
-from trnsim.frontend.legacy.allocation import hbm, private_hbm, psum, sbuf, shared_hbm
-from trnsim.frontend.legacy.broadcast import broadcast_to
-from trnsim.frontend.legacy.creation import (empty_like, full, ndarray, ones, shared_constant,
-                                             shared_identity_matrix, zeros, zeros_like)
-from trnsim.frontend.legacy.grid import (nc, num_programs, program_id, program_ndim, spmd_dim)
-from trnsim.frontend.legacy.index import arange, mgrid
+from trnsim.frontend.legacy.index import mgrid
 from trnsim.frontend.legacy.isa_gpsimd import random_tile as _random_tile
-from trnsim.frontend.legacy.loops import (AffineRange as affine_range,
-                                          SequentialRange as sequential_range,
-                                          StaticRange as static_range)
 from trnsim.frontend.legacy.selection import DynamicSlice as _DynamicSlice
-from trnsim.frontend.legacy.tensor import expand_dims
-from trnsim.frontend.legacy.transfer import load, store
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
-from trnsim.frontend.nki.tile_size import tile_size
 
 float32r = tfloat32
 int64 = _dtype_of("int64")
 
 
-class fp32:  # noqa: N801 (the public name)
+class fp32:
     """Constants of float32."""
 
     min = float(_np.finfo(_np.float32).min)
     max = float(_np.finfo(_np.float32).max)
 
 
-class bfp16:  # noqa: N801
+class bfp16:
     """Constants of bfloat16."""
 
     min = -3.3895313892515355e38
@@ -84,7 +74,7 @@ gelu_apprx_sigmoid = _unary("gelu_apprx_sigmoid")
 silu, silu_dx, softplus, mish = (_unary("silu"), _unary("silu_dx"), _unary("softplus"),
                                  _unary("mish"))
 erf, erf_dx, square, sign = _unary("erf"), _unary("erf_dx"), _unary("square"), _unary("sign")
-abs = _unary("abs")  # noqa: A001 (public names shadow builtins here)
+abs = _unary("abs")
 cos = _composite.named(_composite.cosine, "cos")
 tan = _composite.named(_composite.tangent, "tan")
 floor = _composite.rounding("floor")
@@ -102,11 +92,11 @@ load_transpose2d = _composite.load_transpose2d
 gather_flattened = _composite.gather_flattened
 atomic_rmw = _composite.atomic_rmw
 
-sum = _composite.reduction("sum", "add")  # noqa: A001
-max = _composite.reduction("max", "maximum")  # noqa: A001
-min = _composite.reduction("min", "minimum")  # noqa: A001
+sum = _composite.reduction("sum", "add")
+max = _composite.reduction("max", "maximum")
+min = _composite.reduction("min", "minimum")
 prod = _composite.reduction("prod", "multiply")
-all = _composite.reduction("all", "logical_and")  # noqa: A001
+all = _composite.reduction("all", "logical_and")
 mean = _reductions.mean
 var = _reductions.var
 softmax = _reductions.softmax

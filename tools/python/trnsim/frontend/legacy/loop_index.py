@@ -4,8 +4,9 @@
 
 A `LoopIndex` has the value of the current iteration and a coefficient per loop. While a kernel only
 ever adds it and multiplies it by constants, every position of the loop body is affine in it, and a
-loop needs only a few of its iterations executed (see loops.py). Anything else (a branch, a list
-subscript, `%`) asks for the value: the loop is then executed in full, which is always right.
+loop needs only a few of its iterations executed (see loops.py). A comparison says from which
+iteration on its answer changes: the loop's horizon. Anything else (a list subscript, `%`) asks for
+the value: the loop is then executed in full, which is always right.
 """
 
 from __future__ import annotations
@@ -14,21 +15,24 @@ from typing import Any
 
 
 class Loop:
-    """A loop that is being executed: the range of its index, and whether its value was asked."""
+    """A loop that is being executed: the range of its index, and what the kernel asked of it.
 
-    __slots__ = ("low", "high", "value", "is_affine")
+    Iterations from `value` up to, but not including, `horizon` answer every comparison alike.
+    """
 
-    def __init__(self, low: int, high: int) -> None:
-        self.low = low
-        self.high = high
-        self.value = low
-        self.is_affine = True
+    __slots__ = ("horizon", "is_affine", "value", "values")
+
+    def __init__(self, values: range) -> None:
+        self.values = values
+        self.value = values[0]
+        self.is_affine = values.step > 0
+        self.horizon = values.stop
 
 
 class LoopIndex:
     """An integer `constant + sum(coefficient * loop index)`; `value` is that of this iteration."""
 
-    __slots__ = ("value", "terms")
+    __slots__ = ("terms", "value")
     __array_ufunc__ = None
 
     def __init__(self, value: int, terms: dict[Loop, int]) -> None:
@@ -41,13 +45,22 @@ class LoopIndex:
             loop.is_affine = False
         return self.value
 
-    def bounds(self) -> tuple[int, int]:
-        """Lowest and highest value over all iterations."""
-        low = high = self.value
+    def is_first(self) -> bool:
+        """Whether all its loops are in their first iteration."""
+        return all(loop.value == loop.values[0] for loop in self.terms)
+
+    def is_at_least(self, limit: int) -> bool:
+        """A comparison; its loops learn from which index on the answer is another one."""
+        margin = self.value - limit
         for loop, coefficient in self.terms.items():
-            ends = (coefficient * (loop.low - loop.value), coefficient * (loop.high - loop.value))
-            low, high = low + min(ends), high + max(ends)
-        return low, high
+            if margin >= 0 > coefficient:
+                change = margin // -coefficient + 1
+            elif margin < 0 < coefficient:
+                change = -(margin // coefficient)
+            else:
+                continue
+            loop.horizon = min(loop.horizon, loop.value + change)
+        return margin >= 0
 
     def __add__(self, other: Any) -> Any:
         if type(other) is int:
@@ -130,7 +143,7 @@ class LoopIndex:
         return other ** self.ask()
 
     def __abs__(self) -> Any:
-        return self if self.bounds()[0] >= 0 else abs(self.ask())
+        return self if self >= 0 else -self
 
     def __and__(self, other: Any) -> Any:
         return self.ask() & other
@@ -151,39 +164,40 @@ class LoopIndex:
     __ror__ = __or__
     __rxor__ = __xor__
 
-    def _sign(self, other: Any) -> Any:
-        """A number with the sign of `self - other`; None if `other` is not a number."""
+    def _compare(self, other: Any, limit: int) -> Any:
+        """Whether `self - other >= limit`; NotImplemented if `other` is not a number."""
         difference = self - other
         if type(difference) is LoopIndex:
-            low, high = difference.bounds()
-            if low > 0:
-                return 1
-            return -1 if high < 0 else difference.ask()
-        return difference if isinstance(difference, (int, float)) else None
+            return difference.is_at_least(limit)
+        return difference >= limit if isinstance(difference, int) else NotImplemented
 
     def __lt__(self, other: Any) -> Any:
-        sign = self._sign(other)
-        return NotImplemented if sign is None else sign < 0
+        if isinstance(other, float):
+            return self.ask() < other
+        answer = self._compare(other, 0)
+        return answer if answer is NotImplemented else not answer
 
     def __le__(self, other: Any) -> Any:
-        sign = self._sign(other)
-        return NotImplemented if sign is None else sign <= 0
+        if isinstance(other, float):
+            return self.ask() <= other
+        answer = self._compare(other, 1)
+        return answer if answer is NotImplemented else not answer
 
     def __gt__(self, other: Any) -> Any:
-        sign = self._sign(other)
-        return NotImplemented if sign is None else sign > 0
+        return self.ask() > other if isinstance(other, float) else self._compare(other, 1)
 
     def __ge__(self, other: Any) -> Any:
-        sign = self._sign(other)
-        return NotImplemented if sign is None else sign >= 0
+        return self.ask() >= other if isinstance(other, float) else self._compare(other, 0)
 
-    def __eq__(self, other: Any) -> Any:
-        if not isinstance(other, (int, float, LoopIndex)) and not hasattr(other, "__index__"):
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, float):
+            return self.ask() == other
+        if not isinstance(other, (int, LoopIndex)) and not hasattr(other, "__index__"):
             return NotImplemented
-        sign = self._sign(other)
-        return NotImplemented if sign is None else sign == 0
+        reached, passed = self._compare(other, 0), self._compare(other, 1)
+        return NotImplemented if reached is NotImplemented else reached and not passed
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
@@ -219,4 +233,4 @@ def _made(value: int, terms: dict[Loop, int]) -> Any:
 
 def plain(number: Any) -> int:
     """The value of an integer or loop index in this iteration, for an affine use."""
-    return number if type(number) is int else number.value  # type: ignore[no-any-return]
+    return number if type(number) is int else number.value

@@ -2,7 +2,7 @@
 # nl.loop_reduce: a reduction whose accumulator lives across loop iterations.
 """`t[i] = nl.loop_reduce(x, op, loop_indices)`: in the first iteration of the named loops `t[i]`
 becomes `x`, in the others `t[i] op x`. If `t` was created with a value, that value counts too.
-[NKI-API-LANGUAGE-V1]
+[NKI-LANGUAGE-2.26]
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.legacy.elementwise import binary, copy
-from trnsim.frontend.legacy.emit import flush, issue, result_dtype, session
+from trnsim.frontend.legacy.emit import flush, issue, result_dtype
 from trnsim.frontend.legacy.loop_index import LoopIndex
+from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Operators, Tensor
 from trnsim.frontend.tensor import Shape
 
@@ -21,7 +22,7 @@ from trnsim.frontend.tensor import Shape
 class LoopReduction(Operators):
     """The value of nl.loop_reduce until it is assigned."""
 
-    __slots__ = ("value", "op", "is_first", "kind", "mask")
+    __slots__ = ("is_first", "kind", "mask", "op", "value")
     __hash__ = object.__hash__
 
     def __init__(self, value: Tensor, op: str, is_first: bool, kind: DType, mask: Any) -> None:
@@ -73,5 +74,5 @@ class LoopReduction(Operators):
 
 def _is_first(index: Any) -> bool:
     if type(index) is LoopIndex:
-        return index.value == index.bounds()[0]
+        return index.is_first()
     return int(index) == 0

@@ -4,28 +4,27 @@
 
 AWS's compiler traced the body of an affine or sequential loop once, with a symbolic index. Here
 such a loop executes its iterations until two successive ones are equal but for constant steps, then
-the last one; those between are extrapolated. That is exact if the body depends on the index only
-through affine positions, which LoopIndex watches, and the last iteration is compared with its
-prediction. If it deviates, `Retrace` asks for the kernel to be traced again with all iterations.
+the last one before the loop's horizon (see loop_index.py); those between are extrapolated. That is
+exact if the body depends on the index only through affine positions and comparisons, which LoopIndex
+watches, and the iteration executed last is compared with its prediction. If it deviates, `Retrace`
+asks for the kernel to be traced again with all iterations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
-from trnsim.frontend.legacy.emit import Session, session
+from trnsim.frontend.dialect import Retrace
+from trnsim.frontend.legacy.blocks import clone
 from trnsim.frontend.legacy.loop_index import Loop, LoopIndex
-from trnsim.frontend.legacy.tensor import Tensor, clone
+from trnsim.frontend.legacy.session import Session, session
+from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.recorder import Frame, LoopOrigin
 
-
 _origins: dict[tuple[source.Site, str], LoopOrigin] = {}
-
-
-class Retrace(BaseException):
-    """The extrapolation of a loop was refuted by its last iteration. Never leaves the package."""
 
 
 class SampledRange(loops.LoopRange):
@@ -79,13 +78,14 @@ def _origin(kind: str) -> LoopOrigin:
 class _Mark:
     """What one iteration has changed outside of the recorder's folder; two marks are a step."""
 
-    __slots__ = ("instances", "blocks", "born", "regions")
+    __slots__ = ("blocks", "clock", "instances", "regions", "tables")
 
     def __init__(self, here: Session) -> None:
         self.instances = [buffer.instances for buffer in here.recorder.buffers]
         self.blocks = len(here.block_log)
+        self.tables = here.tables
         self.regions = len(here.region_log)
-        self.born = here.born
+        self.clock = here.clock
 
 
 def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
@@ -94,33 +94,40 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
     active = here.recorder
     if len(values) == 0:
         return
-    loop = Loop(min(values[0], values[-1]), max(values[0], values[-1]))
+    loop = Loop(values)
     frame = active.open_loop(origin)
     try:
         at, last, marks = 0, len(values) - 1, [_Mark(here)]
         while at <= last:
-            loop.value = values[at]
-            yield LoopIndex(values[at], {loop: 1})
+            yield _index(loop, values[at])
             active.end_iteration(frame)
             at += 1
-            if not here.samples or not loop.is_affine or at >= last:
+            if not active.takes_shortcuts or not loop.is_affine or at >= last:
                 continue
             marks = [*marks[-2:], _Mark(here)]
-            if _extrapolate(here, frame, marks, last - at):
-                at = last
-                yield from _verified(here, frame, loop, values[last])
-                return
+            end = min(last, (loop.horizon - 1 - values.start) // values.step)
+            if at >= end:
+                continue
+            if _extrapolate(here, frame, marks, end - at):
+                yield from _verified(here, frame, loop, values[end])
+                at, marks = end + 1, [_Mark(here)]
     finally:
         active.close_loop(frame)
 
 
+def _index(loop: Loop, value: int) -> LoopIndex:
+    """The index in the iteration with `value`, from which the horizon is found anew."""
+    loop.value = value
+    loop.horizon = loop.values.stop
+    return LoopIndex(value, {loop: 1})
+
+
 def _verified(here: Session, frame: Frame, loop: Loop, value: int) -> Iterator[Any]:
-    """The last iteration, compared with what the ones before predict."""
+    """The iteration after extrapolated ones, compared with what they predict."""
     folder = frame.folder
     assert folder is not None
     before = folder.count
-    loop.value = value
-    yield LoopIndex(value, {loop: 1})
+    yield _index(loop, value)
     here.recorder.end_iteration(frame)
     if folder.count != before + 1 or not loop.is_affine:
         raise Retrace()
@@ -146,9 +153,10 @@ def _extrapolate(here: Session, frame: Frame, marks: list[_Mark], count: int) ->
         extra = clone(tile, step)
         table.adopt(number, extra)
         here.block_log.append((table, number, extra))
-        for known in (here.zeros, here.filled):
-            if id(tile.storage) in known:
-                known[id(extra.storage)] = extra
+        if id(tile.storage) in here.filled:
+            here.filled[id(extra.storage)] = extra
+        if id(tile.storage) in here.promised:
+            here.promised[id(extra.storage)] = (extra, here.promised[id(tile.storage)][1])
     return True
 
 
@@ -165,12 +173,11 @@ def _instance_steps(marks: list[_Mark]) -> list[int] | None:
 def _block_steps(here: Session, marks: list[_Mark],
                  count: int) -> list[tuple[Any, int, Tensor, int]] | None:
     """The tiles of blocks that the extrapolated iterations would have made."""
-    log = here.block_log
-    first, second, third = (mark.blocks for mark in marks)
-    if second - first != third - second:
+    earlier, latest = (_outer_tiles(here, *pair) for pair in pairwise(marks))
+    if len(earlier) != len(latest):
         return None
     made = []
-    for (table, number, tile), (other, later, last) in zip(log[first:second], log[second:third]):
+    for (table, number, tile), (other, later, last) in zip(earlier, latest):
         if table is not other or tile.storage.base is None or last.storage.base is None:
             return None
         step = last.storage.base - tile.storage.base
@@ -182,12 +189,18 @@ def _block_steps(here: Session, marks: list[_Mark],
     return made
 
 
+def _outer_tiles(here: Session, before: _Mark, after: _Mark) -> list[tuple[Any, int, Tensor]]:
+    """The tiles that an iteration made of tensors that existed before it."""
+    return [entry for entry in here.block_log[before.blocks:after.blocks]
+            if entry[0].number <= before.tables]
+
+
 def _regions_are_local(here: Session, marks: list[_Mark]) -> bool:
     """Whether all PSUM regions that the last iteration began lie in tiles that it made itself."""
     mark = marks[-2]
-    return all(contents.born > mark.born for contents in here.region_log[mark.regions:])
+    return all(contents.clock > mark.clock for contents in here.region_log[mark.regions:])
 
 
-def program_origin(axis: int, kernel: str) -> LoopOrigin:
+def program_origin(axis: int) -> LoopOrigin:
     """The loop over an axis of the launch grid."""
     return LoopOrigin(f"program_{axis}", "affine", source.UNKNOWN)

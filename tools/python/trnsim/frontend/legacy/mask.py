@@ -4,7 +4,7 @@
 
 A mask is a conjunction of predicates `expression >= 0`. A predicate on one axis shortens that axis
 and costs nothing. One that couples two axes cannot be an access pattern: the instruction keeps its
-full tile, which is an upper bound, and the trace says so in a note. [NKI-API-SHARED-V1]
+full tile, which is an upper bound, and the trace says so in a note. [NKI-SHARED-2.26]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trnsim.frontend.legacy.index import ArrayIndex, Index, broadcast_shapes, fr
 class Mask:
     """A conjunction of `predicates >= 0`; `opaque` when a part of it is not one (see `|`, `!=`)."""
 
-    __slots__ = ("predicates", "opaque", "_evaluate")
+    __slots__ = ("_evaluate", "opaque", "predicates")
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
@@ -138,9 +138,9 @@ def _clip_axes(mask: Mask, shape: tuple[int, ...]) -> tuple[Any, bool]:
     start, stop = [0] * len(shape), list(shape)
     exact = True
     for predicate in mask.predicates:
-        if predicate.const + predicate.form.low >= 0:
+        if predicate.const >= -predicate.form.low:
             continue
-        if predicate.const + predicate.form.high < 0:
+        if predicate.const < -predicate.form.high:
             return EMPTY, True
         const = int(predicate.const)
         coefficients = predicate.form.coefficients

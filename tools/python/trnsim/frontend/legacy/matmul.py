@@ -11,6 +11,7 @@ from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import fresh, mask_bounds
 from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Held, Tensor
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.tensor import PSUM, Shape
@@ -22,7 +23,7 @@ def begins_group(view: Tensor, accumulate: bool) -> bool:
 
     With `accumulate` (`+=`) it does only if nothing has been written there yet.
     """
-    regions = view.storage.matmul_regions
+    regions = session().contents(view.storage)
     if view.form.buffer.spans_banks:
         _check_bank(view)
     if (view.position, view.form) in regions.known:
@@ -56,7 +57,6 @@ def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], 
         moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
     tile = fresh(shape, float32, PSUM)
     view = tile if bounds is None else tile.clipped(bounds)
-    begins_group(view, False)
     operands = [("dst", "write", view), ("stationary", "read", stationary),
                 ("moving", "read", moving)]
     for _, _, operand in operands[1:]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reductions and normalisations of the 0.1 dialect.
-"""Reductions over free axes, softmax, rms_norm, variance. [NKI-API-LANGUAGE-V1]
+"""Reductions over free axes, softmax, rms_norm, variance. [NKI-LANGUAGE-2.26]
 
 Reduced axes leave the shape (or stay as 1 with keepdims), but a tile keeps two axes. Axes that are
 not the last ones cost nothing: the access pattern walks them last.
@@ -14,20 +14,29 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
-from trnsim.frontend.legacy.emit import (Held, as_tile, flush, fresh, issue, mask_bounds, produce,
-                                         result_dtype, touch)
+from trnsim.frontend.legacy.emit import (
+    as_tile,
+    flush,
+    fresh,
+    issue,
+    mask_bounds,
+    produce,
+    result_dtype,
+    touch,
+)
 from trnsim.frontend.legacy.mask import EMPTY
-from trnsim.frontend.legacy.tensor import Tensor, release, with_form
+from trnsim.frontend.legacy.tensor import Held, Tensor, release
+from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.operators import operator_name
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM, SBUF, Shape
 
 BN_STATS_COLUMNS = 512
-"""Elements per partition that one bn_stats takes. [NKI-API-ISA]"""
+"""Elements per partition that one bn_stats takes. [NKI-ISA]"""
 BN_STATS_RESULT = 6
-"""Values per partition that bn_stats makes. [NKI-API-ISA]"""
+"""Values per partition that bn_stats makes. [NKI-ISA]"""
 BN_AGGR_RESULT = 2
-"""Mean and variance. [NKI-API-ISA]"""
+"""Mean and variance. [NKI-ISA]"""
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
@@ -56,8 +65,7 @@ def reduce(op: Any, data: Any, axis: Any, *, dtype: Any = None, mask: Any = None
     result = fresh(shape, result_dtype(dtype, tile.dtype))
     if bounds == EMPTY:
         return result
-    if tile.form.space == PSUM:
-        touch(tile, "read")
+    touch(tile, "read")
     source_tile = tile.clipped(bounds)
     walked = _permuted(source_tile, [*kept, *axes])
     clip = None if bounds is None else _kept_bounds(bounds, axes, keepdims, shape)

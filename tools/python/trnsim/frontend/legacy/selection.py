@@ -4,9 +4,10 @@
 
 A key is split into *tokens*, which say what the result looks like, and *constants*, which say where
 it starts. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
-per form and tokens. Basic indexing (integers and slices) drops integer dimensions; advanced indexing
+per form and tokens. An index that is not affine is walked with several strides per axis, if its
+values repeat so (`Steps`); the view then has more dimensions than its tile has axes. Basic indexing (integers and slices) drops integer dimensions; advanced indexing
 (integers and index expressions) has the shape that the expressions broadcast to. On chip the
-partition axis stays the first and a tile has at least two axes. [NKI-PROGRAMMING-MODEL]
+partition axis stays the first and a tile has at least two axes. [NKI-PROGRAMMING-2.26]
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any, NamedTuple
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError, UserError
-from trnsim.frontend.legacy.index import ArrayIndex, Form as IndexForm
-from trnsim.frontend.legacy.index import Index, as_integer, broadcast_shapes, pad
+from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, broadcast_shapes, pad
+from trnsim.frontend.legacy.index import Form as IndexForm
 from trnsim.frontend.legacy.loop_index import LoopIndex, plain
 from trnsim.frontend.legacy.mask import Mask, as_index
-from trnsim.frontend.tensor import PARTITION_UNIT, Form, Shape
+from trnsim.frontend.tensor import Form, Shape, View
 
 
 class DynamicSlice(NamedTuple):
@@ -27,6 +28,13 @@ class DynamicSlice(NamedTuple):
 
     start: Any
     size: int
+
+
+class DynamicIndex(NamedTuple):
+    """A tensor element plus an affine expression, as the index of a dimension."""
+
+    indices: View
+    offset: Index
 
 
 class Excess(NamedTuple):
@@ -71,19 +79,76 @@ class Selection(NamedTuple):
 
     shape: Shape
     rows: tuple[Shape, ...]
-    """One row of coefficients, per axis of the result, for each dimension."""
+    """One row of coefficients, per axis of `shape`, for each dimension."""
+    tile: Shape
+    """The shape of the result, of which `shape` is a refinement."""
+
+
+class Steps(NamedTuple):
+    """An index that is not affine but repeats: per axis, (stride, count) pairs, outermost first."""
+
+    shape: Shape
+    axes: tuple[tuple[tuple[int, int], ...], ...]
+
+
+MAXIMUM_STEPS = 3
+"""Strides per axis that are looked for. [ASSUMED]"""
+
+
+def _steps(index: ArrayIndex) -> tuple[Steps, int]:
+    """The walk of an index that is not affine; ProgramError if there is none."""
+    values = index.values()
+    first = int(values.flat[0])
+    axes = []
+    total = values * 0 + first
+    for axis, size in enumerate(values.shape):
+        along = tuple(slice(None) if at == axis else 0 for at in range(values.ndim))
+        sequence = [int(value) - first for value in values[along]]
+        pairs = _factors(sequence, MAXIMUM_STEPS)
+        if pairs is None:
+            raise _not_affine(index)
+        axes.append(pairs)
+        total = total + (values[along] - first).reshape((size,) + (1,) * (values.ndim - axis - 1))
+    if (total != values).any():
+        raise _not_affine(index)
+    return Steps(tuple(values.shape), tuple(axes)), first
+
+
+def _factors(sequence: list[int], depth: int) -> tuple[tuple[int, int], ...] | None:
+    """(stride, count) pairs, outermost first, whose nested walk is the sequence; None if none is."""
+    size = len(sequence)
+    if size == 1:
+        return ((0, 1),)
+    if depth == 0:
+        return None
+    stride = sequence[1] - sequence[0]
+    for count in sorted((one for one in range(2, size + 1) if size % one == 0), reverse=True):
+        if all(sequence[start + at] == sequence[start] + at * stride
+               for start in range(0, size, count) for at in range(count)):
+            if count == size:
+                return ((stride, count),)
+            outer = _factors(sequence[::count], depth - 1)
+            if outer is not None:
+                return (*outer, (stride, count))
+    return None
+
+
+def _not_affine(index: ArrayIndex) -> ProgramError:
+    return ProgramError(
+        f"{source.here()}: an index of shape {list(index.shape)} is not affine (values "
+        f"{index.values().flat[:4].tolist()}...), and no access pattern walks it; use an expression "
+        "that is a sum of nl.arange axes times constants")
 
 
 FULL_SLICE = slice(None)
 _SLICE = "slice"
 
 
-def split(key: Any, shape: Shape) -> tuple[list[Any], list[int]]:
-    """Tokens and constants of a key: one of each per dimension."""
-    items = key if type(key) is tuple else (key,)
+def split(items: tuple[Any, ...], shape: Shape) -> tuple[list[Any], list[int]] | None:
+    """Tokens and constants of a key, one of each per dimension; None if a tensor is among them."""
     tokens: list[Any] = []
     constants: list[int] = []
-    for item in _without_ellipsis(items, len(shape)):
+    for item in items:
         kind = type(item)
         if kind is Index:
             const = item.const
@@ -95,24 +160,20 @@ def split(key: Any, shape: Shape) -> tuple[list[Any], list[int]]:
         elif kind is LoopIndex:
             tokens.append(None)
             constants.append(item.value)
+        elif item is Ellipsis:
+            at = len(tokens)
+            fill = (FULL_SLICE,) * (len(shape) - len(items) + 1)
+            return split(items[:at] + fill + items[at + 1:], shape)
+        elif isinstance(item, (View, DynamicIndex)):
+            return None
         else:
-            if len(tokens) == len(shape):
-                break
-            token, const = _token(item, shape[len(tokens)])
+            token, const = _token(item, shape[min(len(tokens), len(shape) - 1)])
             tokens.append(token)
             constants.append(plain(const))
     if len(tokens) > len(shape):
         raise ProgramError(f"{source.here()}: {len(items)} indices for a tensor of shape "
                            f"{list(shape)}; use at most {len(shape)}")
     return tokens, constants
-
-
-def _without_ellipsis(items: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
-    for at, item in enumerate(items):
-        if item is Ellipsis:
-            fill = (FULL_SLICE,) * (rank - len(items) + 1)
-            return items[:at] + fill + items[at + 1:]
-    return items
 
 
 def _token(item: Any, size: int) -> tuple[Any, Any]:
@@ -125,7 +186,7 @@ def _token(item: Any, size: int) -> tuple[Any, Any]:
     if isinstance(item, Mask):
         return _token(as_index(item), size)
     if isinstance(item, ArrayIndex):
-        return item, 0
+        return _steps(item)
     return None, _integer(item)
 
 
@@ -153,7 +214,7 @@ def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
 
 def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
     """The plan for a tensor of `form` whose selection starts `partition` partitions in."""
-    advanced = any(isinstance(token, (IndexForm, ArrayIndex)) for token in tokens)
+    advanced = any(isinstance(token, (IndexForm, Steps)) for token in tokens)
     chosen = _advanced(tokens, shape) if advanced else _basic(tokens, shape)
     if form.is_on_chip:
         chosen = _as_tile(chosen, shape)
@@ -166,7 +227,7 @@ def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
     strides = _strides(form, chosen)
     stored = None if form.dtype is form.buffer.dtype else form.dtype
     made = form.buffer.form(chosen.shape, strides, form.partition + partition, stored)
-    return Plan(made, chosen.shape, steps)
+    return Plan(made, chosen.tile, steps)
 
 
 def _reach(row: Shape, shape: Shape) -> tuple[int, int]:
@@ -196,18 +257,17 @@ def _basic(tokens: list[Any], shape: Shape) -> Selection:
             continue
         rows.append(_unit_row(axis, rank, entry[1]))
         axis += 1
-    return Selection(tuple(count for count, _ in kept), tuple(rows))
+    counts_kept = tuple(count for count, _ in kept)
+    return Selection(counts_kept, tuple(rows), counts_kept)
 
 
 def _advanced(tokens: list[Any], shape: Shape) -> Selection:
     common: Shape = ()
     for token in tokens:
-        if isinstance(token, tuple):
+        if type(token) is tuple:
             raise ProgramError(
                 f"{source.here()}: slices and nl.arange expressions are mixed in one index, whose "
                 "meaning is not defined; use slices alone or an nl.arange for every dimension")
-        if isinstance(token, ArrayIndex):
-            raise _not_affine(token)
         if token is not None:
             if len(token.shape) < 2:
                 raise ProgramError(
@@ -215,25 +275,58 @@ def _advanced(tokens: list[Any], shape: Shape) -> Selection:
                     "tile has two axes or more; write nl.arange(n)[:, None] or [None, :]")
             common = broadcast_shapes(common, token.shape)
     rest = shape[len(tokens):]
-    rank = len(common) + len(rest)
-    rows = [(0,) * rank if token is None
-            else pad(token.coefficients, len(common)) + (0,) * len(rest) for token in tokens]
-    rows += [_unit_row(len(common) + at, rank, 1) for at in range(len(rest))]
-    return Selection(common + rest, tuple(rows))
+    counts = _refinement(tokens, common)
+    refined = tuple(count for axis in counts for count in axis)
+    rank = len(refined) + len(rest)
+    rows = [(0,) * rank if token is None else _row(token, counts) + (0,) * len(rest)
+            for token in tokens]
+    rows += [_unit_row(len(refined) + at, rank, 1) for at in range(len(rest))]
+    return Selection(refined + rest, tuple(rows), common + rest)
 
 
-def _not_affine(index: ArrayIndex) -> ProgramError:
-    return ProgramError(
-        f"{source.here()}: an index of shape {list(index.shape)} is not affine (values "
-        f"{index.values().flat[:4].tolist()}...), and no access pattern walks it; use an expression "
-        "that is a sum of nl.arange axes times constants")
+def _refinement(tokens: list[Any], common: Shape) -> list[Shape]:
+    """The counts into which each axis is split: by the Steps among the tokens, which agree."""
+    counts: list[Shape] = [(size,) for size in common]
+    for token in tokens:
+        if isinstance(token, Steps):
+            for axis, steps in enumerate(token.axes, len(common) - len(token.axes)):
+                split = tuple(count for _, count in steps)
+                if len(split) > 1 and len(counts[axis]) > 1 and counts[axis] != split:
+                    raise ProgramError(f"{source.here()}: two indices that are not affine split "
+                                       f"axis {axis} differently; copy the data in two steps")
+                if len(split) > 1:
+                    counts[axis] = split
+    return counts
+
+
+def _row(token: Any, counts: list[Shape]) -> Shape:
+    """The coefficients of a token for the refined axes."""
+    row: list[int] = []
+    if isinstance(token, Steps):
+        axes = ((((0, 1),),) * (len(counts) - len(token.axes))) + token.axes
+        for steps, split in zip(axes, counts):
+            row += ([stride for stride, _ in steps] if len(steps) == len(split)
+                    else _spread(steps[0][0], split))
+        return tuple(row)
+    for coefficient, split in zip(pad(token.coefficients, len(counts)), counts):
+        row += _spread(coefficient, split)
+    return tuple(row)
+
+
+def _spread(coefficient: int, split: Shape) -> list[int]:
+    """An affine axis as several: the coefficients of counts whose product is its size."""
+    row = [coefficient]
+    for count in reversed(split[1:]):
+        row.insert(0, row[0] * count)
+    return row
 
 
 def _as_tile(chosen: Selection, shape: Shape) -> Selection:
     """Makes axis 0 of the result the partition axis, and the rank at least 2."""
     row = chosen.rows[0]
     if not any(row) and (not chosen.shape or chosen.shape[0] != 1):
-        chosen = Selection((1, *chosen.shape), tuple((0, *one) for one in chosen.rows))
+        chosen = Selection((1, *chosen.shape), tuple((0, *one) for one in chosen.rows),
+                           (1, *chosen.tile))
         row = chosen.rows[0]
     free_on_first = any(one[0] for one in chosen.rows[1:])
     if any(row[1:]) or free_on_first or row[0] not in (0, 1):
@@ -246,10 +339,6 @@ def _as_tile(chosen: Selection, shape: Shape) -> Selection:
             f"{source.here()}: the first axis of the index has {chosen.shape[0]} elements and does "
             "not move along the partitions; put the partition index first")
     if len(chosen.shape) == 1:
-        chosen = Selection((*chosen.shape, 1), tuple((*one, 0) for one in chosen.rows))
+        chosen = Selection((*chosen.shape, 1), tuple((*one, 0) for one in chosen.rows),
+                           (*chosen.tile, 1))
     return chosen
-
-
-def partition_unit(form: Form) -> int:
-    """What one partition adds to a position."""
-    return PARTITION_UNIT if form.is_on_chip else 0

@@ -8,9 +8,10 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce,
-                                         result_dtype)
-from trnsim.frontend.legacy.tensor import Blocks, Tensor, release, with_form
+from trnsim.frontend.legacy.blocks import Blocks
+from trnsim.frontend.legacy.emit import Role, as_tile, broadcast_free, issue, produce, result_dtype
+from trnsim.frontend.legacy.tensor import Tensor, release
+from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 

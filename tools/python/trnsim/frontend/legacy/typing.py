@@ -9,7 +9,7 @@ from typing import Any
 from trnsim.frontend.legacy.tensor import Tensor
 
 
-class tensor(Tensor):  # noqa: N801 (the public name)
+class tensor(Tensor):
     """A tensor; subscripted, a tensor of a shape."""
 
     __slots__ = ()
@@ -18,13 +18,13 @@ class tensor(Tensor):  # noqa: N801 (the public name)
         return cls
 
 
-class mutable_tensor(tensor):  # noqa: N801
+class mutable_tensor(tensor):
     """A parameter that the kernel writes."""
 
     __slots__ = ()
 
 
-class scalar(tensor):  # noqa: N801
+class scalar(tensor):
     """A value that is known when the kernel runs."""
 
     __slots__ = ()

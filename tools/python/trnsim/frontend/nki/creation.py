@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, dtype as dtype_of, uint8
+from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.tensor import NkiTensor, whole
 from trnsim.frontend.tensor import Storage, View
@@ -32,6 +33,9 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
     space = enums.SPACES.get(buffer) or enums.space_of(buffer)
     role = "output" if buffer in enums.SHARED else "internal"
     if address is not None:
+        if space == "hbm":
+            raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "
+                                     "only on-chip tensors are placed; leave it out")
         address = (int(address[0]), int(address[1]))
     storage = active.storage(space, kind, shape, name=name, address=address, kind=role)
     if key is not None:

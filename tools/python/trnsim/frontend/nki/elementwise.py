@@ -101,6 +101,8 @@ def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool
     operator = _FLIPPED.get(name, name) if is_reversed else name
     operands: tuple[Operand, ...] = (("data", "read", x),)
     if isinstance(operand, View):
+        if operand.dtype.is_float and operand.dtype.itemsize < float32.itemsize:
+            operand = copy(operand, float32)
         operands += (("operand0", "read", operand),)
     return emit("tensor_scalar", fresh(x.shape, kind), operands, op0=operator)
 

@@ -111,8 +111,8 @@ class dma_engine(_Fast):
     gpsimd_dma = 2
 
 
-_ENGINES: dict[Any, tuple[str, ...] | None] = {engine.unknown: None, None: None}
-_ENGINES.update({one: (one.name,) for one in engine if one is not engine.unknown})
+ENGINES: dict[Any, tuple[str, ...] | None] = {engine.unknown: None, None: None}
+ENGINES.update({one: (one.name,) for one in engine if one is not engine.unknown})
 
 DGE_NAMES = {dge_mode.unknown: "auto", dge_mode.none: "none", dge_mode.swdge: "software",
              dge_mode.hwdge: "hardware"}
@@ -122,7 +122,7 @@ DGE_NAMES = {dge_mode.unknown: "auto", dge_mode.none: "none", dge_mode.swdge: "s
 def engine_names(value: Any) -> tuple[str, ...] | None:
     """The engine as the recorder wants it; None lets the table choose."""
     try:
-        return _ENGINES[value]
+        return ENGINES[value]
     except (KeyError, TypeError):
         raise IllegalInstruction(f"{source.here()}: engine={value!r} is not a member of "
                                  "nki.isa.engine; use one of "

@@ -40,7 +40,7 @@ topk = unsupported("nki.isa.topk")
 
 def get_nc_version() -> nc_version:
     """The NeuronCore generation of the traced chip."""
-    return nc_version(recorder.required().chip.generation)
+    return nc_version(recorder.target().generation)
 
 
 def get_nc_sub_version() -> int:

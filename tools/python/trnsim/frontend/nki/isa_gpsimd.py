@@ -10,14 +10,13 @@ from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality_vector import GATHER_PARTITIONS
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
 GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
 """Elements per index of local_gather."""
-GATHER_PARTITIONS = 16
-"""Partitions that share the indices of a gpsimd core."""
 PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
 PATTERN_MAX = 4
 """Dimensions of the affine pattern of iota and affine_select."""

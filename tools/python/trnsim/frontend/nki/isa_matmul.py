@@ -38,7 +38,8 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
                 dst.position, dst.form) in regions.known:
             start = False
         else:
-            start = begins_group(dst, accumulate, source.here) if dst.space == "psum" else True
+            start = dst.space != "psum" or begins_group(dst, accumulate, source.here,
+                                                        active.chip.generation >= 4)
         key = (id(frame.f_code), frame.f_lasti, dst.form, stationary.form, moving.form, start,
                is_stationary_onezero, is_moving_onezero, is_transpose, tile_position, tile_size,
                perf_mode)
@@ -51,13 +52,12 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
             ("stationary", "read", stationary), ("moving", "read", moving))
         attributes = _attributes(start, is_stationary_onezero, is_moving_onezero, is_transpose,
                                  tile_position, tile_size, perf_mode)
-        if active.chip.generation < 4:
-            check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
-                                                source.here()))
         if shape is None:
             shape = active.template("nc_matmul", None, operands, attributes, source.site())
             if source.is_user(frame.f_code):
                 active.templates[key] = shape
+        check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
+                                            source.here()))
     active.issue_three(shape, dst, stationary, moving)
     return HANDLE
 
@@ -95,7 +95,7 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
                  tile_position: Any = None, tile_size: Any = None, accumulate: bool | None = None,
                  name: str | None = None) -> NkiInstruction:
     """dst = stationary.T @ moving of MXFP8 or MXFP4 operands with their scales (NeuronCore-v4)."""
-    start = begins_group(dst, accumulate, source.here)
+    start = begins_group(dst, accumulate, source.here, True)
     return issue("nc_matmul_mx", (
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),

@@ -9,8 +9,8 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors
-from trnsim.frontend.operators import alu, function
+from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors, wide_vectors
+from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import View
 
 _idle = enums.reduce_cmd.idle
@@ -26,8 +26,8 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
         attributes["reduce_op"] = _add_only(reduce_op)
     return issue("activation",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias), ("scale", "read", scale),
-                           ("reduce_result", "write", reduce_res))), attributes)
+                  *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale)),
+                  *vectors(("reduce_result", "write", reduce_res))), attributes)
 
 
 def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any,
@@ -37,7 +37,7 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
     _check_bias(bias)
     return issue("activation_reduce",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias), ("scale", "read", scale)),
+                  *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale)),
                   ("reduce_result", "write", reduce_res)),
                  {"function": function(op), "reduce_op": _add_only(reduce_op)})
 
@@ -47,9 +47,9 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
               reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
               name: str | None = None) -> NkiInstruction:
     """dst = op((data op0 imm0) op1 imm1), optionally reduced (NeuronCore-v4)."""
-    attributes = {"function": function(op), "op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
-    if reduce_op is not None:
-        attributes["reduce_op"] = alu(reduce_op, "reduce_op")
+    attributes = {"function": function(op), "op0": optional_alu(op0, "op0"),
+                  "op1": optional_alu(op1, "op1"),
+                  "reduce_op": optional_alu(reduce_op, "reduce_op")}
     return issue("activate2",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),

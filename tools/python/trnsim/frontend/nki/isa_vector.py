@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor, vectors
+from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
+                                       wide_vectors)
 from trnsim.frontend.operators import alu
 from trnsim.frontend.tensor import View
 
@@ -54,7 +55,7 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
         attributes["op1"] = alu(op1, "op1")
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
+                  *wide_vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
                  attributes, engine)
 
 
@@ -64,7 +65,7 @@ def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any,
     """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor."""
     return issue("scalar_tensor_tensor",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
+                  *wide_vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
                  {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
 
 
@@ -73,11 +74,19 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
                          reduce_cmd: Any = _reset_reduce, reduce_init: Any = None,
                          reduce_res_negate: bool = False,
                          name: str | None = None) -> NkiInstruction:
-    """dst = data op0 operand0, and its reduction along the free dimensions in reduce_res."""
+    """dst = data op0 operand0, and its reduction along the free dimensions in reduce_res.
+
+    Without reduce_res the accumulator is not read out, which costs what tensor_scalar costs.
+    """
+    if reduce_res is None:
+        alu(reduce_op, "reduce_op")
+        return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
+                                       *wide_vectors(("operand0", "read", operand0))),
+                     {"op0": alu(op0, "op0")}, enums.engine.vector)
     return issue("tensor_scalar_reduce",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("operand0", "read", operand0),
-                           ("reduce_result", "write", reduce_res))),
+                  *wide_vectors(("operand0", "read", operand0)),
+                  ("reduce_result", "write", reduce_res)),
                  {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")})
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
-
-NO_ATTRIBUTES: dict[str, Any] = {}
 
 
 class NkiInstruction:
@@ -30,16 +30,18 @@ class NkiInstruction:
 
 
 HANDLE = NkiInstruction()
+_any = enums.engine.unknown
 
 
 def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
-          engine: Any = None) -> NkiInstruction:
+          engine: Any = _any) -> NkiInstruction:
     """Records an instruction that was called by name from the kernel (two frames up)."""
     active = recorder.required()
     frame = sys._getframe(2)
+    at = (id(frame.f_code), frame.f_lasti) if source.is_user(frame.f_code) else None
     try:
-        active.record(op, engine_names(engine), operands, attributes,
-                      (id(frame.f_code), frame.f_lasti) if source.is_user(frame.f_code) else None)
+        active.record(op, None if engine is _any else engine_names(engine), operands, attributes,
+                      at)
     except AttributeError:
         _reject_operands(op, operands)
         raise
@@ -61,4 +63,15 @@ def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
 
 def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
     """Those of (role, access, value) whose value is a tensor; constants are no operands."""
-    return tuple(one for one in candidates if isinstance(one[2], View))
+    return tuple([one for one in candidates if isinstance(one[2], View)])
+
+
+def wide_vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
+    """Like vectors; IllegalInstruction if one of them is a float of less than 32 bits."""
+    found = vectors(*candidates)
+    for role, _, view in found:
+        if view.dtype.is_float and view.dtype.itemsize < float32.itemsize:
+            raise IllegalInstruction(
+                f"{source.here()}: {role} is {view.dtype}, but one value per partition is a "
+                "float32; convert it")
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from operator import index as as_integer
 from typing import Any, NoReturn
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
@@ -52,6 +52,14 @@ class NkiTensor(View):
 
     def is_indirect(self) -> bool:
         return self.indices is not None
+
+    def __class_getitem__(cls, shape: Any) -> type:
+        """`tensor[128, 512]` as an annotation."""
+        return cls
+
+    def __iter__(self) -> Iterator[NkiTensor]:
+        """The parts along the first dimension."""
+        return (self[index] for index in range(self.form.shape[0]))
 
     # Indexing ---------------------------------------------------------------------------------
 

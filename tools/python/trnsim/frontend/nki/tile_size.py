@@ -19,7 +19,7 @@ class TileSize:
 
     @property
     def _chip(self) -> Chip:
-        return recorder.required().chip
+        return recorder.target()
 
     @property
     def pmax(self) -> int:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the frontend's tests share.
+"""Tracing a function with and without compression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from trace_expander import Executed, expand, parse
+from trnsim.frontend import TensorArgument, dtype, trace, tracing
+from trnsim.frontend.program import Program
+from trnsim.frontend.recorder import Recorder
+
+
+class FlatRecorder(Recorder):
+    """Ignores loop marks: everything is recorded one after the other."""
+
+    def loop(self, values: Any, origin: Any, wrap: Any = None) -> Iterator[Any]:
+        return iter(values)
+
+    def _fold_program(self) -> None:
+        """Nothing is folded."""
+
+
+def tensor(kind: str, *shape: int) -> TensorArgument:
+    """An input tensor."""
+    return TensorArgument(dtype(kind), shape)
+
+
+def traced(function: Callable[..., Any], *arguments: Any, chip: str = "trn2") -> list[Executed]:
+    """The executed instructions of a kernel."""
+    return expand(trace(function, arguments, chip).lines())
+
+
+def program(function: Callable[..., Any], *arguments: Any, chip: str = "trn2") -> Program:
+    """The traced kernel."""
+    return trace(function, arguments, chip)
+
+
+def flat(function: Callable[..., Any], arguments: Sequence[Any],
+         monkeypatch: pytest.MonkeyPatch) -> list[Executed]:
+    """The executed instructions of a kernel, recorded without compression."""
+    with monkeypatch.context() as patch:
+        patch.setattr(tracing, "Recorder", FlatRecorder)
+        lines = trace(function, arguments).lines()
+    assert parse(lines).loops() == 0
+    return expand(lines)
+
+
+def ops(executed: Sequence[Executed]) -> list[str]:
+    """The names of the executed operations."""
+    return [one.op for one in executed]

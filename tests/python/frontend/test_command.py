@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of `python3 -m trnsim.frontend`: arguments, files, messages and exit statuses.
+"""The command line, and what is in the file that it writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from trace_expander import expand, parse
+from trnsim.frontend import TensorArgument, UserError, dtype
+from trnsim.frontend import arguments as argument_forms
+from trnsim.frontend.__main__ import main
+
+KERNEL = textwrap.dedent("""\
+    import nki
+    import nki.isa as nisa
+    import nki.language as nl
+    import torch
+    from neuron_dtypes import something
+    from scaling import factor
+
+    @nki.jit(platform_target="trn2")
+    def scale(x, times: int = 2, *, rows=128):
+        assert x.shape[0] % rows == 0, f"rows of x: {x.shape[0]}, but a multiple of {rows}"
+        y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        print("tracing", x.shape)
+        for i in range(x.shape[0] // rows):
+            tile = nl.ndarray((rows, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile, src=x[i * rows:(i + 1) * rows, :])
+            nisa.tensor_scalar(tile, tile, nl.multiply, factor(times))
+            nisa.dma_copy(dst=y[i * rows:(i + 1) * rows, :], src=tile)
+        return y
+
+    def needs_torch(x):
+        return torch.ones(3)
+
+    def too_large(x):
+        nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)
+
+    class Group:
+        @staticmethod
+        def nothing(x):
+            return x
+    """)
+HELPER = textwrap.dedent("""\
+    import nki
+
+    def factor(times):
+        return sum(range(3)) + times
+    """)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kernel file with a helper module beside it."""
+    (tmp_path / "scaling.py").write_text(HELPER)
+    path = tmp_path / "scale_kernel.py"
+    path.write_text(KERNEL)
+    for name in ("scale_kernel", "scaling"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return path
+
+
+def run(*words: str) -> int:
+    return main(list(words))
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_a_kernel_is_traced_into_a_file(kernel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scale.nkt"
+    assert run(f"{kernel}::scale", "--arg", "float32[512,64]", "--arg", "3", "-o", str(out)) == 0
+    header = parse(lines(out)).header
+    assert header == {
+        "record": "header", "format": "nkt", "version": 1, "form": "program",
+        "producer": header["producer"], "target": "trn2", "kernel": "scale", "api": "nki",
+        "source_sha256": hashlib.sha256(kernel.read_bytes()).hexdigest(),
+        "arguments": ["float32[512,64]", "3"]}
+    assert len(expand(lines(out))) == 12 and not list(tmp_path.glob(".scale*"))
+
+
+def test_arguments_may_be_named(kernel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scale.nkt"
+    assert run(f"{kernel}::scale", "--arg=rows=64", "--arg=x=bfloat16[128, 8]", "-o", str(out)) == 0
+    trace = parse(lines(out))
+    assert trace.header["arguments"] == ["rows=64", "x=bfloat16[128,8]"]
+    assert trace.buffers[0] == {"record": "buffer", "id": 0, "name": "x", "space": "hbm",
+                                "kind": "input", "dtype": "bfloat16", "shape": [128, 8]}
+    assert [one["kind"] for one in trace.buffers.values() if "kind" in one] == ["input", "output"]
+
+
+def test_positions_name_the_kernel_file_and_line(kernel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scale.nkt"
+    run(f"{kernel}::scale", "--arg", "float32[256,64]", "-o", str(out))
+    trace = parse(lines(out))
+    assert [one["path"] for one in trace.files.values()] == ["scale_kernel.py"]
+    sources = [KERNEL.splitlines()[one["source"][1] - 1] for one in trace.templates.values()]
+    assert ["dma_copy" in text or "tensor_scalar" in text for text in sources] == [True] * 3
+
+
+def test_standard_output_holds_the_trace_alone(kernel: Path) -> None:
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-m", "trnsim.frontend", f"{kernel}::scale", "--arg", "float32[128,64]",
+         "-o", "-"], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(root / "tools" / "python"), "PATH": "/usr/bin:/bin",
+             "TRNSIM_CONFIG_DIR": str(root / "configs")})
+    assert len(expand(done.stdout.splitlines())) == 3
+    assert done.stderr == "tracing (128, 64)\n"
+
+
+def test_a_compressed_file_decompresses_to_the_same_lines(kernel: Path, tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.nkt", tmp_path / "a.nkt.zst"
+    for out in (plain, packed):
+        assert run(f"{kernel}::scale", "--arg", "float32[128,64]", "-o", str(out)) == 0
+    assert packed.read_bytes()[:4] == bytes.fromhex("28b52ffd")
+    zstd = shutil.which("zstd")
+    assert zstd is not None
+    unpacked = subprocess.run([zstd, "-dc", str(packed)], capture_output=True, check=True).stdout
+    assert unpacked == plain.read_bytes()
+
+
+def test_the_same_kernel_gives_the_same_bytes(kernel: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / "a.nkt", tmp_path / "b.nkt"]
+    for out in outs:
+        run(f"{kernel}::scale", "--arg", "float32[1024,64]", "-o", str(out))
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+@pytest.mark.parametrize(("words", "status", "message"), [
+    (["{k}::scale"], 2, r"scale(x, times: int = 2, *, rows=128): missing a required argument"),
+    (["{k}::scale", "--arg", "float32[100,64]"], 2,
+     "scale_kernel.py:10: the kernel raises AssertionError: rows of x: 100, but a multiple of 128"),
+    (["{k}::needs_torch", "--arg", "float32[100,64]"], 2,
+     "scale_kernel.py:21: torch.ones is called in the kernel, but torch is not installed"),
+    (["{k}::too_large", "--arg", "float32[100,64]"], 3,
+     "scale_kernel.py:24: a sbuf tensor of shape [256, 4] takes 256 partitions"),
+    (["{k}::missing"], 2, "has no function 'missing'; its kernels are: scale"),
+    (["{k}"], 2, "calls no kernel"),
+    (["nowhere.py::scale"], 2, "nowhere.py: there is no such file"),
+    (["{k}::scale", "--arg", "float99[4]"], 2, "data type 'float99' is not one of NKI's"),
+    (["{k}::scale", "--arg", "float32[]"], 2, "a tensor without a shape"),
+    (["{k}::scale", "--arg", "hello"], 2, "--arg 'hello': neither a tensor like"),
+    (["{k}::scale", "--arg", "float32[128,64]", "--chip", "trn9"], 2, "chip 'trn9': "),
+    (["{k}::scale", "--arg", "float32[128,64]", "-o", "/nowhere/x.nkt"], 2,
+     "/nowhere/x.nkt: No such file or directory; choose another output file"),
+])
+def test_a_mistake_is_answered_in_one_paragraph(
+        words: list[str], status: int, message: str, kernel: Path, tmp_path: Path,
+        capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "x.nkt"
+    filled = [word.replace("{k}", str(kernel)) for word in words]
+    assert run(*(["-o", str(out)] if "-o" not in filled else []), *filled) == status
+    text = capfd.readouterr().err
+    assert message in text
+    assert text.replace("tracing (128, 64)\n", "").count("\n") == 1 and not out.exists()
+
+
+def test_a_kernel_that_does_not_import_is_an_error(tmp_path: Path,
+                                                   capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "broken_kernel.py"
+    path.write_text("import nki\nimport no_such_module\n")
+    assert run(f"{path}::f", "-o", str(tmp_path / "x")) == 2
+    assert "broken_kernel.py:2: importing" in capfd.readouterr().err
+
+
+def test_a_grid_of_one_is_accepted_and_more_are_not(tmp_path: Path,
+                                                    capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "grid_kernel.py"
+    path.write_text(textwrap.dedent("""\
+        import nki, nki.language as nl
+        @nki.jit
+        def copy(x):
+            assert (nl.program_id(0), nl.num_programs()) == (0, 1)
+            nl.load(x)
+        one = copy[1]
+        """))
+    out = tmp_path / "x.nkt"
+    assert run(f"{path}::one", "--arg", "float32[128,64]", "-o", str(out)) == 0
+    path.write_text(path.read_text() + "two = copy[2]\n")
+    assert run(f"{path}::one", "--arg", "float32[128,64]", "-o", str(out)) == 2
+    assert ("grid_kernel.py:7: kernel copy is launched on a grid of [2], 2 programs, but one "
+            "program is traced; launch it with a grid of 1") in capfd.readouterr().err
+
+
+SCRIPT = textwrap.dedent("""\
+    import numpy
+    import nki
+    import nki.language as nl
+
+    @nki.jit
+    def double(x):
+        y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(y, nl.multiply(nl.load(x), 2.0))
+        return y
+
+    result = double(numpy.ones((128, 4), dtype=numpy.float16))
+    assert result.shape == (128, 4)
+    """)
+
+
+def test_a_script_is_run_and_its_kernel_calls_are_traced(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "script.py", tmp_path / "x.nkt"
+    path.write_text(SCRIPT)
+    assert run(str(path), "-o", str(out)) == 0
+    assert parse(lines(out)).header["arguments"] == ["float16[128,4]"]
+    path.write_text(SCRIPT + "double(result)\ndouble(numpy.ones((64, 4), dtype=numpy.float32))\n")
+    assert run(str(path), "-o", str(out)) == 2
+    assert "calls 3 kernels; choose one with --launch 1 to 3" in capfd.readouterr().err
+    assert run(str(path), "--launch", "3", "-o", str(out)) == 0
+    assert parse(lines(out)).header["arguments"] == ["float32[64,4]"]
+    path.write_text(SCRIPT + "print(result[0])\n")
+    assert run(str(path), "-o", str(out)) == 2
+    assert "script.py:13: the result of kernel double is read" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("float32[2048,2048]", (None, TensorArgument(dtype("float32"), (2048, 2048)))),
+    (" bfloat16 [ 4 , 5 ] ", (None, TensorArgument(dtype("bfloat16"), (4, 5)))),
+    ("4", (None, 4)), ("(3, 4)", (None, (3, 4))), ("True", (None, True)),
+    ("'gelu'", (None, "gelu")), ("eps=1e-6", ("eps", 1e-6)),
+    ("bfloat16", (None, dtype("bfloat16"))),
+    ("x=int8[3]", ("x", TensorArgument(dtype("int8"), (3,)))), ("None", (None, None)),
+])
+def test_the_grammar_of_arguments(text: str, expected: object) -> None:
+    assert argument_forms.parse(text) == expected
+
+
+def test_arguments_in_lists_become_tensors(tmp_path: Path) -> None:
+    from helpers import program, tensor
+    from kernels import nki, nl
+
+    @nki.jit
+    def kernel(pair: list, named: dict) -> None:
+        nl.load(pair[0])
+        nl.load(named["a"])
+    trace = parse(program(kernel, [tensor("int8", 4, 4), 3], {"a": tensor("int8", 2, 2)}).lines())
+    assert [one["name"] for one in trace.buffers.values() if "kind" in one] == ["pair_0", "named_a"]
+
+
+def test_an_argument_that_is_only_written_is_an_output() -> None:
+    from helpers import program, tensor
+    from kernels import nki, nl
+
+    @nki.jit
+    def kernel(x: object, y: object) -> None:
+        nl.store(y, nl.load(x))
+    buffers = parse(program(kernel, tensor("int8", 4, 4), tensor("int8", 4, 4)).lines()).buffers
+    assert [buffers[0]["kind"], buffers[1]["kind"]] == ["input", "output"]
+
+
+def test_numbers_in_the_trace_are_json() -> None:
+    from helpers import program, tensor
+    from kernels import scale
+    for line in program(scale, tensor("float32", 256, 64)).lines():
+        assert json.loads(line)
+
+
+def test_a_wrong_chip_file_is_named(tmp_path: Path) -> None:
+    from trnsim.frontend.chip import load_chip
+    path = tmp_path / "mine.json"
+    path.write_text('{"neuron_core_version": {"value": 1}}')
+    with pytest.raises(UserError, match="neuron_core_version is 1, but NKI programs"):
+        load_chip(str(path))
+    path.write_text('{"neuron_core_version": {"value": 3}}')
+    with pytest.raises(UserError, match="/neuron_core/sbuf/partitions is missing"):
+        load_chip(str(path))
+    path.write_text("{")
+    with pytest.raises(UserError, match="mine.json: .*; a chip file is JSON"):
+        load_chip(str(path))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the impersonated modules, of data types, and of the public names.
+"""What kernel files can import."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy
+import pytest
+from trnsim.frontend import UserError, dtype, dtypes, install
+from trnsim.frontend.impersonate import load_kernel_module
+from trnsim.frontend.nki.tensor import NkiTensor
+
+install()
+
+CORPUS = os.environ.get("TRNSIM_CORPUS")
+STUBS = Path(CORPUS or "/nonexistent") / "aws-neuron+aws-neuron-sdk" / "nki" / "api" / "nki"
+
+
+@pytest.mark.parametrize("name", ["nki", "nki.language", "nki.isa", "nki.typing", "nki.collectives",
+                                  "neuronxcc.nki", "neuronxcc.nki.language", "neuronxcc.nki.isa"])
+def test_a_module_is_importable(name: str) -> None:
+    assert importlib.import_module(name) is sys.modules[name]
+
+
+def public_names(path: Path) -> dict[str, list[str] | None]:
+    """Public names of a stub module, with the parameters of its functions."""
+    found: dict[str, list[str] | None] = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = [one.arg for one in node.args.args]
+        elif isinstance(node, ast.ClassDef):
+            found[node.name] = None
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = None
+    return {name: value for name, value in found.items() if not name.startswith("_")}
+
+
+@pytest.mark.skipif(not STUBS.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")
+@pytest.mark.parametrize("name", ["nki", "nki.language", "nki.isa", "nki.collectives"])
+def test_every_public_name_of_the_api_is_there_with_its_parameters(name: str) -> None:
+    module = importlib.import_module(name)
+    folder = STUBS.joinpath(*name.split(".")[1:])
+    for public, parameters in public_names(folder / "__init__.py").items():
+        assert hasattr(module, public), public
+        if parameters and public != "jit":
+            known = list(inspect.signature(getattr(module, public)).parameters)
+            assert known[:len(parameters)] == parameters or known[0] == "arguments", public
+
+
+@pytest.mark.skipif(not STUBS.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")
+def test_every_tensor_method_is_there() -> None:
+    tree = ast.parse((STUBS / "language" / "__init__.py").read_text())
+    stub = next(node for node in tree.body
+                if isinstance(node, ast.ClassDef) and node.name == "NkiTensor")
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef):
+            assert hasattr(NkiTensor, node.name), node.name
+
+
+def test_absent_libraries_can_be_imported_and_used_at_import(tmp_path: Path) -> None:
+    path = tmp_path / "imports_absent.py"
+    path.write_text(
+        "import torch\nimport torch.nn.functional as F\nfrom scipy.special import erf\n"
+        "import jax.numpy as jnp\n"
+        "class Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor): return x\n"
+        "@torch.no_grad()\ndef f(x): return x\n"
+        "@torch.jit.script\ndef g(x): return x\n")
+    module = load_kernel_module(path)
+    assert module.f(3) == 3 and module.g(4) == 4 and module.Net().forward(5) == 5
+
+
+def test_a_module_that_is_not_a_known_library_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "imports_unknown.py"
+    path.write_text("import unknown_library\n")
+    with pytest.raises(ModuleNotFoundError):
+        load_kernel_module(path)
+
+
+def test_an_optional_import_takes_its_fallback(tmp_path: Path) -> None:
+    path = tmp_path / "imports_optional.py"
+    path.write_text("try:\n    import unknown_library\nexcept ImportError:\n    found = False\n")
+    assert load_kernel_module(path).found is False
+
+
+def test_a_helper_module_gets_the_marking_range(tmp_path: Path) -> None:
+    (tmp_path / "helper_with_range.py").write_text("import nki\nnumbers = range(3)\n")
+    path = tmp_path / "imports_helper.py"
+    path.write_text("from helper_with_range import numbers\nsquares = [n * n for n in range(4)]\n")
+    module = load_kernel_module(path)
+    assert type(module.numbers).__name__ == "LoopRange" and list(module.numbers) == [0, 1, 2]
+    assert module.squares == [0, 1, 4, 9]
+
+
+@pytest.mark.parametrize(("one", "itemsize", "other"), [
+    (dtypes.float32, 4, numpy.float32), (dtypes.bfloat16, 2, ml_dtypes.bfloat16),
+    (dtypes.float8_e5m2, 1, ml_dtypes.float8_e5m2), (dtypes.int32, 4, numpy.int32),
+    (dtypes.bool_, 1, numpy.bool_), (dtypes.float8_e8m0, 1, ml_dtypes.float8_e8m0fnu),
+])
+def test_a_data_type_is_that_of_numpy(one: dtypes.DType, itemsize: int, other: type) -> None:
+    assert one.itemsize == itemsize == numpy.dtype(one).itemsize
+    assert one == other and one == numpy.dtype(other) and one == one.name and dtype(other) is one
+    assert numpy.zeros(3).astype(one).dtype == numpy.dtype(other)
+    assert one != dtypes.uint16 and {one: 1}[one] == 1
+
+
+def test_packed_types_have_sizes_but_no_numpy_type() -> None:
+    assert (dtypes.float8_e5m2_x4.itemsize, dtypes.float4_e2m1fn_x4.itemsize) == (4, 2)
+    with pytest.raises(AttributeError, match="numpy has no type for packed"):
+        _ = dtypes.float8_e5m2_x4.dtype
+
+
+def test_an_unknown_data_type_lists_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"'complex64' is not one of NKI's: float32 .*; convert"):
+        dtype("complex64")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of nki.language: what each function comes to.
+"""Functions of nki.language are recorded as the instructions that compute them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from helpers import ops, program, tensor, traced
+from kernels import nisa, nki, nl
+from trace_expander import parse
+from trnsim.frontend import IllegalInstruction, UnsupportedFeature, trace
+
+X = tensor("float32", 128, 64)
+
+
+def lowering(body: Any, chip: str = "trn2") -> list[str]:
+    """The operations that body(tile, vector, another tile) records."""
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        vector = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+        body(tile, vector, nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf))
+    return ops(traced(kernel, X, chip=chip))
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    (lambda t, v, u: nl.add(t, u), ["tensor_tensor"]),
+    (lambda t, v, u: nl.add(t, 1.0), ["tensor_scalar"]),
+    (lambda t, v, u: nl.subtract(1.0, t), ["tensor_scalar"]),
+    (lambda t, v, u: nl.multiply(t, v), ["tensor_scalar"]),
+    (lambda t, v, u: nl.multiply(v, t), ["tensor_scalar"]),
+    (lambda t, v, u: nl.add(t, t[:, 0:1]), ["tensor_scalar"]),
+    (lambda t, v, u: nl.exp(t), ["activation"]),
+    (lambda t, v, u: nl.rsqrt(t), ["activation"]),
+    (lambda t, v, u: nl.reciprocal(t), ["reciprocal"]),
+    (lambda t, v, u: nl.copy(t, nl.bfloat16), ["tensor_copy"]),
+    (lambda t, v, u: nl.negative(t), ["tensor_scalar"]),
+    (lambda t, v, u: nl.abs(t), ["tensor_scalar"]),
+    (lambda t, v, u: nl.sin(t), ["tensor_scalar", "activation"]),
+    (lambda t, v, u: nl.floor(t), ["tensor_copy", "tensor_copy", "tensor_tensor",
+                                   "tensor_tensor"]),
+    (lambda t, v, u: nl.sum(t, axis=1), ["tensor_reduce"]),
+    (lambda t, v, u: nl.max(t, axis=[1]), ["tensor_reduce"]),
+    (lambda t, v, u: nl.mean(t, axis=1), ["tensor_reduce", "tensor_scalar"]),
+    (lambda t, v, u: nl.var(t, axis=1), ["bn_stats", "bn_aggr", "tensor_copy"]),
+    (lambda t, v, u: nl.softmax(t), ["tensor_reduce", "activation_reduce", "reciprocal",
+                                     "tensor_scalar"]),
+    (lambda t, v, u: nl.rms_norm(t, u, axis=1, n=64),
+     ["activation_reduce", "tensor_scalar", "activation", "tensor_scalar", "tensor_tensor"]),
+    (lambda t, v, u: nl.transpose(t), ["nc_transpose"]),
+    (lambda t, v, u: nl.matmul(u, u, transpose_x=True), ["nc_matmul"]),
+    (lambda t, v, u: nl.matmul(t[0:64], nl.zeros((64, 512), nl.float32)),
+     ["memset", "nc_transpose", "tensor_copy", "nc_matmul"]),
+    (lambda t, v, u: nl.where(nl.greater(t, 0.0), t, 0.0),
+     ["tensor_scalar", "tensor_copy", "memset", "tensor_copy_predicated"]),
+    (lambda t, v, u: nl.broadcast_to(v, (128, 64)), ["tensor_copy"]),
+    (lambda t, v, u: nl.broadcast_to(t[0:1], (128, 64)), ["memset", "nc_matmul", "tensor_copy"]),
+    (lambda t, v, u: nl.zeros((128, 4), nl.float32, buffer=nl.sbuf), ["memset"]),
+    (lambda t, v, u: nl.ones((256, 64), nl.float32, buffer=nl.shared_hbm),
+     ["memset", "dma_copy", "dma_copy"]),
+    (lambda t, v, u: nl.shared_identity_matrix(128, nl.float32), ["dma_copy"]),
+    (lambda t, v, u: nl.dropout(t, 0.5), ["dropout"]),
+    (lambda t, v, u: nl.expand_dims(t, 1), []),
+    (lambda t, v, u: nl.ndarray((128, 4), nl.float32).__setitem__((slice(None), 0), 1.0),
+     ["memset"]),
+])
+def test_a_function_is_recorded_as(body: Any, expected: list[str]) -> None:
+    assert lowering(body) == expected
+
+
+def test_two_operands_in_psum_are_not_read_at_once() -> None:
+    def body(t: Any, v: Any, u: Any) -> None:
+        one = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum)
+        nl.add(one, one)
+    assert lowering(body) == ["tensor_copy", "tensor_tensor"]
+
+
+def test_a_store_from_psum_goes_through_sbuf() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        bank = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
+        nl.store(out, bank)
+        return out
+    assert ops(traced(kernel, X)) == ["tensor_copy", "dma_copy"]
+
+
+def test_a_load_has_the_shape_and_type_asked_for() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        assert nl.load(x[0:64, 0:8], dtype=nl.bfloat16).shape == (64, 8)
+        assert nl.load(x[0:64, 0:8], dtype=nl.bfloat16).dtype == nl.bfloat16
+        assert nl.load(x[0]).shape == (64, 1)
+    assert ops(traced(kernel, X)) == ["dma_copy"] * 3
+
+
+def test_result_types_are_the_widest_of_the_operands() -> None:
+    def body(t: Any, v: Any, u: Any) -> None:
+        half = nl.copy(u, nl.float16)
+        assert nl.add(t, u).dtype == nl.float32
+        assert nl.add(u, u).dtype == nl.bfloat16
+        assert nl.add(u, half).dtype == nl.float32
+        assert nl.add(u, nl.copy(u, nl.int32)).dtype == nl.bfloat16
+        assert nl.add(t, u, dtype=nl.float16).dtype == nl.float16
+    lowering(body)
+
+
+def test_shapes_that_do_not_broadcast_are_an_error() -> None:
+    with pytest.raises(IllegalInstruction, match=r"add: shapes \[128, 64\] and \[128, 32\] do not"):
+        lowering(lambda t, v, u: nl.add(t, u[:, 0:32]))
+    with pytest.raises(IllegalInstruction, match="must be a tile in sbuf or psum; load it first"):
+        trace(nki.jit(lambda x: nl.exp(x)), [X])
+
+
+def test_tile_sizes_are_those_of_the_chip() -> None:
+    def body(t: Any, v: Any, u: Any) -> None:
+        size = nl.tile_size
+        assert (size.pmax, size.gemm_stationary_fmax, size.gemm_moving_fmax) == (128, 128, 512)
+        assert (size.psum_fmax, size.psum_num_banks, size.psum_bank_fmax_bytes) == (512, 8, 2048)
+        found.append(size.sbuf_fmax_bytes // 1024)
+        found.append(nisa.get_nc_version().value)
+        assert nisa.get_nc_version() >= nisa.nc_version.gen2
+    found: list[int] = []
+    for chip in ("trn1", "trn2", "trn3"):
+        lowering(body, chip)
+    assert found == [192, 2, 224, 3, 256, 4]
+
+
+def test_regions_are_told_apart() -> None:
+    def body(t: Any, v: Any, u: Any) -> None:
+        assert t.buffer == nl.sbuf and nl.is_sbuf(t.buffer) and nl.is_on_chip(t.buffer)
+        assert nl.is_hbm(nl.shared_hbm) and nl.is_hbm("private_hbm") and not nl.is_psum(nl.sbuf)
+    lowering(body)
+
+
+def test_ranges_are_ranges_outside_of_a_trace() -> None:
+    numbers = nl.affine_range(2, 10, 3)
+    assert list(numbers) == [2, 5, 8] and len(numbers) == 3 and numbers[1] == 5
+    assert 5 in numbers and numbers == range(2, 10, 3) and isinstance(range(3), type(numbers))
+    assert list(reversed(nl.static_range(4))) == [3, 2, 1, 0]
+
+
+def test_an_object_gets_an_initializer_from_its_fields() -> None:
+    class Config(nl.NKIObject):
+        rows: int
+        columns = 4
+
+        def __post_init__(self) -> None:
+            self.size = self.rows * self.columns
+    assert Config(3).size == 12 and Config(rows=2, columns=5).size == 10
+    assert Config(3) == Config(3) and Config(3) != Config(4)
+    with pytest.raises(TypeError, match="has no field depth"):
+        Config(depth=1)
+
+
+def test_a_constant_is_a_buffer_of_its_own_kind() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        nl.load(nl.shared_constant(numpy.ones((128, 4), dtype=numpy.float32)))
+    buffers = parse(program(kernel, X).lines()).buffers
+    assert [one.get("kind") for one in buffers.values()] == ["input", None, "constant"]
+
+
+def test_no_reorder_leaves_a_note() -> None:
+    def kernel(x: Any) -> None:
+        with nl.no_reorder():
+            nl.load(x)
+    (note,) = parse(program(nki.jit(kernel), X).lines()).notes
+    assert note["kind"] == "assumption" and "no_reorder" in note["text"] and note["source"]
+
+
+def test_a_dependency_leaves_a_note() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        nisa.memset(tile, value=0).depends_on(nisa.memset(tile, value=1))
+    (note,) = parse(program(nki.jit(kernel), X).lines()).notes
+    assert "depends_on" in note["text"]
+
+
+@pytest.mark.parametrize("name", ["dynamic_range", "fori_loop", "while_loop", "rand",
+                                  "gather_flattened"])
+def test_an_unsupported_function_is_named(name: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=f"nki.language.{name} is not part"):
+        lowering(lambda t, v, u: getattr(nl, name)(3))
+
+
+def test_collectives_can_be_imported_but_not_called() -> None:
+    import nki.collectives as collectives
+    group = collectives.ReplicaGroup([[0, 1]])
+    with pytest.raises(UnsupportedFeature, match="nki.collectives.all_reduce"):
+        lowering(lambda t, v, u: collectives.all_reduce([t], [t], group, nl.add))

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the rules of the hardware: each is broken once, and its message is read.
+"""What a chip would not execute does not trace, and the message names the line and the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from helpers import ops, tensor, traced
+from kernels import nisa, nki, nl
+from trnsim.frontend import IllegalInstruction, UnsupportedFeature, trace
+
+Body = Callable[[Any], Any]
+
+
+def sbuf(*shape: int, dtype: Any = nl.float32) -> Any:
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf)
+
+
+def psum(*shape: int, dtype: Any = nl.float32) -> Any:
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.psum)
+
+
+def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int, ...],
+           dtype: Any = nl.bfloat16, out: Any = nl.float32, **options: Any) -> Body:
+    return lambda h: nisa.nc_matmul(psum(*dst, dtype=out), sbuf(*stationary, dtype=dtype),
+                                    sbuf(*moving, dtype=dtype), **options)
+
+
+def kernel_of(body: Body) -> Any:
+    @nki.jit
+    def kernel(h: Any) -> None:
+        body(h)
+    return kernel
+
+
+HBM = tensor("float32", 256, 64)
+
+
+def rejects(body: Body, message: str, chip: str = "trn2") -> None:
+    with pytest.raises(IllegalInstruction, match=message) as error:
+        trace(kernel_of(body), [HBM], chip)
+    assert str(error.value).count("\n") == 0 and "test_legality.py:" in str(error.value)
+
+
+def accepts(body: Body, chip: str = "trn2") -> list[str]:
+    return ops(traced(kernel_of(body), HBM, chip=chip))
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda h: sbuf(129, 4), "takes 129 partitions, but sbuf has 128; split it"),
+    (lambda h: sbuf(128, 57345), "takes 229380 bytes .* but a sbuf partition has 229376"),
+    (lambda h: psum(128, 4097), "takes 16388 bytes .* but a psum partition has 16384"),
+    (lambda h: sbuf(128), "have a partition and at least one free dimension"),
+    (lambda h: sbuf(128, 0), "every size must be at least 1"),
+    (matmul((128, 512), (128, 128), (64, 512)), "stationary has 128 partitions and moving 64"),
+    (matmul((128, 512), (128, 129), (128, 512)), "stationary has 129 columns"),
+    (matmul((128, 513), (128, 128), (128, 513)), "streams at most 512 into a float32 dst"),
+    (matmul((128, 256), (128, 128), (128, 512)), r"dst must be \[128, 512\]"),
+    (matmul((64, 512), (128, 128), (128, 512)), r"dst must be \[128, 512\]"),
+    (matmul((128, 512), (128, 128), (128, 512), out=nl.bfloat16), "dst is bfloat16, but"),
+    (matmul((128, 512), (128, 128), (128, 512), dtype=nl.int32), "does not multiply"),
+    (matmul((128, 512), (128, 128), (128, 512), dtype=nl.float8_e4m3fn), "does not multiply"),
+    (matmul((128, 512), (128, 128), (128, 512), perf_mode="double_row"), "takes float8 operands"),
+    (matmul((128, 512), (128, 128), (128, 512), tile_size=(64, 128)), "give both or neither"),
+    (matmul((128, 512), (32, 128), (32, 512), tile_size=(48, 128), tile_position=(0, 0)),
+     "row size 48 of tile_size"),
+    (matmul((128, 512), (32, 128), (32, 512), tile_size=(32, 128), tile_position=(16, 0)),
+     "row 16 of tile_position"),
+    (lambda h: nisa.nc_matmul(psum(128, 64), sbuf(128, 128, dtype=nl.bfloat16), sbuf(128, 64)),
+     "a 32-bit operand takes a 32-bit partner"),
+    (lambda h: nisa.nc_matmul(sbuf(128, 64), sbuf(128, 128), sbuf(128, 64)),
+     "dst is 'sbuf_0' in sbuf, but must be in psum"),
+    (lambda h: nisa.nc_matmul(psum(128, 64), h[0:128, 0:64], sbuf(128, 64)),
+     "stationary is 'h' in hbm, but must be in sbuf"),
+    (lambda h: nisa.nc_matmul(psum(128, 1024)[0:128, 256:768], sbuf(128, 128), sbuf(128, 512)),
+     "dst reaches from psum bank 0 to 1"),
+    (lambda h: nisa.nc_matmul(psum(128, 64), sbuf(128, 128), sbuf(128, 64), accumulate=True),
+     "does not hold the result of a matmul"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 32)), "both must be equal"),
+    (lambda h: nisa.tensor_copy(sbuf(64, 64), sbuf(128, 64)), "both must be equal"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64), h[0:128]), "data is 'h' in hbm"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64)[16:48], sbuf(32, 64)),
+     "dst takes 32 partitions from partition 16 .* starts at a multiple of 32"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64)[32:96], sbuf(64, 64)), "starts at a multiple of 64"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64)[32:128], sbuf(96, 64)), "starts at 0"),
+    (lambda h: nisa.tensor_copy(psum(128, 64), sbuf(128, 64), engine=nisa.engine.gpsimd),
+     "does not run on the gpsimd engine"),
+    (lambda h: nisa.tensor_tensor(sbuf(128, 64), psum(128, 64), psum(128, 64), op=nl.add),
+     "data1 and data2 are both in psum"),
+    (lambda h: nisa.tensor_tensor(sbuf(128, 64), sbuf(128, 64), 3.0, op=nl.add),
+     "data2 is 3.0, but must be a tensor"),
+    (lambda h: nisa.tensor_tensor(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64), op=nl.bitwise_and),
+     "bitwise_and takes integers"),
+    (lambda h: nisa.tensor_tensor(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64), op="plus"),
+     "op='plus' is not a math operator"),
+    (lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), nl.add, sbuf(128, 2)),
+     "operand0 is .* but must hold one value per partition"),
+    (lambda h: nisa.tensor_reduce(sbuf(128, 64), nl.add, sbuf(128, 64), axis=0),
+     "only the last dimensions are reduced"),
+    (lambda h: nisa.tensor_reduce(sbuf(128, 2), nl.add, sbuf(128, 64), axis=1),
+     "has 128 partitions of 1 elements"),
+    (lambda h: nisa.tensor_reduce(sbuf(128, 1), nl.equal, sbuf(128, 64), axis=1),
+     "op equal does not reduce"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.add, sbuf(128, 64)),
+     "is not an activation function"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), bias=sbuf(128, 64)),
+     "bias is .* but must hold one value per partition"),
+    (lambda h: nisa.nc_transpose(psum(64, 128), sbuf(128, 32)), r"dst must be \[32, 128\]"),
+    (lambda h: nisa.nc_transpose(sbuf(64, 128), sbuf(128, 64)), "transposes at most 32 x 32"),
+    (lambda h: nisa.bn_stats(sbuf(128, 6), sbuf(128, 513)), "at most 512 are allowed"),
+    (lambda h: nisa.max8(sbuf(128, 8), sbuf(128, 4)), "8 to 16384 are allowed"),
+    (lambda h: nisa.iota(sbuf(128, 64, dtype=nl.int32), [[1, 32]]), "has 32 elements"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64), h), "8192 elements; both must be equal"),
+    (lambda h: nisa.dma_copy(psum(128, 64), h[0:128]), "dst is 'psum_0' in psum"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64, dtype=nl.bfloat16), h[0:128],
+                             dge_mode=nisa.dge_mode.hwdge), "moves elements unchanged"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], priority=1), "needs NeuronCore-v4"),
+    (lambda h: nisa.dma_transpose(sbuf(128, 64), h[0:128]), "transposed has"),
+    (lambda h: nisa.nc_stream_shuffle(sbuf(32, 4), sbuf(32, 4), [0, 1]), "mask has 2 entries"),
+    (lambda h: nisa.exponential(sbuf(128, 64), sbuf(128, 64)), "needs NeuronCore-v4, but trn2"),
+    (lambda h: nisa.memset(3, value=0), "dst is 3, but must be a tensor"),
+    (lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), nl.add,
+                                  sbuf(128, 1, dtype=nl.bfloat16)), "operand0 is bfloat16, but"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64),
+                               scale=sbuf(128, 1, dtype=nl.float16)), "scale is float16, but"),
+    (lambda h: nisa.rng(sbuf(128, 64)), "random bits are integers"),
+    (lambda h: nisa.select_reduce(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64), 0.0),
+     "predicate is float32, but must be an integer of 8 or 16 bits"),
+    (lambda h: nisa.tensor_copy_predicated(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64)),
+     "predicate is float32, but must be uint8 or"),
+    (lambda h: nisa.range_select(sbuf(128, 64), sbuf(128, 64), nl.less, nl.less,
+                                 sbuf(128, 1, dtype=nl.int32), sbuf(128, 1)), "bound0 is int32"),
+    (lambda h: nisa.tensor_scalar_cumulative(sbuf(128, 64, dtype=nl.int32), sbuf(128, 64), nl.add,
+                                             nl.add, 1.0), "32-bit integers do not accumulate"),
+    (lambda h: nisa.local_gather(sbuf(128, 64), sbuf(128, 64), sbuf(128, 4)),
+     "index is float32, but must be uint16"),
+    (lambda h: nisa.nc_n_gather(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64)),
+     "index is float32, but must be uint32"),
+])
+def test_a_broken_rule_is_an_error(body: Body, message: str) -> None:
+    rejects(body, message)
+
+
+@pytest.mark.parametrize(("body", "chip", "message"), [
+    (lambda h: nisa.range_select(sbuf(128, 64), sbuf(128, 64), nl.less, nl.greater, sbuf(128, 1),
+                                 sbuf(128, 1)), "trn1", "needs NeuronCore-v3, but trn1"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64), engine=nisa.engine.scalar), "inf2",
+     "does not run on the scalar engine"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), bias=1.0), "trn1",
+     "bias is the number 1.0"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], dge_mode=nisa.dge_mode.hwdge), "trn1",
+     "hwdge needs NeuronCore-v3"),
+    (matmul((128, 512), (32, 128), (32, 512), tile_size=(32, 128), tile_position=(0, 0)), "trn1",
+     "has tiles of 64 to 128"),
+    (lambda h: sbuf(128, 50000), "trn1", "but a sbuf partition has 196608"),
+])
+def test_older_generations_have_fewer_instructions(body: Body, chip: str, message: str) -> None:
+    rejects(body, message, chip)
+    accepts(body, "trn2")
+
+
+@pytest.mark.parametrize("body", [
+    matmul((128, 4096), (128, 128), (128, 4096)),
+    matmul((128, 512), (128, 128), (128, 512), out=nl.bfloat16),
+    matmul((128, 512), (128, 128), (128, 512), dtype=nl.float8_e4m3fn),
+    lambda h: nisa.exponential(sbuf(128, 64), sbuf(128, 64)),
+    lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], priority=1),
+])
+def test_the_newest_generation_has_more(body: Body) -> None:
+    accepts(body, "trn3")
+
+
+def test_a_double_row_matmul_contracts_two_rows() -> None:
+    assert accepts(lambda h: nisa.nc_matmul(
+        psum(64, 512), sbuf(128, 2, 64, dtype=nl.float8_e4m3),
+        sbuf(128, 2, 512, dtype=nl.float8_e5m2),
+        perf_mode=nisa.matmul_perf_mode.double_row)) == ["nc_matmul"]
+
+
+def test_a_rule_that_depends_on_the_position_is_checked_every_time() -> None:
+    def body(h: Any) -> None:
+        bank, a, b = psum(128, 1024), sbuf(128, 128), sbuf(128, 512)
+        for start in (0, 512, 256):
+            nisa.nc_matmul(bank[0:128, start:start + 512], a, b, accumulate=False)
+    rejects(body, "dst reaches from psum bank 0 to 1")
+
+
+def test_a_start_partition_is_checked_every_time() -> None:
+    def body(h: Any) -> None:
+        tile = sbuf(128, 64)
+        for start in (0, 32, 48):
+            nisa.memset(tile[start:start + 32], value=0)
+    rejects(body, "from partition 48")
+
+
+def test_a_dma_starts_at_any_partition() -> None:
+    assert accepts(lambda h: nisa.dma_copy(sbuf(128, 64)[3:10], h[0:7])) == ["dma_copy"]
+
+
+@pytest.mark.parametrize(("op", "dtype", "space", "engines"), [
+    (nl.add, nl.float32, "sbuf", ("vector",)), (nl.power, nl.float32, "sbuf", ("gpsimd",)),
+    (nl.add, nl.int32, "sbuf", ("gpsimd",)), (nl.add, nl.int32, "psum", ("vector",)),
+])
+def test_integer_and_power_operations_run_on_gpsimd_unless_in_psum(
+        op: Any, dtype: Any, space: str, engines: tuple[str, ...]) -> None:
+    def body(h: Any) -> None:
+        result = nl.ndarray((128, 64), dtype=dtype, buffer=space)
+        nisa.tensor_tensor(result, sbuf(128, 64, dtype=dtype), sbuf(128, 64, dtype=dtype), op=op)
+    (executed,) = traced(kernel_of(body), HBM)
+    assert executed.engines == engines
+
+
+@pytest.mark.parametrize(("chip", "engines"), [
+    ("trn1", ("vector", "gpsimd")), ("trn2", ("vector", "scalar", "gpsimd")),
+])
+def test_a_copy_may_run_on_every_engine_that_the_chip_allows(chip: str, engines: Any) -> None:
+    kernel = kernel_of(lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64)))
+    (executed,) = traced(kernel, HBM, chip=chip)
+    assert executed.engines == engines
+
+
+def test_a_transpose_between_sbuf_and_psum_prefers_the_tensor_engine() -> None:
+    kernel = kernel_of(lambda h: nisa.nc_transpose(psum(32, 32), sbuf(32, 32)))
+    assert traced(kernel, HBM)[0].engines == ("tensor", "vector")
+    kernel = kernel_of(lambda h: nisa.nc_transpose(sbuf(32, 32), sbuf(32, 32)))
+    assert traced(kernel, HBM)[0].engines == ("vector",)
+
+
+@pytest.mark.parametrize("name", ["sendrecv", "topk", "register_alloc", "register_load"])
+def test_an_unsupported_instruction_is_named_with_its_line(name: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=rf"test_legality.py:\d+: nki.isa.{name} is not"):
+        trace(kernel_of(lambda h: getattr(nisa, name)(h)), [HBM])
+
+
+def test_more_dimensions_than_an_access_pattern_has_are_an_error() -> None:
+    def body(h: Any) -> None:
+        tile = sbuf(128, 3, 3, 3, 3, 4)
+        nisa.memset(tile[:, 0:2, 0:2, 0:2, 0:2, 0:2], value=0)
+    rejects(body, "a view of 'sbuf_0' with 5 strides, but an access in sbuf has at most 4")

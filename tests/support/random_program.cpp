@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dice to programs, in two passes: first the tree of steps, then the instances its instructions may touch.
+#include "support/random_program.hpp"
+
+#include "support/program_builder.hpp"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnsim::test {
+
+using program::Affine;
+using program::Position;
+
+namespace {
+
+constexpr std::int64_t kPartitions = 128;
+constexpr std::int64_t kHbmColumns = 4096;
+constexpr std::int64_t kPsumElements = 512;
+constexpr int kPsumSites = 2;
+constexpr std::int64_t kPsumLookBack = 2;
+constexpr std::int64_t kSbufLookBack = 3;
+constexpr int kDeepest = 2;
+
+/// One step, or a loop over steps.
+struct Item {
+    enum class Kind : std::uint8_t { Alloc, Run, Loop };
+    Kind kind = Kind::Run;
+    std::size_t site = 0;
+    std::int64_t count = 1;
+    std::vector<Item> body{};
+};
+
+class Generator {
+public:
+    Generator(unsigned seed, const RandomProgramShape& shape) : random_(seed), shape_(shape) {
+        in_ = builder_.input("in", Dtype::Float32, {kPartitions, kHbmColumns});
+        out_ = builder_.output("out", Dtype::Float32, {kPartitions, kHbmColumns});
+        for (int site = 0; site < shape.sbuf_sites; ++site) {
+            sites_.push_back(builder_.tile("s" + std::to_string(site),
+                                           Space::Sbuf,
+                                           Dtype::Float32,
+                                           {kPartitions, shape.sbuf_elements}));
+        }
+        for (int site = 0; site < kPsumSites; ++site) {
+            sites_.push_back(builder_.tile("p" + std::to_string(site),
+                                           Space::Psum,
+                                           Dtype::Float32,
+                                           {kPartitions, kPsumElements}));
+        }
+        next_.resize(sites_.size());
+    }
+
+    program::Program make() {
+        for (std::size_t site = 0; site < sites_.size(); ++site) {
+            emit_alloc(site);
+        }
+        for (const Item& item : block(shape_.items, 0)) {
+            emit(item);
+        }
+        return builder_.build();
+    }
+
+private:
+    // Dice. The distributions of the standard library differ between implementations; this does not.
+    std::int64_t roll(std::int64_t sides) {
+        return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(sides));
+    }
+    bool one_in(std::int64_t sides) { return roll(sides) == 0; }
+    template <typename T>
+    T pick(std::initializer_list<T> choices) {
+        return choices.begin()[roll(static_cast<std::int64_t>(choices.size()))];
+    }
+
+    // First pass.
+    std::vector<Item> block(int items, int depth) {
+        std::vector<Item> result;
+        for (int i = 0; i < items; ++i) {
+            const std::int64_t choice = roll(8);
+            if (choice == 0 && depth < kDeepest) {
+                result.push_back({.kind = Item::Kind::Loop,
+                                  .count = 1 + roll(shape_.longest_loop),
+                                  .body = block(2 + static_cast<int>(roll(5)), depth + 1)});
+            } else if (choice <= 2) {
+                result.push_back(
+                    {.kind = Item::Kind::Alloc,
+                     .site = static_cast<std::size_t>(
+                         roll(static_cast<std::int64_t>(sites_.size())))});
+            } else {
+                result.push_back({.kind = Item::Kind::Run});
+            }
+        }
+        return result;
+    }
+
+    static std::int64_t allocs_of(const std::vector<Item>& body, std::size_t site) {
+        std::int64_t sum = 0;
+        for (const Item& item : body) {
+            sum += item.kind == Item::Kind::Alloc && item.site == site ? 1 : 0;
+            sum += item.count * allocs_of(item.body, site);
+        }
+        return sum;
+    }
+
+    // Second pass.
+    void emit(const Item& item) {
+        switch (item.kind) {
+            case Item::Kind::Alloc:
+                return emit_alloc(item.site);
+            case Item::Kind::Run:
+                return emit_run();
+            case Item::Kind::Loop:
+                return emit_loop(item);
+        }
+    }
+
+    void emit_alloc(std::size_t site) {
+        builder_.alloc(sites_[site]);
+        ++next_[site].base;
+    }
+
+    void emit_loop(const Item& item) {
+        const auto depth = static_cast<std::int32_t>(trips_.size());
+        const std::vector<Affine> before = next_;
+        builder_.loop(item.count);
+        trips_.push_back(item.count);
+        for (std::size_t site = 0; site < sites_.size(); ++site) {
+            const std::int64_t allocs = allocs_of(item.body, site);
+            if (allocs > 0) {
+                next_[site].terms.push_back({.depth = depth, .coefficient = allocs});
+            }
+        }
+        for (const Item& step : item.body) {
+            emit(step);
+        }
+        builder_.end();
+        trips_.pop_back();
+        next_ = before;
+        for (std::size_t site = 0; site < sites_.size(); ++site) {
+            next_[site].base += item.count * allocs_of(item.body, site);
+        }
+    }
+
+    /// An instance that exists whenever this point is reached.
+    Affine instance(std::size_t site, bool is_psum) {
+        Affine value = next_[site];
+        if (!is_psum && shape_.with_spare_tiles && one_in(6)) {
+            return affine(roll(value.base));
+        }
+        value.base -= 1 + roll(std::min(value.base, is_psum ? kPsumLookBack : kSbufLookBack));
+        return value;
+    }
+
+    std::size_t sbuf_site() { return static_cast<std::size_t>(roll(shape_.sbuf_sites)); }
+    std::size_t psum_site() {
+        return static_cast<std::size_t>(shape_.sbuf_sites + roll(kPsumSites));
+    }
+
+    struct Piece {
+        Operand operand;
+        Position position;
+    };
+
+    /// `elements` of each partition of a tile, somewhere in it.
+    Piece piece(Role role, std::size_t site, std::int64_t elements, std::int32_t partitions) {
+        const bool is_psum = site >= static_cast<std::size_t>(shape_.sbuf_sites);
+        const std::int64_t free = is_psum ? kPsumElements : shape_.sbuf_elements;
+        const Affine of = instance(site, is_psum);
+        const Affine offset = affine(roll(free - elements + 1));
+        const Affine start = affine(partitions == 32 ? 32 * roll(4) : 0);
+        return {.operand = builder_.part(role, sites_[site], elements, partitions),
+                .position = at(of, offset, start)};
+    }
+
+    Piece hbm_piece(Role role, std::uint32_t buffer, std::int64_t elements, std::int32_t partitions) {
+        Operand operand = builder_.whole(role, buffer);
+        operand.pattern = {{kHbmColumns, partitions}, {1, elements}};
+        Affine offset = affine(roll(kHbmColumns - elements + 1));
+        if (!trips_.empty() && one_in(2)) {
+            const std::int64_t room = kHbmColumns - elements - offset.base;
+            const std::int64_t step = trips_.back() > 1 ? room / (trips_.back() - 1) : 0;
+            if (step > 0) {
+                offset.terms.push_back({.depth = static_cast<std::int32_t>(trips_.size()) - 1,
+                                        .coefficient = 1 + roll(step)});
+            }
+        }
+        return {.operand = operand, .position = at({}, offset)};
+    }
+
+    std::int64_t elements() {
+        const std::int64_t most = std::min(shape_.sbuf_elements, kPsumElements);
+        return pick({most, most / 2, most / 4, std::int64_t{1}});
+    }
+
+    void run(Opcode op, std::vector<Engine> engines, std::vector<Piece> pieces, Attributes attributes) {
+        std::vector<Operand> operands;
+        std::vector<Position> positions;
+        for (Piece& each : pieces) {
+            operands.push_back(each.operand);
+            positions.push_back(std::move(each.position));
+        }
+        builder_.run(builder_.add(op, std::move(engines), std::move(operands), std::move(attributes)),
+                     std::move(positions));
+    }
+
+    void emit_run() {
+        const std::int64_t n = elements();
+        const std::int32_t rows = one_in(4) ? 32 : 128;
+        const DgeMode dge = one_in(2) ? DgeMode::None : DgeMode::Auto;
+        const std::string function = one_in(2) ? "exp" : "gelu";
+        switch (roll(8)) {
+            case 0:
+                return run(Opcode::DmaCopy,
+                           {Engine::Dma},
+                           {piece(Role::Dst, sbuf_site(), n, rows),
+                            hbm_piece(Role::Src, one_in(4) ? out_ : in_, n, rows)},
+                           {});
+            case 1:
+                return run(Opcode::DmaCopy,
+                           {Engine::Dma},
+                           {hbm_piece(Role::Dst, out_, n, rows),
+                            piece(Role::Src, sbuf_site(), n, rows)},
+                           {.dge = dge});
+            case 2:
+                return run(Opcode::TensorTensor,
+                           {Engine::Vector, Engine::Gpsimd},
+                           {piece(Role::Dst, sbuf_site(), n, rows),
+                            piece(Role::Data1, sbuf_site(), n, rows),
+                            piece(Role::Data2, sbuf_site(), n, rows)},
+                           {.op0 = "add"});
+            case 3:
+                return run(Opcode::Activation,
+                           {Engine::Scalar},
+                           {piece(Role::Dst, sbuf_site(), n, rows),
+                            piece(Role::Data, one_in(2) ? psum_site() : sbuf_site(), n, rows)},
+                           {.function = function});
+            case 4:
+                return emit_matmul();
+            case 5:
+                return run(Opcode::RegisterMove, {Engine::Sync, Engine::Vector}, {}, {});
+            case 6:
+                return run(Opcode::TensorCopy,
+                           {Engine::Vector, Engine::Scalar},
+                           {piece(Role::Dst, one_in(3) ? psum_site() : sbuf_site(), n, rows),
+                            piece(Role::Data, psum_site(), n, rows)},
+                           {});
+            default:
+                return run(Opcode::TensorCopy,
+                           {Engine::Vector, Engine::Gpsimd, Engine::Scalar},
+                           {piece(Role::Dst, sbuf_site(), n, rows),
+                            piece(Role::Data, sbuf_site(), n, rows)},
+                           {});
+        }
+    }
+
+    void emit_matmul() {
+        constexpr std::int64_t kColumns = 128;
+        const std::int64_t moving = std::max<std::int64_t>(2, elements());
+        const bool start = one_in(2);
+        Piece dst = piece(Role::Dst, psum_site(), moving, kColumns);
+        dst.operand.access = start ? Access::Write : Access::Accumulate;
+        run(Opcode::NcMatmul,
+            {Engine::Tensor},
+            {dst,
+             piece(Role::Stationary, sbuf_site(), kColumns, kPartitions),
+             piece(Role::Moving, sbuf_site(), moving, kPartitions)},
+            {.start = start});
+    }
+
+    std::mt19937_64 random_;
+    RandomProgramShape shape_;
+    ProgramBuilder builder_;
+    std::uint32_t in_ = 0;
+    std::uint32_t out_ = 0;
+    std::vector<std::uint32_t> sites_;  ///< SBUF, then PSUM.
+    std::vector<Affine> next_;          ///< By site: number of the next instance.
+    std::vector<std::int64_t> trips_;   ///< Of the loops around.
+};
+
+}  // namespace
+
+program::Program random_program(unsigned seed, const RandomProgramShape& shape) {
+    return Generator(seed, shape).make();
+}
+
+}  // namespace trnsim::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs made of dice: what property tests lower and simulate.
+#pragma once
+
+#include "trnsim/program/program.hpp"
+
+#include <cstdint>
+
+namespace trnsim::test {
+
+/// How large a random program is.
+struct RandomProgramShape {
+    int sbuf_sites = 3;
+    std::int64_t sbuf_elements = 256;  ///< FP32, of each partition of an SBUF tile; at least 128.
+    int items = 12;                    ///< Allocations, instructions and loops of the outermost level.
+    std::int64_t longest_loop = 5;
+    bool with_spare_tiles = true;      ///< Instructions also take tiles from long before.
+};
+
+/// A program of loops up to two deep over allocations, loads, stores, copies, additions, activations, register
+/// moves and matmuls of parts of tiles. The same seed gives the same program on every machine.
+[[nodiscard]] program::Program random_program(unsigned seed, const RandomProgramShape& shape = {});
+
+}  // namespace trnsim::test

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// RingBuffer is a queue, whatever it held before.
+#include "trnsim/base/ring_buffer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+
+namespace trnsim {
+namespace {
+
+template <typename T>
+std::deque<T> contents(const RingBuffer<T>& buffer) {
+    std::deque<T> items;
+    for (std::size_t i = 0; i < buffer.size(); ++i) {
+        items.push_back(buffer[i]);
+    }
+    return items;
+}
+
+TEST(RingBufferTest, IsEmptyAtFirst) {
+    const RingBuffer<int> buffer;
+    EXPECT_TRUE(buffer.empty());
+    EXPECT_EQ(buffer.size(), 0U);
+}
+
+TEST(RingBufferTest, GivesItemsBackInTheirOrderWhenItGrowsWhileWrapped) {
+    RingBuffer<int> buffer;
+    for (int i = 0; i < 8; ++i) {
+        buffer.push_back(i);
+    }
+    for (int i = 0; i < 5; ++i) {
+        buffer.pop_front();
+    }
+    for (int i = 8; i < 20; ++i) {
+        buffer.push_back(i);
+    }
+    EXPECT_EQ(buffer.front(), 5);
+    EXPECT_EQ(buffer.back(), 19);
+    for (int i = 5; i < 20; ++i) {
+        ASSERT_EQ(buffer.front(), i);
+        buffer.pop_front();
+    }
+    EXPECT_TRUE(buffer.empty());
+}
+
+TEST(RingBufferTest, InsertsBeforeAnItemAndKeepsTheOthersInOrder) {
+    RingBuffer<int> buffer;
+    for (const int item : {1, 2, 4}) {
+        buffer.push_back(item);
+    }
+    buffer.insert(2, 3);
+    buffer.insert(0, 0);
+    buffer.insert(5, 5);
+    EXPECT_EQ(contents(buffer), (std::deque<int>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(RingBufferTest, HoldsWhatCanOnlyBeMoved) {
+    RingBuffer<std::unique_ptr<int>> buffer;
+    for (int i = 0; i < 20; ++i) {
+        buffer.push_back(std::make_unique<int>(i));
+    }
+    EXPECT_EQ(*buffer.front(), 0);
+    EXPECT_EQ(*buffer.back(), 19);
+}
+
+TEST(RingBufferTest, BehavesLikeADequeUnderAnyMixOfOperations) {
+    std::mt19937 random(1);
+    RingBuffer<int> buffer;
+    std::deque<int> expected;
+    for (int i = 0; i < 20'000; ++i) {
+        const auto choice = random() % 8;
+        if (choice < 4) {
+            buffer.push_back(i);
+            expected.push_back(i);
+        } else if (choice < 7) {
+            if (!expected.empty()) {
+                buffer.pop_front();
+                expected.pop_front();
+            }
+        } else {
+            const std::size_t place = random() % (expected.size() + 1);
+            buffer.insert(place, i);
+            expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(place), i);
+        }
+        ASSERT_EQ(buffer.size(), expected.size());
+        if (!expected.empty()) {
+            ASSERT_EQ(buffer.front(), expected.front());
+            ASSERT_EQ(buffer.back(), expected.back());
+        }
+    }
+    EXPECT_EQ(contents(buffer), expected);
+}
+
+}  // namespace
+}  // namespace trnsim

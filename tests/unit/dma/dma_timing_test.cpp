@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors, engines and service times of DMA transfers.
+#include "trnsim/dma/dma_timing.hpp"
+
+#include "unit/neuron_core/instructions.hpp"
+
+namespace trnsim::dma {
+namespace {
+
+using test::chip;
+using test::make;
+using test::tile;
+
+constexpr auto kF32 = Dtype::Float32;
+constexpr auto kBf16 = Dtype::Bfloat16;
+constexpr auto kSbuf = Space::Sbuf;
+constexpr auto kHbm = Space::Hbm;
+constexpr std::uint32_t kAllEngines = 0xffff;
+
+/// HBM rows of `row` FP32 elements, `pitch` apart, to as many partitions.
+InstructionTemplate load(std::int32_t rows, std::int64_t row, std::int64_t pitch) {
+    Operand src = tile(Role::Src, kHbm, kF32, rows, 1, pitch);
+    src.pattern.push_back({1, row});
+    return make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, row, rows), src});
+}
+
+InstructionTemplate in_hbm(std::int64_t elements) {
+    return make(Opcode::DmaCopy,
+                {tile(Role::Dst, kHbm, kF32, elements), tile(Role::Src, kHbm, kF32, elements)});
+}
+
+DmaTransferCost on(const std::string& name,
+                   const InstructionTemplate& instruction,
+                   std::int32_t first_partition = 0,
+                   DgeMode mode = DgeMode::None) {
+    const ChipSpec& spec = chip(name);
+    return transfer_cost(
+        spec.dma, spec.hbm, dge_mode(spec.neuron_core.dge, mode), instruction, first_partition);
+}
+
+std::int64_t count(const InstructionTemplate& instruction) {
+    return descriptors(chip("trn2").dma, instruction).count;
+}
+
+TEST(DmaDescriptors, AreOnePerPartitionRow) {
+    EXPECT_EQ(count(load(128, 512, 4096)), 128);
+    EXPECT_EQ(count(load(128, 512, 512)), 128) << "adjacent in HBM, not in SBUF";
+}
+
+TEST(DmaDescriptors, AreCutAtTheLongest) {
+    EXPECT_EQ(count(load(128, 1024, 4096)), 128);
+    EXPECT_EQ(count(load(128, 1025, 4096)), 256);
+    EXPECT_EQ(count(load(4, 2048, 2048)), 8) << "4 rows of 8 KiB";
+}
+
+TEST(DmaDescriptors, MergeAdjacentRowsInHbm) {
+    EXPECT_EQ(count(in_hbm(1024)), 1);
+    EXPECT_EQ(count(in_hbm(8192)), 8);
+}
+
+TEST(DmaDescriptors, AreSinglesWhereOneSideJumps) {
+    const auto jumping =
+        make(Opcode::DmaCopy,
+             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16 * 512, 1, 2)});
+    EXPECT_EQ(count(jumping), 16 * 512);
+}
+
+TEST(DmaDescriptors, AreCutWhereEitherSideIs) {
+    // 96 elements: HBM in runs of 32, SBUF in runs of 48, cut at 32, 48 and 64.
+    Operand src = tile(Role::Src, kHbm, kF32, 3, 1, 1000);
+    src.pattern.push_back({1, 32});
+    const auto transfer = make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, 48, 2), src});
+    EXPECT_EQ(count(transfer), 4);
+}
+
+TEST(DmaDescriptors, AreOnePerIndexOfAGather) {
+    Operand src = tile(Role::Src, kHbm, kF32, 128, 1, 64);
+    src.pattern.push_back({1, 64});
+    src.indirect = Role::Index;
+    const auto gather = make(
+        Opcode::DmaCopy,
+        {tile(Role::Dst, kHbm, kF32, 128 * 64), src, tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
+    EXPECT_EQ(count(gather), 128);
+}
+
+TEST(DmaDescriptors, OfATransposeFollowItsSource) {
+    InstructionTemplate transpose =
+        make(Opcode::DmaTranspose,
+             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128 * 2048)});
+    EXPECT_EQ(count(transpose), 128);
+}
+
+TEST(DmaDescriptors, OfAComputeCountEverySource) {
+    InstructionTemplate sum = in_hbm(8192);
+    sum.op = Opcode::DmaCompute;
+    sum.operands.push_back(tile(Role::Src, kHbm, kF32, 8192));
+    EXPECT_EQ(count(sum), 16);
+    EXPECT_EQ(descriptors(chip("trn2").dma, sum).bytes, Bytes{2 * 32768});
+}
+
+TEST(DmaEngines, ServeEightPartitionsEach) {
+    EXPECT_EQ(on("trn2", load(128, 512, 512)).engine_mask, kAllEngines);
+    EXPECT_EQ(on("trn2", load(64, 512, 512)).engine_mask, 0xffU);
+    EXPECT_EQ(on("trn2", load(64, 512, 512), 64).engine_mask, 0xff00U);
+    EXPECT_EQ(on("trn2", load(9, 512, 512)).engine_mask, 0x3U);
+    EXPECT_EQ(on("trn2", load(2, 512, 512), 7).engine_mask, 0x3U);
+    EXPECT_EQ(on("trn2", load(4, 2048, 2048), 32).engine_mask, 0x10U);
+}
+
+TEST(DmaEngines, ShareSingleRowsAndHbmCopiesByDescriptor) {
+    EXPECT_EQ(on("trn2", load(1, 4096, 4096)).engine_mask, 0xfU);
+    EXPECT_EQ(on("trn2", load(1, 4096, 4096), 120).engine_mask, 0x8007U) << "from engine 15 on";
+    EXPECT_EQ(on("trn2", in_hbm(1 << 20)).engine_mask, kAllEngines);
+}
+
+// Element times of one engine in profiles of real kernels. [TRACES-TRN2] [ACCURACY-STUDY]
+TEST(DmaEngineTrace, ElementsTakeFiveNsAndTheirBytes) {
+    const auto element = [](std::int64_t bytes) {
+        return Picoseconds{on("trn2", load(128, bytes / 4, 8192)).service.value / 8};
+    };
+    test::expect_near_measured(element(512), 23.5);
+    test::expect_near_measured(element(2048), 80);
+    test::expect_near_measured(element(4096), 155.5);
+}
+
+TEST(DmaEngineTrace, SoftwareElementsOf256BytesTake38nsAndLongOnesTheirBytes) {
+    const auto element = [](std::int64_t bytes) {
+        return Picoseconds{
+            on("trn2", load(128, bytes / 4, 8192), 0, DgeMode::Software).service.value / 8};
+    };
+    test::expect_near_measured(element(256), 41, 10.0);
+    test::expect_near_measured(element(4096), 155.5);
+}
+
+TEST(DmaEngineFigure, StreamsOf4KibRowsReach421GBPerSecond) {  // [ACCURACY-STUDY]
+    const DmaTransferCost cost = on("trn2", load(128, 1024, 1024));
+    EXPECT_NEAR(static_cast<double>(cost.bytes.value) / cost.service.nanoseconds(), 421, 2);
+}
+
+TEST(DmaEngineFigure, HalfThePartitionsTransferAtHalfTheRate) {
+    const DmaTransferCost half = on("trn2", load(64, 1024, 1024));
+    EXPECT_EQ(half.service, on("trn2", load(128, 1024, 1024)).service);
+    EXPECT_NEAR(static_cast<double>(half.bytes.value) / half.service.nanoseconds(), 211, 2);
+}
+
+TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [M-TRN1]
+    const DmaTransferCost cost = on("trn1", load(128, 8192, 8192));
+    EXPECT_NEAR(static_cast<double>(cost.bytes.value) / cost.service.nanoseconds(), 274, 22);
+}
+
+TEST(DmaTransferCost, CountsBytesOnTheSideOfTheHbm) {
+    const DmaTransferCost read = on("trn2", load(128, 512, 512));
+    EXPECT_EQ(read.bytes, Bytes{128 * 2048});
+    EXPECT_EQ(read.bytes_read_hbm, read.bytes);
+    EXPECT_EQ(read.bytes_written_hbm, Bytes{0});
+    const DmaTransferCost both = on("trn2", in_hbm(8192));
+    EXPECT_EQ(both.bytes_read_hbm, Bytes{32768});
+    EXPECT_EQ(both.bytes_written_hbm, Bytes{32768});
+}
+
+TEST(DmaTransferCost, OfACastIsThatOfItsWiderSide) {
+    InstructionTemplate cast = load(128, 512, 512);
+    cast.operands[0].dtype = kBf16;
+    EXPECT_EQ(on("trn2", cast).service, on("trn2", load(128, 512, 512)).service);
+    EXPECT_EQ(on("trn2", cast).bytes, Bytes{128 * 1024});
+}
+
+TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
+    const auto moving = [](const InstructionTemplate& instruction) {
+        const DmaTransferCost cost = on("trn2", instruction);
+        const double busiest = static_cast<double>(cost.descriptors) / 16;
+        return cost.service.nanoseconds() - busiest * 5.0;
+    };
+    InstructionTemplate transpose =
+        make(Opcode::DmaTranspose,
+             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128 * 2048)});
+    const double copy = 128 * 4096 / 16 / 27.2;
+    EXPECT_NEAR(moving(transpose), copy / 0.9, 1.0);
+    transpose.operands[1].space = kSbuf;
+    EXPECT_NEAR(moving(transpose), copy / 0.5, 1.0);
+}
+
+TEST(DmaTransferCost, KnowsShortPiecesWasteHbm) {
+    const auto jumping =
+        make(Opcode::DmaCopy,
+             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16 * 512, 1, 2)});
+    EXPECT_LT(on("trn2", jumping).hbm_page_efficiency, 0.1);
+    EXPECT_DOUBLE_EQ(on("trn2", load(128, 512, 512)).hbm_page_efficiency, 1.0);
+}
+
+TEST(Dge, ResolvesAutoByChipAndOperands) {
+    const DgeSpec& trn2 = chip("trn2").neuron_core.dge;
+    const DgeSpec& trn1 = chip("trn1").neuron_core.dge;
+    InstructionTemplate transfer = load(128, 512, 512);
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
+    EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::None);
+    transfer.operands[0].dtype = kBf16;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
+    EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::None);
+    transfer = load(128, 512, 512);
+    transfer.operands[1].indirect = Role::Index;
+    EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::Software);
+    transfer = load(128, 512, 512);
+    transfer.attributes.trigger = Engine::Gpsimd;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
+    transfer.attributes.dge = DgeMode::None;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None);
+}
+
+TEST(DgeTrace, HardwareTakes1330nsToTheFirstByte) {  // [TRACES-TRN2]
+    const DgeCost cost = dge_cost(chip("trn2").neuron_core.dge, DgeMode::Hardware, 128);
+    test::expect_near_measured(cost.first_byte, 1335);
+    test::expect_near_measured(cost.generator, 590);
+}
+
+TEST(DgeTrace, SoftwareTriggersOf128DescriptorsAre586nsApart) {  // [TRACES-TRN2]
+    const DgeCost cost = dge_cost(chip("trn2").neuron_core.dge, DgeMode::Software, 128);
+    test::expect_near_measured(cost.generator, 586);
+    test::expect_near_measured(cost.first_byte, 739);
+}
+
+TEST(Dge, SoftwareTakesLongerForMoreDescriptors) {  // [KDA]
+    const DgeSpec& spec = chip("trn2").neuron_core.dge;
+    const Picoseconds more = dge_cost(spec, DgeMode::Software, 10'240).generator -
+                             dge_cost(spec, DgeMode::Software, 0).generator;
+    test::expect_near_measured(more, 20'000);
+}
+
+}  // namespace
+}  // namespace trnsim::dma

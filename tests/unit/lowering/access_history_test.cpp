@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dependencies by region: the rules one by one, then against a map of bytes.
+#include "trnsim/lowering/access_history.hpp"
+
+#include "random_accesses.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::queue_of;
+using neuron_core::QueueId;
+
+constexpr QueueId kTensor = queue_of(Engine::Tensor);
+constexpr QueueId kVector = queue_of(Engine::Vector);
+constexpr QueueId kScalar = queue_of(Engine::Scalar);
+
+RegionShape dense(std::int64_t bytes, std::int32_t partitions = 128) {
+    return RegionShape({.dtype = Dtype::Uint8, .partitions = partitions, .pattern = {{1, bytes}}});
+}
+
+const RegionShape kTen = dense(10);
+
+RegionAccess access_to(const RegionShape& shape,
+                       std::int64_t byte,
+                       Access access,
+                       QueueId queue,
+                       std::uint64_t number) {
+    return {.region = {.shape = &shape, .base_byte = byte},
+            .access = access,
+            .queue = queue,
+            .number = number};
+}
+
+RegionAccess read(QueueId queue, std::uint64_t number, std::int64_t byte = 0) {
+    return access_to(kTen, byte, Access::Read, queue, number);
+}
+RegionAccess write(QueueId queue, std::uint64_t number, std::int64_t byte = 0) {
+    return access_to(kTen, byte, Access::Write, queue, number);
+}
+RegionAccess accumulate(std::uint64_t number) {
+    return access_to(kTen, 0, Access::Accumulate, kTensor, number);
+}
+
+/// "vector done 3, scalar read 1": what an access waits for after others.
+std::string waits_after(const std::vector<RegionAccess>& before, const RegionAccess& access) {
+    AccessHistory history;
+    for (const RegionAccess& each : before) {
+        history.record(each);
+    }
+    WaitSet waits;
+    history.collect(access, waits);
+    std::string text;
+    for (int queue = 0; queue < neuron_core::kEngineQueues; ++queue) {
+        const WaitSet::Need& need = waits[static_cast<QueueId>(queue)];
+        const std::string engine(name(static_cast<Engine>(queue)));
+        if (need.done > 0) {
+            text += (text.empty() ? "" : ", ") + engine + " done " + std::to_string(need.done);
+        }
+        if (need.read > 0) {
+            text += (text.empty() ? "" : ", ") + engine + " read " + std::to_string(need.read);
+        }
+    }
+    return text;
+}
+
+TEST(RegionTest, OverlapNeedsACommonPartitionAndACommonByte) {
+    const RegionShape quadrant = dense(10, 32);
+    const Region a{.shape = &quadrant, .partition = 0, .base_byte = 0};
+    EXPECT_TRUE(overlap(a, {.shape = &quadrant, .partition = 0, .base_byte = 9}));
+    EXPECT_FALSE(overlap(a, {.shape = &quadrant, .partition = 0, .base_byte = 10}));
+    EXPECT_FALSE(overlap(a, {.shape = &quadrant, .partition = 32, .base_byte = 0}));
+    EXPECT_TRUE(overlap(a, {.shape = &kTen, .partition = 0, .base_byte = 0}));
+}
+
+TEST(RegionTest, InterleavedRegionsDoNotOverlap) {
+    const RegionShape even({.dtype = Dtype::Float32, .partitions = 128, .pattern = {{2, 64}}});
+    const Region a{.shape = &even, .base_byte = 0};
+    EXPECT_FALSE(overlap(a, {.shape = &even, .base_byte = 4}));
+    EXPECT_TRUE(overlap(a, {.shape = &even, .base_byte = 8}));
+}
+
+TEST(RegionTest, ContainsOnlyWhatItTouchesForCertain) {
+    const RegionShape inner = dense(4, 32);
+    const Region outer{.shape = &kTen, .base_byte = 0};
+    EXPECT_TRUE(contains(outer, {.shape = &inner, .partition = 96, .base_byte = 6}));
+    EXPECT_FALSE(contains(outer, {.shape = &inner, .partition = 96, .base_byte = 7}));
+    const RegionShape strided({.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{2, 5}}});
+    const Region holes{.shape = &strided, .base_byte = 0};
+    EXPECT_TRUE(contains(outer, holes));
+    EXPECT_FALSE(contains(holes, {.shape = &inner, .base_byte = 0}));
+    EXPECT_TRUE(contains(holes, holes));
+}
+
+TEST(RegionTest, ANegativeStrideReachesBelowItsBase) {
+    const RegionShape backwards(
+        {.dtype = Dtype::Float32, .partitions = 128, .pattern = {{-1, 4}}});
+    const Region region{.shape = &backwards, .base_byte = 12};
+    EXPECT_EQ(region.begin(), 0);
+    EXPECT_EQ(region.end(), 16);
+    EXPECT_FALSE(overlap(region, {.shape = &backwards, .base_byte = 28}));
+}
+
+TEST(AccessHistoryTest, AReadWaitsForTheEndOfTheWriteBeforeIt) {
+    EXPECT_EQ(waits_after({write(kVector, 3)}, read(kScalar, 1)), "vector done 3");
+}
+
+TEST(AccessHistoryTest, AReadWaitsForTheEndOfItsOwnQueuesWriteToo) {
+    EXPECT_EQ(waits_after({write(kVector, 3)}, read(kVector, 4)), "vector done 3");
+}
+
+TEST(AccessHistoryTest, AWriteWaitsForReadersToHaveRead) {
+    EXPECT_EQ(waits_after({read(kVector, 3), read(kScalar, 2)}, write(kTensor, 1)),
+              "vector read 3, scalar read 2");
+}
+
+TEST(AccessHistoryTest, AWriteWaitsForTheEndOfAnotherQueuesWrite) {
+    EXPECT_EQ(waits_after({write(kVector, 3)}, write(kScalar, 1)), "vector done 3");
+}
+
+TEST(AccessHistoryTest, AWriteDoesNotWaitForItsOwnQueuesAccesses) {
+    EXPECT_EQ(waits_after({write(kVector, 3), read(kVector, 4)}, write(kVector, 5)), "");
+}
+
+TEST(AccessHistoryTest, ReadsDoNotWaitForReads) {
+    EXPECT_EQ(waits_after({read(kVector, 3)}, read(kScalar, 1)), "");
+}
+
+TEST(AccessHistoryTest, AnUpdateReadsAndWrites) {
+    const RegionAccess update = access_to(kTen, 0, Access::Update, kScalar, 1);
+    EXPECT_EQ(waits_after({write(kVector, 3)}, update), "vector done 3");
+    EXPECT_EQ(waits_after({read(kVector, 3)}, update), "vector read 3");
+    EXPECT_EQ(waits_after({update}, read(kVector, 1)), "scalar done 1");
+}
+
+TEST(AccessHistoryTest, AccumulationsDoNotWaitForOneAnother) {
+    EXPECT_EQ(waits_after({write(kTensor, 1), accumulate(2)}, accumulate(3)), "");
+}
+
+TEST(AccessHistoryTest, AnAccumulationWaitsForWhatOthersWroteAndRead) {
+    EXPECT_EQ(waits_after({write(kVector, 7), read(kScalar, 5)}, accumulate(1)),
+              "vector done 7, scalar read 5");
+}
+
+TEST(AccessHistoryTest, AReadWaitsForTheLastAccumulation) {
+    EXPECT_EQ(waits_after({write(kTensor, 1), accumulate(2), accumulate(3)}, read(kVector, 1)),
+              "tensor done 3");
+}
+
+TEST(AccessHistoryTest, AWriteReplacesWhatItCovers) {
+    EXPECT_EQ(waits_after({write(kVector, 3), read(kTensor, 8), write(kScalar, 4)}, write(kTensor, 9)),
+              "scalar done 4");
+}
+
+TEST(AccessHistoryTest, AWriteKeepsWhatItCoversInPartOnly) {
+    EXPECT_EQ(waits_after({write(kVector, 3, 0), write(kScalar, 4, 5)}, read(kTensor, 9, 0)),
+              "vector done 3, scalar done 4");
+}
+
+TEST(AccessHistoryTest, DistantBytesDoNotMatter) {
+    EXPECT_EQ(waits_after({write(kVector, 3, 100)}, write(kScalar, 1, 110)), "");
+}
+
+TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
+    AccessHistory old;
+    old.record(write(kVector, 3, 500));
+    old.record(read(kScalar, 2, 700));
+    AccessHistory history;
+    history.inherit(old);
+    WaitSet waits;
+    history.collect(write(kTensor, 1), waits);
+    EXPECT_EQ(waits[kVector].done, 3U);
+    EXPECT_EQ(waits[kScalar].read, 2U);
+}
+
+TEST(AccessHistoryTest, ForgetsNothingWhenThereAreManyAccesses) {
+    AccessHistory history;
+    constexpr std::int64_t kAccesses = 5 * static_cast<std::int64_t>(AccessHistory::kMaxEntries);
+    for (std::int64_t i = 0; i < kAccesses; ++i) {
+        history.record(write(kVector, static_cast<std::uint64_t>(i + 1), 10 * i));
+    }
+    for (std::int64_t i = 0; i < kAccesses; ++i) {
+        WaitSet waits;
+        history.collect(read(kScalar, 1, 10 * i), waits);
+        ASSERT_GE(waits[kVector].done, static_cast<std::uint64_t>(i + 1));
+    }
+}
+
+/// Against a map of bytes: many accesses to few bytes, or few to many.
+struct Dice {
+    unsigned seed;
+    std::int64_t span;
+    std::int64_t elements;
+    bool is_merged;  ///< More entries than a history keeps.
+};
+
+class AccessHistoryOfDice : public testing::TestWithParam<Dice> {};
+
+TEST_P(AccessHistoryOfDice, WaitsForWhateverAMapOfBytesDemands) {
+    const Dice dice = GetParam();
+    test::AccessDice draw(dice.seed, dice.span, dice.elements);
+    test::ByteMap bytes(dice.span + 1024);
+    AccessHistory history;
+    for (int i = 0; i < 2000; ++i) {
+        const RegionAccess access = draw.next();
+        WaitSet waits;
+        history.collect(access, waits);
+        ASSERT_EQ(test::missing(waits, bytes.required(access)), "covers") << "access " << i;
+        history.record(access);
+        bytes.record(access);
+    }
+}
+
+TEST_P(AccessHistoryOfDice, WaitsOnlyForAccessesWithACommonByteWhileNoneIsMerged) {
+    const Dice dice = GetParam();
+    if (dice.is_merged) {
+        GTEST_SKIP() << "merged entries overlap with everything";
+    }
+    test::AccessDice draw(dice.seed, dice.span, dice.elements);
+    const test::ByteMap bytes(dice.span + 1024);
+    AccessHistory history;
+    std::vector<RegionAccess> all;
+    for (std::size_t i = 0; i < AccessHistory::kMaxEntries; ++i) {
+        const RegionAccess access = draw.next();
+        WaitSet waits;
+        history.collect(access, waits);
+        for (const RegionAccess& earlier : all) {
+            const WaitSet::Need& need = waits[earlier.queue];
+            if (need.done == earlier.number || need.read == earlier.number) {
+                ASSERT_TRUE(bytes.meet(access, earlier));
+            }
+        }
+        history.record(access);
+        all.push_back(access);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds,
+                         AccessHistoryOfDice,
+                         testing::Values(Dice{1, 64, 24, false},
+                                         Dice{2, 256, 24, false},
+                                         Dice{3, 256, 100, false},
+                                         Dice{4, 4096, 4, true},
+                                         Dice{5, 16384, 2, true}));
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocation: who gets how many slots where, and what gives when memory is short.
+#include "trnsim/lowering/allocation.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Sites with the lives given; no instructions are needed.
+class Sites {
+public:
+    /// `bytes` per partition, alive from step `first` to `last`.
+    std::uint32_t add(Space space,
+                      std::int64_t bytes,
+                      std::int64_t live,
+                      std::int64_t instances,
+                      std::int64_t first = 0,
+                      std::int64_t last = 100,
+                      std::int64_t operands = 1) {
+        const auto id = static_cast<std::uint32_t>(program_.buffers.size());
+        program_.buffers.push_back({.name = "site" + std::to_string(id),
+                                    .space = space,
+                                    .dtype = Dtype::Uint8,
+                                    .shape = {128, bytes},
+                                    .source = {{.file = 0, .line = 10 + id}}});
+        liveness_.push_back({.instances = instances,
+                             .live_peak = live,
+                             .operands_peak = operands,
+                             .first_step = first,
+                             .last_step = last});
+        return id;
+    }
+
+    [[nodiscard]] Allocation allocate(const Policies& policies = {}) const {
+        return lowering::allocate(program_, liveness_, core_, policies);
+    }
+
+    [[nodiscard]] std::string error(const Policies& policies = {}) const {
+        try {
+            static_cast<void>(allocate(policies));
+        } catch (const ProgramError& error) {
+            return error.what();
+        }
+        return "no error";
+    }
+
+    [[nodiscard]] const program::Program& program() const { return program_; }
+    [[nodiscard]] const std::vector<SiteLiveness>& liveness() const { return liveness_; }
+    NeuronCoreSpec& core() { return core_; }
+    [[nodiscard]] const NeuronCoreSpec& core() const { return core_; }
+
+private:
+    static NeuronCoreSpec small_core() {
+        NeuronCoreSpec core;
+        core.sbuf.usable_partition_kib = 16;
+        core.psum.banks = 4;
+        core.psum.bank_bytes = 2048;
+        return core;
+    }
+
+    program::Program program_{.files = {"kernel.py"}};
+    std::vector<SiteLiveness> liveness_;
+    NeuronCoreSpec core_ = small_core();
+};
+
+constexpr std::int64_t kKib = 1024;
+
+TEST(AllocationTest, ASiteGetsAsManySlotsAsItHasLiveTiles) {
+    Sites sites;
+    const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
+    EXPECT_EQ(sites.allocate().sites[site].slots, 3);
+}
+
+TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
+    Sites sites;
+    const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 1.25, .buffer_extra = 2}).sites[site].slots, 5);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 3.0}).sites[site].slots, 9);
+}
+
+TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) {
+    Sites sites;
+    const auto few = sites.add(Space::Sbuf, 64, 2, 3);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 10.0}).sites[few].slots, 3);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 0.0}).sites[few].slots, 2);
+}
+
+TEST(AllocationTest, SitesInHbmAndSitesNeverUsedGetNone) {
+    Sites sites;
+    const auto memory = sites.add(Space::Hbm, kKib, 1, 1);
+    const auto unused = sites.add(Space::Sbuf, kKib, 0, 5, 0, -1);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[memory].slots, 0);
+    EXPECT_EQ(result.sites[unused].slots, 0);
+    EXPECT_EQ(result.sbuf_bytes, 0);
+}
+
+TEST(AllocationTest, SbufSlotsBeginAtMultiplesOf64Bytes) {
+    Sites sites;
+    const auto small = sites.add(Space::Sbuf, 4, 3, 3);
+    const auto next = sites.add(Space::Sbuf, 100, 1, 1);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[small].slot_bytes, 64);
+    EXPECT_EQ(result.sites[next].slot_bytes, 128);
+    EXPECT_EQ(result.sites[next].address, 192);
+    EXPECT_EQ(result.sbuf_bytes, 320);
+}
+
+TEST(AllocationTest, SitesLieApartWhileThereIsRoomEvenIfTheirLivesDoNotMeet) {
+    Sites sites;
+    const auto first = sites.add(Space::Sbuf, 8 * kKib, 1, 1, 0, 10);
+    const auto second = sites.add(Space::Sbuf, 8 * kKib, 1, 1, 11, 20);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[first].address, 0);
+    EXPECT_EQ(result.sites[second].address, 8 * kKib);
+    EXPECT_THAT(result.sites[second].overlaid, IsEmpty());
+}
+
+TEST(AllocationTest, SitesWhoseLivesDoNotMeetShareBytesWhenSpaceIsShort) {
+    Sites sites;
+    const auto first = sites.add(Space::Sbuf, 9 * kKib, 1, 1, 0, 10);
+    const auto second = sites.add(Space::Sbuf, 9 * kKib, 1, 1, 11, 20);
+    const auto third = sites.add(Space::Sbuf, 4 * kKib, 1, 1, 5, 15);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[first].address, result.sites[second].address);
+    EXPECT_THAT(result.sites[second].overlaid, ElementsAre(first));
+    EXPECT_THAT(result.sites[first].overlaid, IsEmpty());
+    EXPECT_THAT(result.sites[third].overlaid, IsEmpty());
+    EXPECT_EQ(result.sbuf_bytes, 13 * kKib);
+}
+
+TEST(AllocationTest, ASiteThatFollowsTwoOthersTakesOverFromBoth) {
+    Sites sites;
+    const auto a = sites.add(Space::Sbuf, 6 * kKib, 1, 1, 0, 10);
+    const auto b = sites.add(Space::Sbuf, 6 * kKib, 1, 1, 0, 10);
+    const auto c = sites.add(Space::Sbuf, 12 * kKib, 1, 1, 11, 20);
+    EXPECT_THAT(sites.allocate().sites[c].overlaid, ElementsAre(a, b));
+}
+
+TEST(AllocationTest, TheLargestExcessOfSlotsGoesFirst) {
+    Sites sites;
+    const auto large = sites.add(Space::Sbuf, 2 * kKib, 1, 100);
+    const auto small = sites.add(Space::Sbuf, 64, 1, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 10.0});
+    EXPECT_EQ(result.sites[small].slots, 10);
+    EXPECT_EQ(result.sites[large].slots, 7);
+    EXPECT_FALSE(result.sites[large].spills);
+    EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST(AllocationTest, SitesSpillOnlyWhenNoneHasASpareSlotLeft) {
+    Sites sites;
+    const auto needy = sites.add(Space::Sbuf, kKib, 20, 100);
+    const auto rich = sites.add(Space::Sbuf, kKib, 1, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 4.0});
+    EXPECT_EQ(result.sites[rich].slots, 1);
+    EXPECT_LT(result.sites[needy].slots, 20);
+    EXPECT_TRUE(result.sites[needy].spills);
+    EXPECT_FALSE(result.sites[rich].spills);
+    EXPECT_LE(result.sbuf_bytes, 16 * kKib);
+    EXPECT_THAT(result.notes,
+                ElementsAre("site0 spills: " + std::to_string(result.sites[needy].slots) +
+                            " of 20 live tiles fit"));
+}
+
+TEST(AllocationTest, ASiteKeepsTheSlotsThatOneInstructionNeeds) {
+    Sites sites;
+    const auto a = sites.add(Space::Sbuf, 4 * kKib, 10, 100, 0, 100, 3);
+    const auto b = sites.add(Space::Sbuf, 4 * kKib, 10, 100, 0, 100, 1);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[a].slots, 3);
+    EXPECT_EQ(result.sites[b].slots, 1);
+}
+
+TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
+    Sites sites;
+    sites.add(Space::Sbuf, kKib, 2, 100);
+    sites.add(Space::Sbuf, 8 * kKib, 3, 100);
+    EXPECT_EQ(sites.error({.spilling = Spilling::Off}),
+              "SBUF: live tiles need 26624 bytes per partition, but 16384 are usable; make tiles "
+              "smaller, shorten their lives, or allow spilling=least_recently_used. Largest: site1 "
+              "(kernel.py:11): 3 live tiles of 8192 bytes per partition, site0 (kernel.py:10): 2 live "
+              "tiles of 1024 bytes per partition");
+}
+
+TEST(AllocationTest, OperandsOfOneInstructionThatDoNotFitAreAnErrorThatNamesThem) {
+    Sites sites;
+    sites.add(Space::Sbuf, 6 * kKib, 5, 100, 0, 100, 3);
+    EXPECT_EQ(sites.error(),
+              "SBUF: the operands of single instructions need 18432 bytes per partition, but 16384 "
+              "are usable; make tiles smaller. Largest: site0 (kernel.py:10): 5 live tiles of 6144 "
+              "bytes per partition");
+}
+
+TEST(AllocationTest, EveryPsumTileGetsBanksOfItsOwnWhileThereAreEnough) {
+    Sites sites;
+    const auto small = sites.add(Space::Psum, 4, 2, 100);
+    const auto large = sites.add(Space::Psum, 2049, 1, 100);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[small].slot_bytes, 2048);
+    EXPECT_EQ(result.sites[large].slot_bytes, 4096);
+    EXPECT_EQ(result.psum_banks, 4);
+    EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST(AllocationTest, SmallPsumTilesShareBanksWhenBanksAreShort) {
+    Sites sites;
+    const auto a = sites.add(Space::Psum, 600, 5, 100);
+    const auto b = sites.add(Space::Psum, 2048, 1, 100);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[a].slot_bytes, 1024);
+    EXPECT_EQ(result.sites[b].slot_bytes, 2048);
+    EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
+}
+
+TEST(AllocationTest, PsumTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
+    Sites sites;
+    sites.add(Space::Psum, 2048, 5, 100);
+    EXPECT_EQ(sites.error(),
+              "PSUM: live tiles need 10240 bytes per partition, but 4 banks of 2048 bytes are there; "
+              "copy results to SBUF earlier. Largest: site0 (kernel.py:10): 5 live tiles of 2048 bytes "
+              "per partition");
+}
+
+TEST(AllocationTest, PsumNeverSpills) {
+    Sites sites;
+    sites.add(Space::Psum, 2048, 5, 100, 0, 100, 1);
+    EXPECT_THAT(sites.error({.spilling = Spilling::LeastRecentlyUsed}), HasSubstr("PSUM"));
+}
+
+// Laws of any allocation.
+
+std::int64_t end_of(const SitePlacement& site) {
+    return site.address + site.slots * site.slot_bytes;
+}
+
+bool lives_meet(const SiteLiveness& a, const SiteLiveness& b) {
+    return a.first_step <= b.last_step && b.first_step <= a.last_step;
+}
+
+void expect_lawful(const Sites& sites, const Allocation& result) {
+    const auto& buffers = sites.program().buffers;
+    const PsumSpec& psum = sites.core().psum;
+    for (std::uint32_t i = 0; i < buffers.size(); ++i) {
+        const SitePlacement& site = result.sites[i];
+        const SiteLiveness& life = sites.liveness()[i];
+        const bool is_psum = buffers[i].space == Space::Psum;
+        const std::int64_t capacity =
+            is_psum ? psum.banks * psum.bank_bytes : sites.core().sbuf.usable_partition_kib * kKib;
+        ASSERT_LE(end_of(site), capacity) << "site " << i;
+        ASSERT_GE(site.slot_bytes, buffers[i].free_bytes());
+        ASSERT_GE(site.slots, std::min(life.live_peak, life.operands_peak));
+        ASSERT_LE(site.slots, life.instances);
+        ASSERT_EQ(site.spills, site.slots < life.live_peak);
+        if (is_psum && buffers[i].free_bytes() <= psum.bank_bytes) {
+            for (std::int64_t slot = 0; slot < site.slots; ++slot) {
+                const std::int64_t begin = site.address + slot * site.slot_bytes;
+                ASSERT_EQ(begin / psum.bank_bytes,
+                          (begin + buffers[i].free_bytes() - 1) / psum.bank_bytes)
+                    << "slot " << slot << " of site " << i << " crosses a bank";
+            }
+        }
+        for (std::uint32_t j = 0; j < i; ++j) {
+            const SitePlacement& other = result.sites[j];
+            if (buffers[i].space != buffers[j].space || other.address >= end_of(site) ||
+                site.address >= end_of(other)) {
+                continue;
+            }
+            const SiteLiveness& life_of_other = sites.liveness()[j];
+            ASSERT_FALSE(lives_meet(life, life_of_other)) << "sites " << i << " and " << j;
+            const bool is_later = life.first_step > life_of_other.first_step;
+            const auto& overlaid = is_later ? site.overlaid : other.overlaid;
+            ASSERT_TRUE(std::ranges::count(overlaid, is_later ? j : i) == 1)
+                << "sites " << i << " and " << j << " share bytes and do not know";
+        }
+    }
+}
+
+class AllocationOfRandomSites : public testing::TestWithParam<unsigned> {};
+
+TEST_P(AllocationOfRandomSites, NeverOverlapsLivingTilesNorExceedsTheMemory) {
+    std::mt19937 random(GetParam());
+    const auto roll = [&random](std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    int fitted = 0;
+    for (int round = 0; round < 300; ++round) {
+        Sites sites;
+        const std::int64_t count = roll(1, 12);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const bool is_psum = roll(0, 3) == 0;
+            const std::int64_t live = roll(1, is_psum ? 2 : 6);
+            const std::int64_t first = roll(0, 100);
+            sites.add(is_psum ? Space::Psum : Space::Sbuf,
+                      roll(1, is_psum ? 2048 : 3000),
+                      live,
+                      live + roll(0, 20),
+                      first,
+                      first + roll(0, 60),
+                      roll(1, 3));
+        }
+        const Policies policies{.buffer_factor = static_cast<double>(roll(4, 16)) / 4.0,
+                                .buffer_extra = roll(0, 3)};
+        try {
+            expect_lawful(sites, sites.allocate(policies));
+            ++fitted;
+        } catch (const ProgramError& error) {
+            ASSERT_THAT(error.what(), testing::MatchesRegex("(PSUM: live tiles|SBUF: the operands).*"));
+        }
+    }
+    EXPECT_GT(fitted, 150) << "the dice make programs that hardly ever fit";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AllocationOfRandomSites, testing::Range(1U, 5U));
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// HbmHistory is an AccessHistory that looks at near accesses only.
+#include "trnsim/lowering/hbm_history.hpp"
+
+#include "random_accesses.hpp"
+
+#include <gtest/gtest.h>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::queue_of_ring;
+
+constexpr std::int64_t kBlock = 4096;
+
+/// `bytes` of HBM from `begin` on.
+struct Span {
+    RegionShape shape;
+    std::int64_t begin;
+
+    Span(std::int64_t first, std::int64_t bytes)
+        : shape({.space = Space::Hbm, .dtype = Dtype::Uint8, .pattern = {{1, bytes}}}),
+          begin(first) {}
+
+    [[nodiscard]] RegionAccess access(Access access, int ring, std::uint64_t number) const {
+        return {.region = {.shape = &shape, .base_byte = begin},
+                .access = access,
+                .queue = queue_of_ring(ring),
+                .number = number};
+    }
+};
+
+std::uint64_t done_needed(const HbmHistory& history, const RegionAccess& access, int ring) {
+    WaitSet waits;
+    history.collect(access, waits);
+    return waits[queue_of_ring(ring)].done;
+}
+
+TEST(HbmHistoryTest, FindsAnAccessThatReachesOverABlocksEdge) {
+    HbmHistory history;
+    const Span first(0, kBlock);
+    const Span over(kBlock - 1, 2);
+    const Span after(kBlock, 1);
+    history.record(first.access(Access::Write, 0, 1));
+    history.record(over.access(Access::Write, 0, 2));
+    EXPECT_EQ(done_needed(history, after.access(Access::Read, 1, 1), 0), 2U);
+}
+
+TEST(HbmHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
+    HbmHistory history;
+    const Span near(0, 1);
+    const Span wide(0, 1000 * kBlock);
+    const Span far(999 * kBlock, 1);
+    const Span beyond(1000 * kBlock, 1);
+    history.record(near.access(Access::Write, 0, 1));
+    history.record(wide.access(Access::Write, 0, 2));
+    EXPECT_EQ(done_needed(history, far.access(Access::Read, 1, 1), 0), 2U);
+    EXPECT_EQ(done_needed(history, beyond.access(Access::Read, 1, 2), 0), 0U);
+}
+
+TEST(HbmHistoryTest, AWideAccessFindsEveryBlock) {
+    HbmHistory history;
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        const Span piece(static_cast<std::int64_t>(i) * 10 * kBlock, 16);
+        history.record(piece.access(Access::Write, 0, i + 1));
+    }
+    const Span all(0, 500 * kBlock);
+    const Span half(0, 250 * kBlock);
+    EXPECT_EQ(done_needed(history, all.access(Access::Read, 1, 1), 0), 50U);
+    EXPECT_EQ(done_needed(history, half.access(Access::Read, 1, 1), 0), 25U);
+}
+
+TEST(HbmHistoryTest, ManyAccessesApartDoNotMeet) {
+    HbmHistory history;
+    constexpr std::uint64_t kPieces = 10 * AccessHistory::kMaxEntries;
+    for (std::uint64_t i = 0; i < kPieces; ++i) {
+        const Span piece(static_cast<std::int64_t>(i) * kBlock, kBlock);
+        const RegionAccess access = piece.access(Access::Write, 0, i + 1);
+        ASSERT_EQ(done_needed(history, piece.access(Access::Read, 1, 1), 0), 0U);
+        history.record(access);
+    }
+}
+
+TEST(HbmHistoryTest, EqualsAnAccessHistoryOnAccessesOfFewBlocks) {
+    // As long as the AccessHistory need not merge: accesses supersede one another on few bytes.
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        test::AccessDice dice(seed, 3 * kBlock, 1000);
+        HbmHistory blocks;
+        AccessHistory whole;
+        for (std::size_t i = 0; i < AccessHistory::kMaxEntries; ++i) {
+            const RegionAccess access = dice.next();
+            WaitSet found;
+            WaitSet expected;
+            blocks.collect(access, found);
+            whole.collect(access, expected);
+            ASSERT_TRUE(test::same(found, expected)) << "seed " << seed << ", access " << i;
+            blocks.record(access);
+            whole.record(access);
+        }
+    }
+}
+
+TEST(HbmHistoryTest, WaitsForWhateverAMapOfBytesDemands) {
+    test::AccessDice dice(7, 2000, 40);
+    test::ByteMap bytes(4096);
+    HbmHistory history;
+    for (int i = 0; i < 3000; ++i) {
+        const RegionAccess access = dice.next();
+        WaitSet waits;
+        history.collect(access, waits);
+        ASSERT_EQ(test::missing(waits, bytes.required(access)), "covers") << "access " << i;
+        history.record(access);
+        bytes.record(access);
+    }
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Issue templates: one per use, with the cost of the engine that runs it.
+#include "trnsim/lowering/issue_table.hpp"
+
+#include "support/program_builder.hpp"
+#include "trnsim/base/error.hpp"
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+#include "trnsim/spec/chip_config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::Operation;
+using testing::ElementsAre;
+
+ChipSpec chip(const std::string& name) {
+    return spec::load_chip(TRNSIM_SOURCE_DIR "/configs/chips/" + name + ".json").spec;
+}
+
+/// A site in each memory, and templates over them.
+struct Sample {
+    test::ProgramBuilder builder;
+    std::uint32_t memory = builder.input("memory", Dtype::Bfloat16, {128, 512});
+    std::uint32_t left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    std::uint32_t right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    std::uint32_t sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    std::uint32_t matmul = builder.matmul(sum, left, right);
+    std::uint32_t copy = builder.add(Opcode::TensorCopy,
+                                     {Engine::Gpsimd, Engine::Vector, Engine::Scalar},
+                                     {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)});
+    std::uint32_t load = builder.copy(right, memory);
+    std::uint32_t forced = builder.copy(right, memory, DgeMode::None);
+    std::uint32_t exp = builder.add(
+        Opcode::Activation,
+        {Engine::Scalar},
+        {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)},
+        {.function = "exp"});
+    program::Program program = builder.build();
+};
+
+TEST(IssueTableTest, GivesTheSameTemplateForTheSameUse) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* vector = table.compute(sample.copy, Engine::Vector);
+    EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector));
+    EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar));
+    EXPECT_NE(table.load_stationary(sample.matmul), table.multiply_moving(sample.matmul));
+    EXPECT_NE(table.transfer(sample.load, DgeMode::Auto, 0),
+              table.transfer(sample.load, DgeMode::Auto, 64));
+}
+
+TEST(IssueTableTest, NumbersItsTemplatesInOrder) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    EXPECT_EQ(table.load_stationary(sample.matmul)->index, 0U);
+    EXPECT_EQ(table.multiply_moving(sample.matmul)->index, 1U);
+    EXPECT_EQ(table.wait_only(Engine::Sync)->index, 2U);
+}
+
+TEST(IssueTableTest, EnginesThatTheChipLetsNotRunItAreLeftOut) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    const IssueTable table(sample.program, trn2);
+    EXPECT_THAT(table.engines(sample.copy), ElementsAre(Engine::Vector, Engine::Scalar))
+        << "GpSimd does not reach PSUM";
+    EXPECT_THAT(table.engines(sample.load), ElementsAre(Engine::Dma));
+}
+
+TEST(IssueTableTest, ATemplateThatNoEngineRunsIsAnErrorThatNamesTheLine) {
+    test::ProgramBuilder builder;
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 512});
+    builder.unary(Opcode::TensorCopy, Engine::Gpsimd, tile, sum);
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    try {
+        const IssueTable table(program, trn2);
+        FAIL() << "there is no error";
+    } catch (const ProgramError& error) {
+        EXPECT_THAT(error.what(), testing::StartsWith("kernel.py:101: tensor_copy: "));
+    }
+}
+
+TEST(IssueTableTest, CostsAreThoseOfTheTimingFunctions) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto& templates = sample.program.templates;
+    const TensorEngineSpec& tensor = trn2.neuron_core.tensor_engine;
+    EXPECT_EQ(table.compute(sample.copy, Engine::Scalar)->cost,
+              neuron_core::cost(trn2, Engine::Scalar, templates[sample.copy]));
+    EXPECT_EQ(table.load_stationary(sample.matmul)->tensor_interval,
+              neuron_core::load_stationary_interval(tensor, templates[sample.matmul]));
+    const auto* multiply = table.multiply_moving(sample.matmul);
+    EXPECT_EQ(multiply->tensor_interval,
+              neuron_core::multiply_moving_interval(tensor, templates[sample.matmul]));
+    EXPECT_EQ(multiply->macs, 128 * 128 * 512);
+    EXPECT_EQ(multiply->busy_columns, 512);
+}
+
+TEST(IssueTableTest, ATransferKnowsItsEnginesBytesAndDescriptors) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* load = table.transfer(sample.load, DgeMode::Auto, 0);
+    EXPECT_EQ(load->operation, Operation::Transfer);
+    EXPECT_EQ(load->transfer.engine_mask, 0xFFFFU);
+    EXPECT_EQ(load->transfer.bytes, Bytes{128 * 1024});
+    EXPECT_EQ(load->transfer.bytes_read_hbm, Bytes{128 * 1024});
+    EXPECT_EQ(load->transfer.bytes_written_hbm, Bytes{0});
+    EXPECT_EQ(load->transfer.descriptors, 128);
+}
+
+TEST(IssueTableTest, TheModeOfATransferIsTheProgramsThenThePolicysThenTheChips) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    const ChipSpec trn1 = chip("trainium1");
+    IssueTable on_trn2(sample.program, trn2);
+    IssueTable on_trn1(sample.program, trn1);
+    EXPECT_EQ(on_trn2.transfer(sample.forced, DgeMode::Software, 0)->dge, DgeMode::None);
+    EXPECT_EQ(on_trn2.transfer(sample.load, DgeMode::Software, 0)->dge, DgeMode::Software);
+    EXPECT_EQ(on_trn2.transfer(sample.load, DgeMode::Auto, 0)->dge, DgeMode::Hardware);
+    EXPECT_EQ(on_trn1.transfer(sample.load, DgeMode::Hardware, 0)->dge, DgeMode::None)
+        << "a policy that the chip cannot follow falls back to what it has";
+}
+
+TEST(IssueTableTest, ATableLoadTakesTheChipsTime) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* load = table.table_load(sample.exp);
+    EXPECT_EQ(load->name, "ACT_TABLE_LOAD");
+    EXPECT_EQ(load->cost.interval, from_nanoseconds(1283));
+    EXPECT_EQ(load->cost.done, load->cost.interval);
+}
+
+TEST(IssueTableTest, ASpillMovesTheWholeTileOnceToHbmOrBack) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* save = table.spill(sample.right, true, DgeMode::Auto);
+    const auto* reload = table.spill(sample.right, false, DgeMode::Auto);
+    const Bytes tile{128 * 1024};
+    EXPECT_TRUE(save->is_spill_save);
+    EXPECT_EQ(save->transfer.bytes_written_hbm, tile);
+    EXPECT_EQ(save->transfer.bytes_read_hbm, Bytes{0});
+    EXPECT_TRUE(reload->is_spill_reload);
+    EXPECT_EQ(reload->transfer.bytes_read_hbm, tile);
+    EXPECT_EQ(reload->transfer.bytes_written_hbm, Bytes{0});
+    EXPECT_EQ(table.source_text(*save), "kernel.py:3 right");
+    EXPECT_EQ(table.details(*save), "spill save");
+}
+
+TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* multiply = table.multiply_moving(sample.matmul);
+    EXPECT_EQ(table.source_text(*multiply), "kernel.py:101");
+    EXPECT_EQ(table.details(*multiply),
+              "dst float32 psum 128p [512], stationary bfloat16 sbuf 128p [128], moving bfloat16 sbuf "
+              "128p [512]");
+    EXPECT_EQ(table.details(*table.transfer(sample.load, DgeMode::Auto, 0)),
+              "dst bfloat16 sbuf 128p [512], src bfloat16 hbm [65536]");
+    EXPECT_EQ(table.source_text(*table.wait_only(Engine::Vector)), "lowering");
+}
+
+TEST(IssueTableTest, DifferentShuffleMasksHaveDifferentKeys) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    std::vector<std::int32_t> mask(32);
+    for (std::int32_t i = 0; i < 32; ++i) {
+        mask[static_cast<std::size_t>(i)] = 31 - i;
+    }
+    const auto shuffle = [&](const std::vector<std::int32_t>& of) {
+        return builder.add(Opcode::NcStreamShuffle,
+                           {Engine::Vector},
+                           {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)},
+                           {.mask = of});
+    };
+    const auto reversed = shuffle(mask);
+    const auto again = shuffle(mask);
+    std::swap(mask[0], mask[1]);
+    const auto swapped = shuffle(mask);
+    const auto zeros = shuffle(std::vector<std::int32_t>(32, 0));
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(program, trn2);
+    const auto key = [&](std::uint32_t index) {
+        return table.compute(index, Engine::Vector)->state_key;
+    };
+    EXPECT_EQ(key(reversed), key(again));
+    EXPECT_NE(key(reversed), key(swapped));
+    EXPECT_NE(key(zeros), 0U);
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowering decides by policy, and says what it decided.
+#include "trnsim/lowering/lowering.hpp"
+
+#include "lowered_program.hpp"
+#include "support/program_builder.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::queue_of;
+using neuron_core::queue_of_ring;
+using neuron_core::QueueId;
+using test::affine;
+using test::at;
+using test::LoweredProgram;
+using test::ProgramBuilder;
+using test::waits_of;
+using testing::ElementsAre;
+
+std::string error_of(const program::Program& program, const Policies& policies = {}) {
+    try {
+        const LoweredProgram lowered(program, policies);
+    } catch (const ProgramError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+/// Loads of `sites` tiles and stores of them, tile by tile.
+struct LoadsAndStores {
+    ProgramBuilder builder;
+    std::uint32_t in = builder.input("in", Dtype::Float32, {128, 64});
+    std::uint32_t out = builder.output("out", Dtype::Float32, {128, 64});
+    std::vector<std::uint32_t> tiles;
+
+    explicit LoadsAndStores(int sites) {
+        for (int site = 0; site < sites; ++site) {
+            tiles.push_back(
+                builder.tile("tile" + std::to_string(site), Space::Sbuf, Dtype::Float32, {128, 64}));
+            builder.alloc(tiles.back()).run(builder.copy(tiles.back(), in));
+        }
+        for (const std::uint32_t tile : tiles) {
+            builder.run(builder.copy(out, tile));
+        }
+    }
+};
+
+std::vector<int> rings(const LoweredProgram& queues) {
+    std::vector<int> result;
+    for (const auto& entry : queues.entries()) {
+        if (entry.queue >= neuron_core::kEngineQueues) {
+            result.push_back(entry.queue - neuron_core::kEngineQueues);
+        }
+    }
+    return result;
+}
+
+TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    const auto reciprocal = builder.unary(Opcode::Reciprocal, Engine::Vector, tile, tile);
+    builder.alloc(tile).loop(2).run(copy).run(reciprocal).run(reciprocal).end();
+    EXPECT_THAT(LoweredProgram(builder.build()).names(),
+                ElementsAre("tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal",
+                            "reciprocal"));
+}
+
+TEST(LoweringTest, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
+    const LoadsAndStores program(4);
+    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 4})),
+                ElementsAre(0, 1, 2, 0, 3, 3, 3, 3));
+    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 8})),
+                ElementsAre(0, 1, 2, 3, 6, 6, 6, 6));
+}
+
+TEST(LoweringTest, OneRingTakesAllTransfersIfThePolicySaysSo) {
+    const LoadsAndStores program(3);
+    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.ring_assignment = RingAssignment::Single})),
+                ElementsAre(0, 0, 0, 0, 0, 0));
+    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 1})),
+                ElementsAre(0, 0, 0, 0, 0, 0));
+}
+
+TEST(LoweringTest, ARingTellsItsPurpose) {
+    const LoadsAndStores p(4);
+    const LoweredProgram lowered(p.builder.build(), {.dma_rings = 4});
+    const Lowering& lowering = lowered.lowering();
+    EXPECT_EQ(lowering.ring_purpose(0), "load tile0, load tile3");
+    EXPECT_EQ(lowering.ring_purpose(3), "store out");
+    EXPECT_EQ(lowering.ring_purpose(9), "");
+}
+
+TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthers) {
+    const LoadsAndStores p(2);
+    const LoweredProgram lowered(p.builder.build());
+    const Lowering& lowering = lowered.lowering();
+    EXPECT_TRUE(lowering.uses(queue_of_ring(0)));
+    EXPECT_TRUE(lowering.uses(queue_of_ring(3)));
+    EXPECT_FALSE(lowering.uses(queue_of_ring(2)));
+    EXPECT_FALSE(lowering.uses(queue_of(Engine::Vector)));
+}
+
+/// Copies that Vector, GpSimd or Scalar may run.
+program::Program open_copies(int count) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto copy = builder.add(Opcode::TensorCopy,
+                                  {Engine::Vector, Engine::Gpsimd, Engine::Scalar},
+                                  {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)});
+    builder.alloc(tile).loop(count).run(copy).end();
+    return builder.build();
+}
+
+TEST(LoweringTest, TheFirstAllowedEngineRunsEverythingByDefault) {
+    const LoweredProgram queues(open_copies(6));
+    EXPECT_EQ(queues.of(queue_of(Engine::Vector)).size(), 6U);
+}
+
+TEST(LoweringTest, BalancedEnginesEndTheirWorkAtAboutTheSameTime) {
+    const LoweredProgram queues(open_copies(600), {.engine_choice = EngineChoice::Balanced});
+    std::vector<double> work;
+    for (const Engine engine : {Engine::Vector, Engine::Gpsimd, Engine::Scalar}) {
+        double sum = 0.0;
+        for (const auto& instruction : queues.of(queue_of(engine))) {
+            sum += instruction.what->cost.interval.nanoseconds();
+        }
+        work.push_back(sum);
+    }
+    const auto [least, most] = std::ranges::minmax(work);
+    EXPECT_LT(most - least, 1000.0) << "more than the longest instruction apart";
+    EXPECT_GT(least, 0.0);
+}
+
+/// Activations of these functions on the Scalar Engine.
+program::Program activations(const std::vector<std::string>& functions) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(tile);
+    for (const std::string& function : functions) {
+        builder.run(builder.add(Opcode::Activation,
+                                {Engine::Scalar},
+                                {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)},
+                                {.function = function}));
+    }
+    return builder.build();
+}
+
+TEST(LoweringTest, ATableIsLoadedWhenAFunctionNeedsAnotherOne) {
+    EXPECT_THAT(LoweredProgram(activations({"exp", "exp", "gelu", "exp"})).names(),
+                ElementsAre("ACT_TABLE_LOAD", "activation", "activation", "ACT_TABLE_LOAD",
+                            "activation", "ACT_TABLE_LOAD", "activation"));
+}
+
+TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
+    const LoweredProgram lowered(activations({"exp", "gelu", "exp"}));
+    EXPECT_EQ(lowered.lowering().table_loads(), 3);
+    EXPECT_EQ(lowered.lowering().executed(), 3);
+}
+
+TEST(LoweringTest, CopiesNeedNoTable) {
+    EXPECT_THAT(LoweredProgram(activations({"copy", "copy"})).names(), ElementsAre("activation", "activation"));
+}
+
+TEST(LoweringTest, ReadsOfATensorNeverWrittenWaitForNothing) {
+    const LoadsAndStores program(2);
+    const LoweredProgram queues(program.builder.build());
+    EXPECT_EQ(waits_of(queues.entries()[0].instruction), "");
+    EXPECT_EQ(waits_of(queues.entries()[1].instruction), "");
+}
+
+TEST(LoweringTest, AStoreWaitsForTheLoadOfItsTile) {
+    const LoadsAndStores program(1);
+    const LoweredProgram queues(program.builder.build());
+    EXPECT_EQ(waits_of(queues.entries()[1].instruction),
+              std::to_string(test::done_semaphore(queue_of_ring(0))) + ">=1");
+}
+
+TEST(LoweringTest, WhatIsReadBackFromHbmWaitsForItsStore) {
+    ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto scratch = builder.tile("scratch", Space::Hbm, Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto load = builder.copy(tile, in);
+    const auto store = builder.copy(scratch, tile);
+    const auto again = builder.copy(tile, scratch);
+    builder.alloc(scratch).alloc(tile).run(load).run(store);
+    builder.alloc(tile).run(again, {at(affine(1))});
+    const LoweredProgram queues(builder.build());
+    EXPECT_EQ(waits_of(queues.entries()[2].instruction),
+              std::to_string(test::done_semaphore(queue_of_ring(3))) + ">=1 ");
+}
+
+TEST(LoweringTest, AMatmulResultAcrossBanksIsAnError) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    const auto sums = builder.tile("sums", Space::Psum, Dtype::Float32, {128, 1024});
+    const auto matmul = builder.add(Opcode::NcMatmul,
+                                    {Engine::Tensor},
+                                    {builder.part(Role::Dst, sums, 128),
+                                     builder.whole(Role::Stationary, tile),
+                                     builder.whole(Role::Moving, tile)});
+    builder.alloc(tile).alloc(sums).run(matmul, {at({}, affine(384))});
+    EXPECT_EQ(error_of(builder.build()), "no error");
+    builder.run(matmul, {at({}, affine(385))});
+    EXPECT_EQ(error_of(builder.build()),
+              "kernel.py:101: nc_matmul: dst covers bytes 1540 to 2051 of its PSUM tile, across banks "
+              "of 2048 bytes; keep the result of one matmul inside a bank");
+}
+
+TEST(LoweringTest, AnInstructionKnowsThePsumBanksItTouches) {
+    ProgramBuilder builder;
+    const auto a = builder.tile("a", Space::Psum, Dtype::Float32, {128, 512});
+    const auto b = builder.tile("b", Space::Psum, Dtype::Float32, {128, 1024});
+    const auto copy = builder.add(Opcode::TensorCopy,
+                                  {Engine::Vector},
+                                  {builder.whole(Role::Dst, a), builder.part(Role::Data, b, 512)});
+    builder.alloc(a).alloc(b).run(copy).run(copy, {{}, at({}, affine(512))});
+    builder.run(copy, {{}, at({}, affine(1))});
+    const LoweredProgram queues(builder.build());
+    EXPECT_EQ(queues.entries()[0].instruction.psum_banks, 0b011);
+    EXPECT_EQ(queues.entries()[1].instruction.psum_banks, 0b101);
+    EXPECT_EQ(queues.entries()[2].instruction.psum_banks, 0b111);
+}
+
+TEST(LoweringTest, AnInstanceUsedBeforeItIsAllocatedIsAnError) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    builder.loop(3).alloc(tile).run(copy, {at(affine(1, {1})), at(affine(0, {1}))}).end();
+    builder.alloc(tile);
+    EXPECT_EQ(error_of(builder.build()),
+              "kernel.py:101: tensor_copy: dst is instance 1 of tile, which is not allocated yet; move "
+              "its \"alloc\" record before this one");
+}
+
+TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) {
+    ProgramBuilder builder;
+    const auto table = builder.output("table", Dtype::Float32, {4096, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto index = builder.tile("index", Space::Sbuf, Dtype::Int32, {128, 1});
+    Operand rows = builder.whole(Role::Dst, table);
+    rows.pattern = {{64, 128}, {1, 64}};
+    const auto store = builder.add(
+        Opcode::DmaCopy, {Engine::Dma}, {rows, builder.whole(Role::Src, tile)}, {.dge = DgeMode::None});
+    Operand anywhere = rows;
+    anywhere.indirect = Role::Index;
+    const auto scatter = builder.add(
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {anywhere, builder.whole(Role::Src, tile), builder.whole(Role::Index, index)});
+    anywhere.role = Role::Src;
+    anywhere.access = Access::Read;
+    const auto gather = builder.add(
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {builder.whole(Role::Dst, tile), anywhere, builder.whole(Role::Index, index)});
+    Operand read = rows;
+    read.role = Role::Src;
+    read.access = Access::Read;
+    const auto load = builder.add(
+        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, tile), read}, {.dge = DgeMode::None});
+    constexpr std::int64_t kFarRow = 2000 * 64;
+    builder.alloc(index).alloc(tile).alloc(tile).alloc(tile);
+    builder.run(store, {at({}, affine(kFarRow))});
+    builder.run(gather, {at(affine(1))});
+    builder.run(scatter, {at(), at(affine(2))});
+    builder.run(load, {at(affine(1)), at({}, affine(kFarRow))});
+    const LoweredProgram queues(builder.build());
+    const std::string stores = std::to_string(test::done_semaphore(queues.entries()[0].queue)) + ">=";
+    EXPECT_THAT(waits_of(queues.entries()[1].instruction), testing::HasSubstr(stores + "1"));
+    EXPECT_THAT(waits_of(queues.entries()[3].instruction), testing::HasSubstr(stores + "2"));
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

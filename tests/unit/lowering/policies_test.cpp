@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies: names, defaults, and what is said about wrong ones.
+#include "trnsim/lowering/policies.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace trnsim::lowering {
+namespace {
+
+std::map<std::string, std::string> described(const Policies& policies) {
+    const auto pairs = describe(policies);
+    return {pairs.begin(), pairs.end()};
+}
+
+std::string error_of(const std::string& assignment) {
+    Policies policies;
+    try {
+        set(policies, assignment);
+    } catch (const UserError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
+    for (const std::string assignment :
+         {"engine_choice=first", "engine_choice=balanced", "buffer_factor=2.5", "buffer_factor=0",
+          "buffer_extra=3", "spilling=off", "spilling=least_recently_used", "ring_assignment=single",
+          "ring_assignment=per_site", "dma_rings=1", "dma_rings=16", "dge=auto", "dge=none",
+          "dge=software", "dge=hardware", "reuse_stationary=true", "reuse_stationary=false"}) {
+        Policies policies;
+        set(policies, assignment);
+        const std::string name = assignment.substr(0, assignment.find('='));
+        EXPECT_EQ(name + "=" + described(policies)[name], assignment);
+    }
+}
+
+TEST(PoliciesTest, SettingOneLeavesTheOthers) {
+    Policies policies = default_policies("nki");
+    auto expected = described(policies);
+    set(policies, "spilling=off");
+    expected["spilling"] = "off";
+    EXPECT_EQ(described(policies), expected);
+}
+
+TEST(PoliciesTest, EveryDescribedPolicyCanBeSet) {
+    for (const auto& [name, value] : describe(default_policies("neuronxcc.nki"))) {
+        Policies policies;
+        EXPECT_NO_THROW(set(policies, name + "=" + value)) << name;
+        EXPECT_EQ(described(policies)[name], value);
+    }
+}
+
+TEST(PoliciesTest, TheOldApiBalancesEnginesAndWritesDescriptorsBeforehand) {
+    const Policies policies = default_policies("neuronxcc.nki");
+    EXPECT_EQ(policies.engine_choice, EngineChoice::Balanced);
+    EXPECT_EQ(policies.dge, DgeMode::None);
+}
+
+TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
+    const Policies policies = default_policies("trace");
+    EXPECT_EQ(policies.buffer_factor, 1.0);
+    EXPECT_EQ(policies.buffer_extra, 0);
+    EXPECT_EQ(policies.engine_choice, EngineChoice::First);
+}
+
+TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
+    EXPECT_EQ(error_of("spilling"),
+              "--policy spilling: there is no value; write name=value, as in spilling=off");
+}
+
+TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
+    EXPECT_EQ(error_of("spiling=off"),
+              "--policy spiling: there is no such policy; the policies are engine_choice, "
+              "buffer_factor, buffer_extra, spilling, ring_assignment, dma_rings, dge, "
+              "reuse_stationary");
+}
+
+TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
+    EXPECT_EQ(error_of("engine_choice=best"),
+              "--policy engine_choice: \"best\", but it is one of first, balanced; choose one of them");
+    EXPECT_EQ(error_of("spilling="),
+              "--policy spilling: \"\", but it is one of off, least_recently_used; choose one of them");
+    EXPECT_EQ(error_of("ring_assignment=all"),
+              "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
+    EXPECT_EQ(error_of("dge=Hardware"),
+              "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware; choose one "
+              "of them");
+    EXPECT_EQ(error_of("reuse_stationary=1"),
+              "--policy reuse_stationary: \"1\", but it is one of true, false; choose one of them");
+}
+
+TEST(PoliciesTest, ANumberOutOfRangeIsAnErrorThatNamesTheRange) {
+    EXPECT_EQ(error_of("dma_rings=0"),
+              "--policy dma_rings: \"0\", but it is a number from 1 to 16; give one");
+    EXPECT_EQ(error_of("dma_rings=17"),
+              "--policy dma_rings: \"17\", but it is a number from 1 to 16; give one");
+    EXPECT_EQ(error_of("dma_rings=4.5"),
+              "--policy dma_rings: \"4.5\", but it is a number from 1 to 16; give one");
+    EXPECT_EQ(error_of("buffer_extra=-1"),
+              "--policy buffer_extra: \"-1\", but it is a number from 0 to 1000000; give one");
+    EXPECT_EQ(error_of("buffer_factor=nan"),
+              "--policy buffer_factor: \"nan\", but it is a number from 0 to 1000000; give one");
+    EXPECT_EQ(error_of("buffer_factor=2x"),
+              "--policy buffer_factor: \"2x\", but it is a number from 0 to 1000000; give one");
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

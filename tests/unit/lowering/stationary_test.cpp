@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoadStationary is left out exactly when the array holds the tile already.
+#include "lowered_program.hpp"
+#include "support/program_builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using test::affine;
+using test::at;
+
+/// Matmuls over two tiles of one site, and what may come between them.
+struct Matmuls {
+    test::ProgramBuilder builder;
+    std::uint32_t left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 256});
+    std::uint32_t right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    std::uint32_t sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    std::uint32_t fill = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.part(Role::Dst, left, 1)}, {.value = 1.0});
+    std::uint32_t matmul = multiply(128);
+    std::uint32_t narrow = multiply(64);
+
+    std::uint32_t multiply(std::int32_t columns) {
+        return builder.add(Opcode::NcMatmul,
+                           {Engine::Tensor},
+                           {builder.part(Role::Dst, sum, 512, columns),
+                            builder.part(Role::Stationary, left, columns),
+                            builder.whole(Role::Moving, right)});
+    }
+
+    Matmuls() { builder.alloc(left).alloc(left).alloc(right).alloc(sum); }
+
+    /// Multiplies with instance `tile`, from element `offset` on.
+    void run(std::uint32_t which, std::int64_t tile = 0, std::int64_t offset = 0) {
+        builder.run(which, {at(), at(affine(tile), affine(offset))});
+    }
+
+    [[nodiscard]] std::ptrdiff_t loads(const Policies& policies = {}) const {
+        const test::LoweredProgram lowered(builder.build(), policies);
+        return std::ranges::count(lowered.names(), "LoadStationary");
+    }
+};
+
+TEST(StationaryTest, TheSameTileIsLoadedOnce) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.run(p.matmul);
+    p.run(p.matmul);
+    EXPECT_EQ(p.loads(), 1);
+}
+
+TEST(StationaryTest, WithoutReuseEveryMatmulLoads) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.run(p.matmul);
+    EXPECT_EQ(p.loads({.reuse_stationary = false}), 2);
+}
+
+TEST(StationaryTest, AnotherTileIsLoaded) {
+    Matmuls p;
+    p.run(p.matmul, 0);
+    p.run(p.matmul, 1);
+    p.run(p.matmul, 0);
+    EXPECT_EQ(p.loads(), 3);
+}
+
+TEST(StationaryTest, AnotherPartOfTheTileIsLoaded) {
+    Matmuls p;
+    p.run(p.matmul, 0, 0);
+    p.run(p.matmul, 0, 128);
+    EXPECT_EQ(p.loads(), 2);
+}
+
+TEST(StationaryTest, AnotherShapeOfTheTileIsLoaded) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.run(p.narrow);
+    EXPECT_EQ(p.loads(), 2);
+}
+
+TEST(StationaryTest, ATileWrittenSinceIsLoadedAgain) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.builder.run(p.fill);
+    p.run(p.matmul);
+    EXPECT_EQ(p.loads(), 2);
+}
+
+TEST(StationaryTest, AnotherTileWrittenSinceDoesNotMatter) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.builder.run(p.fill, {at(affine(1))});
+    p.run(p.matmul);
+    EXPECT_EQ(p.loads(), 1);
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots of a site: who gets which, when it is free again, and what goes when none is.
+#include "trnsim/lowering/tile_slots.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+/// A site of `slots` slots whose instances have so many uses each.
+TileSlots site(std::int64_t slots, const std::vector<std::int64_t>& uses) {
+    SiteLiveness liveness;
+    liveness.instances = static_cast<std::int64_t>(uses.size());
+    for (const std::int64_t count : uses) {
+        liveness.uses.push_back({.instances = 1, .uses = count});
+    }
+    return TileSlots({.slots = slots, .slot_bytes = 128, .address = 1024}, liveness);
+}
+
+std::int64_t address_of(TileSlots& tiles, std::int64_t instance) {
+    return tiles.address(*tiles.find(instance));
+}
+
+TEST(TileSlotsTest, TilesTakeSlotsInOrderOfAddress) {
+    TileSlots tiles = site(2, {1, 1});
+    EXPECT_TRUE(tiles.allocate());
+    EXPECT_TRUE(tiles.allocate());
+    EXPECT_EQ(address_of(tiles, 0), 1024);
+    EXPECT_EQ(address_of(tiles, 1), 1152);
+    EXPECT_FALSE(tiles.has_free_slot());
+}
+
+TEST(TileSlotsTest, ASlotIsFreeAfterItsTilesLastUseAndNotBefore) {
+    TileSlots tiles = site(1, {2, 1});
+    tiles.allocate();
+    tiles.use(*tiles.find(0), 1);
+    EXPECT_FALSE(tiles.has_free_slot());
+    tiles.use(*tiles.find(0), 2);
+    EXPECT_TRUE(tiles.has_free_slot());
+    EXPECT_EQ(tiles.find(0), nullptr);
+}
+
+TEST(TileSlotsTest, ANewTileTakesTheSlotFreeForLongest) {
+    TileSlots tiles = site(3, {1, 1, 1, 1, 1});
+    for (int i = 0; i < 3; ++i) {
+        tiles.allocate();
+    }
+    tiles.use(*tiles.find(2), 1);
+    tiles.use(*tiles.find(0), 2);
+    tiles.allocate();
+    tiles.allocate();
+    EXPECT_EQ(address_of(tiles, 3), 1024 + 2 * 128);
+    EXPECT_EQ(address_of(tiles, 4), 1024);
+}
+
+TEST(TileSlotsTest, AnUnusedInstanceTakesNoSlot) {
+    TileSlots tiles = site(1, {0, 1});
+    EXPECT_TRUE(tiles.next_is_unused());
+    EXPECT_FALSE(tiles.allocate());
+    EXPECT_FALSE(tiles.next_is_unused());
+    EXPECT_TRUE(tiles.allocate());
+    EXPECT_NE(tiles.find(1), nullptr);
+}
+
+TEST(TileSlotsTest, TheTileUnusedForLongestGoesFirst) {
+    TileSlots tiles = site(3, {5, 5, 5, 5});
+    for (int i = 0; i < 3; ++i) {
+        tiles.allocate();
+    }
+    tiles.use(*tiles.find(0), 10);
+    tiles.use(*tiles.find(1), 11);
+    tiles.use(*tiles.find(2), 12);
+    tiles.use(*tiles.find(0), 13);
+    TileSlots::Slot& victim = tiles.least_recently_used(14);
+    EXPECT_EQ(victim.instance, 1);
+    tiles.forget(victim);
+    EXPECT_EQ(tiles.find(1), nullptr);
+    EXPECT_TRUE(tiles.has_free_slot());
+}
+
+TEST(TileSlotsTest, WhatTheCurrentInstructionUsesDoesNotGo) {
+    TileSlots tiles = site(2, {5, 5});
+    tiles.allocate();
+    tiles.allocate();
+    tiles.use(*tiles.find(0), 7);
+    tiles.use(*tiles.find(1), 7);
+    EXPECT_THROW(static_cast<void>(tiles.least_recently_used(7)), ProgramError);
+    EXPECT_NO_THROW(static_cast<void>(tiles.least_recently_used(8)));
+}
+
+TEST(TileSlotsTest, ASpilledTileComesBackWithTheUsesAndTheCopyItHad) {
+    TileSlots tiles = site(1, {3, 1});
+    tiles.allocate();
+    TileSlots::Slot& slot = *tiles.find(0);
+    tiles.use(slot, 1);
+    slot.is_saved = true;
+    slot.save.number = 77;
+    tiles.forget(slot);
+    tiles.allocate();
+    tiles.use(*tiles.find(1), 2);
+    TileSlots::Slot& back = tiles.restore(0);
+    EXPECT_EQ(back.instance, 0);
+    EXPECT_EQ(back.uses_left, 2);
+    EXPECT_TRUE(back.is_saved);
+    EXPECT_EQ(back.save.number, 77U);
+}
+
+TEST(TileSlotsTest, OverlaidSitesAreHandedOutOnce) {
+    SiteLiveness liveness{.instances = 1, .uses = {{1, 1}}};
+    TileSlots tiles({.slots = 1, .slot_bytes = 64, .overlaid = {3, 5}}, liveness);
+    EXPECT_EQ(tiles.take_overlaid(), (std::vector<std::uint32_t>{3, 5}));
+    EXPECT_TRUE(tiles.take_overlaid().empty());
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock gate's windows, thresholds and the time of what crosses them.
+#include "trnsim/neuron_core/clock_gate_timing.hpp"
+
+#include <gtest/gtest.h>
+
+namespace trnsim::neuron_core {
+namespace {
+
+constexpr Gigahertz kClock{2.4};
+constexpr ClockGateSpec kGate{.enabled = true};
+constexpr Picoseconds kWindow{3'413'333};
+
+Picoseconds cycles(std::int64_t count) {
+    return to_picoseconds(Cycles{count}, kClock);
+}
+
+/// A back-to-back stream of instructions from time 0; the number of cold ones among them.
+int cold_instructions(int count, Cycles work, std::int64_t columns) {
+    ClockGateState state;
+    Picoseconds now{};
+    int cold = 0;
+    for (int i = 0; i < count; ++i) {
+        const ClockGateRun run = stream(kGate, kClock, state, now, work, columns);
+        cold += run.end - now > to_picoseconds(work, kClock) + Picoseconds{1} ? 1 : 0;
+        state = run.state;
+        now = run.end;
+    }
+    return cold;
+}
+
+TEST(ClockGate, StartsColdAtHalfRate) {
+    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{0}, Cycles{520}, 512);
+    EXPECT_EQ(run.end, cycles(2 * 520));
+    EXPECT_FALSE(run.state.is_warm);
+    EXPECT_DOUBLE_EQ(run.state.busy_columns, 512.0);
+    EXPECT_DOUBLE_EQ(rate(kGate, run.state), 0.5);
+}
+
+TEST(ClockGate, SwitchedOffIsAlwaysAtFullRate) {
+    const ClockGateSpec off{.enabled = false};
+    const ClockGateRun run = stream(off, kClock, {}, Picoseconds{1000}, Cycles{520}, 512);
+    EXPECT_EQ(run.end, Picoseconds{1000} + cycles(520));
+    EXPECT_DOUBLE_EQ(rate(off, run.state), 1.0);
+    EXPECT_EQ(advance(off, kClock, {}, 10 * kWindow), ClockGateState{});
+}
+
+TEST(ClockGate, WarmsUpAfterOneBusyWindow) {
+    // 8192 cycles hold 7.9 cold instructions of 1040 cycles; all later ones are warm.
+    EXPECT_EQ(cold_instructions(2048, Cycles{520}, 512), 8);
+    // An FP32 instruction takes 4128 cold cycles: the second one crosses the window's end.
+    EXPECT_EQ(cold_instructions(100, Cycles{2064}, 2048), 2);
+}
+
+TEST(ClockGate, NeverWarmsUpBelowItsThreshold) {
+    // Every second window-eighth idle: 0.25 columns a cycle of a cold window.
+    ClockGateState state;
+    Picoseconds now{};
+    for (int i = 0; i < 200; ++i) {
+        const ClockGateRun run = stream(kGate, kClock, state, now, Cycles{512}, 512);
+        state = run.state;
+        EXPECT_FALSE(state.is_warm);
+        now = run.end + cycles(1024);
+    }
+}
+
+TEST(ClockGate, StaysWarmAboveAndCoolsDownBelowItsThreshold) {
+    const ClockGateState warm{.window = 1, .busy_columns = 0.31 * 8192, .is_warm = true};
+    EXPECT_TRUE(advance(kGate, kClock, warm, 2 * kWindow + Picoseconds{10}).is_warm);
+    const ClockGateState idle{.window = 1, .busy_columns = 0.29 * 8192, .is_warm = true};
+    EXPECT_FALSE(advance(kGate, kClock, idle, 2 * kWindow + Picoseconds{10}).is_warm);
+}
+
+TEST(ClockGate, ThresholdsAreInsideTheObservedBoundsOfOccupancy) {
+    const double warm_up_occupancy = kGate.warm_up_utilization / kGate.cold_rate;
+    EXPECT_GT(warm_up_occupancy, 0.65);
+    EXPECT_LT(warm_up_occupancy, 0.98);
+    EXPECT_GT(kGate.cool_down_utilization, 0.22);
+    EXPECT_LT(kGate.cool_down_utilization, 0.42);
+}
+
+TEST(ClockGate, DecidesNothingBeforeTheWindowEnds) {
+    const ClockGateState busy{.window = 0, .busy_columns = 4000, .is_warm = false};
+    EXPECT_EQ(advance(kGate, kClock, busy, kWindow - Picoseconds{10}), busy);
+    const ClockGateState next = advance(kGate, kClock, busy, kWindow + Picoseconds{10});
+    EXPECT_EQ(next, (ClockGateState{.window = 1, .busy_columns = 0, .is_warm = true}));
+}
+
+TEST(ClockGate, LongIdlenessEndsColdInTheRightWindow) {
+    const ClockGateState warm{.window = 3, .busy_columns = 8000, .is_warm = true};
+    const ClockGateState later = advance(kGate, kClock, warm, 1000 * kWindow + Picoseconds{1000});
+    EXPECT_EQ(later, (ClockGateState{.window = 1000, .busy_columns = 0, .is_warm = false}));
+}
+
+TEST(ClockGate, RateChangesInTheMiddleOfAnInstruction) {
+    // Full window before it: the first 192 cycles run cold, the rest warm.
+    const ClockGateState state{.window = 0, .busy_columns = 4000, .is_warm = false};
+    const Picoseconds start = cycles(8000);
+    const ClockGateRun run = stream(kGate, kClock, state, start, Cycles{520}, 520);
+    EXPECT_NEAR(static_cast<double>((run.end - start).value),
+                static_cast<double>(cycles(192 + (520 - 96)).value),
+                2.0);
+    EXPECT_TRUE(run.state.is_warm);
+    EXPECT_NEAR(run.state.busy_columns, 520 - 96, 0.01);
+}
+
+TEST(ClockGate, PhaseShiftsTheWindows) {
+    ClockGateSpec shifted = kGate;
+    shifted.phase_cycles = Cycles{4096};
+    const ClockGateState busy{.window = 0, .busy_columns = 4000, .is_warm = false};
+    EXPECT_EQ(advance(shifted, kClock, busy, cycles(4090)).window, 0);
+    EXPECT_EQ(advance(shifted, kClock, busy, cycles(4100)).window, 1);
+}
+
+TEST(ClockGate, InstructionsOfNoWorkTakeNoTime) {
+    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{500}, Cycles{0}, 0);
+    EXPECT_EQ(run.end, Picoseconds{500});
+}
+
+TEST(ClockGate, TimesBeforeTheStateLeaveItAlone) {
+    const ClockGateState state{.window = 5, .busy_columns = 100, .is_warm = true};
+    EXPECT_EQ(advance(kGate, kClock, state, kWindow), state);
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GpSimd Engine's costs against a measured law and the published formulas.
+#include "trnsim/neuron_core/gpsimd_engine_timing.hpp"
+
+#include "instructions.hpp"
+
+namespace trnsim::neuron_core {
+namespace {
+
+using test::chip;
+using test::make;
+using test::tile;
+using test::unary;
+
+constexpr auto kF32 = Dtype::Float32;
+constexpr auto kSbuf = Space::Sbuf;
+
+InstructionCost on_trn2(const InstructionTemplate& instruction) {
+    return gpsimd_engine_cost(chip("trn2").neuron_core.gpsimd_engine, instruction);
+}
+
+Picoseconds cycles(std::int64_t count) {
+    return to_picoseconds(Cycles{count}, chip("trn2").neuron_core.gpsimd_engine.clock_ghz);
+}
+
+InstructionTemplate gather(Dtype dtype, std::int64_t per_index, std::int64_t indices) {
+    Attributes attributes;
+    attributes.elements_per_index = per_index;
+    attributes.indices = indices;
+    return make(Opcode::LocalGather,
+                {tile(Role::Dst, kSbuf, dtype, per_index * indices),
+                 tile(Role::Data, kSbuf, dtype, 4096),
+                 tile(Role::Index, kSbuf, Dtype::Uint16, indices / 16)},
+                attributes);
+}
+
+TEST(GpsimdEngineLaw, AffineSelectIsReproducedWithinFivePercent) {  // [M-VOYAGER]
+    for (const std::int64_t n : {64, 256, 1024}) {
+        test::expect_near_measured(
+            on_trn2(unary(Opcode::AffineSelect, kSbuf, kF32, kSbuf, kF32, n)).done,
+            177 + 0.846 * static_cast<double>(n));
+    }
+}
+
+TEST(GpsimdEngineCost, IotaTakes150PlusN) {
+    EXPECT_EQ(on_trn2(make(Opcode::Iota, {tile(Role::Dst, kSbuf, Dtype::Int32, 512)})).interval,
+              cycles(150 + 512));
+}
+
+TEST(GpsimdEngineCost, LocalGatherTakes8CyclesForSingleFp32And1Point22In32s) {
+    EXPECT_EQ(on_trn2(gather(kF32, 1, 512)).interval, cycles(150 + 512 * 8));
+    EXPECT_EQ(on_trn2(gather(kF32, 32, 16)).interval, cycles(150 + 624));
+}
+
+TEST(GpsimdEngineCost, LocalGatherOf16BitPairsPacksTwoInACycle) {
+    EXPECT_EQ(on_trn2(gather(Dtype::Bfloat16, 2, 256)).interval, cycles(150 + 512 * 9 / 4));
+    EXPECT_EQ(on_trn2(gather(Dtype::Bfloat16, 1, 512)).interval, cycles(150 + 512 * 8));
+}
+
+TEST(GpsimdEngineCost, NGatherWorksInGroupsOf512) {
+    const auto n_gather = [](std::int64_t outputs) {
+        return make(Opcode::NcNGather,
+                    {tile(Role::Dst, kSbuf, kF32, outputs),
+                     tile(Role::Data, kSbuf, kF32, 2048),
+                     tile(Role::Index, kSbuf, Dtype::Uint32, outputs)});
+    };
+    EXPECT_EQ(on_trn2(n_gather(512)).interval, cycles(150 + 1024));
+    EXPECT_EQ(on_trn2(n_gather(513)).interval, cycles(2 * (150 + 1024)));
+}
+
+TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {
+    Attributes attributes;
+    attributes.k = 64;
+    const auto topk =
+        unary(Opcode::Topk, kSbuf, Dtype::Bfloat16, kSbuf, Dtype::Bfloat16, 100, attributes);
+    EXPECT_EQ(on_trn2(topk).interval, cycles(150 + 4 * 1600 + 64));
+}
+
+TEST(GpsimdEngineCost, RsqrtTakesFourTimesAsLongAsACopy) {
+    const Picoseconds start = cycles(150);
+    const auto time = [&](Opcode op) {
+        return on_trn2(unary(op, kSbuf, kF32, kSbuf, kF32, 1200)).interval - start;
+    };
+    EXPECT_EQ(time(Opcode::TensorScalar), 4 * time(Opcode::TensorCopy));
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Scalar Engine's costs against measured laws, and at their edges.
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
+
+#include "instructions.hpp"
+
+#include <functional>
+
+namespace trnsim::neuron_core {
+namespace {
+
+using test::chip;
+using test::expect_near_measured;
+using test::unary;
+using test::vector_of;
+
+constexpr auto kF32 = Dtype::Float32;
+constexpr auto kBf16 = Dtype::Bfloat16;
+constexpr auto kSbuf = Space::Sbuf;
+constexpr auto kPsum = Space::Psum;
+
+InstructionCost on(const std::string& name, const InstructionTemplate& instruction) {
+    const NeuronCoreSpec& core = chip(name).neuron_core;
+    return scalar_engine_cost(core.scalar_engine, core.sbuf, instruction);
+}
+
+InstructionTemplate activation(const std::string& function,
+                               Space from,
+                               std::int64_t n,
+                               Dtype source = kF32,
+                               Dtype result = kF32) {
+    Attributes attributes;
+    attributes.function = function;
+    return unary(Opcode::Activation, from, source, kSbuf, result, n, attributes);
+}
+
+InstructionTemplate with(InstructionTemplate instruction, Role vector) {
+    instruction.operands.push_back(vector_of(vector));
+    return instruction;
+}
+
+/// Completion = base + slope x N, measured on Trn2. [M-VOYAGER]
+struct Law {
+    std::string name;
+    double base_ns;
+    double slope_ns;
+    std::vector<std::int64_t> sizes;
+    std::function<InstructionTemplate(std::int64_t)> instruction;
+};
+
+class ScalarEngineLaw : public testing::TestWithParam<Law> {};
+
+TEST_P(ScalarEngineLaw, IsReproducedWithinFivePercent) {
+    const Law& law = GetParam();
+    for (const std::int64_t n : law.sizes) {
+        SCOPED_TRACE(n);
+        expect_near_measured(on("trn2", law.instruction(n)).done,
+                             law.base_ns + law.slope_ns * static_cast<double>(n));
+    }
+}
+
+const std::vector<Law> kLaws{
+    {"ActivationCopy",
+     202,
+     0.833,
+     {64, 512, 8192},
+     [](auto n) { return activation("copy", kSbuf, n); }},
+    {"ActivationCopyBf16",
+     218,
+     0.833,
+     {512, 2048, 8192},
+     [](auto n) { return activation("copy", kSbuf, n, kBf16, kBf16); }},
+    {"ActivationCopyScaled",
+     293,
+     0.833,
+     {64, 512, 8192},
+     [](auto n) { return with(activation("copy", kSbuf, n), Role::Scale); }},
+    {"ActivationCopyBiased",
+     280,
+     0.833,
+     {64, 512, 8192},
+     [](auto n) { return with(activation("copy", kSbuf, n), Role::Bias); }},
+    {"Exp", 293.4, 0.8333, {1, 512, 8192}, [](auto n) { return activation("exp", kSbuf, n); }},
+    {"Log", 286, 0.841, {1, 512, 8192}, [](auto n) { return activation("log", kSbuf, n); }},
+    {"ExpBf16",
+     296,
+     0.833,
+     {1, 512, 4096},
+     [](auto n) { return activation("exp", kSbuf, n, kBf16, kBf16); }},
+    {"ExpFp32ToBf16",
+     276,
+     0.842,
+     {64, 512, 4096},
+     [](auto n) { return activation("exp", kSbuf, n, kF32, kBf16); }},
+    {"ActivationCopyFromPsum",
+     162,
+     0.87,
+     {64, 256, 512},
+     [](auto n) { return activation("copy", kPsum, n); }},
+    {"ExpFromPsum", 259, 0.833, {1, 256, 512}, [](auto n) { return activation("exp", kPsum, n); }},
+    {"TensorCopy",
+     191,
+     0.833,
+     {1, 512, 8192},
+     [](auto n) { return unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, n); }},
+    {"TensorCopyFromPsum",
+     166,
+     0.857,
+     {64, 256, 512},
+     [](auto n) { return unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, n); }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Trn2, ScalarEngineLaw, testing::ValuesIn(kLaws), [](const auto& tested) {
+    return tested.param.name;
+});
+
+// Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
+TEST(ScalarEngineTrace, ExpOf512FromSbufStartsEvery612nsAndTakes707ns) {
+    const InstructionCost cost = on("trn2", activation("exp", kSbuf, 512));
+    expect_near_measured(cost.interval, 612, 1.0);
+    expect_near_measured(cost.done, 707, 1.0);
+}
+
+TEST(ScalarEngineTrace, ExpOf512FromPsumStartsEvery570nsAndTakes686ns) {
+    const InstructionCost cost = on("trn2", activation("exp", kPsum, 512));
+    expect_near_measured(cost.interval, 570, 1.0);
+    expect_near_measured(cost.done, 686, 1.0);
+}
+
+TEST(ScalarEngineTrace, CopyOf512FromPsumStartsEvery477nsAndTakes585ns) {
+    const InstructionCost cost =
+        on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512));
+    expect_near_measured(cost.interval, 477, 1.0);
+    expect_near_measured(cost.done, 585, 1.0);
+}
+
+TEST(ScalarEngineTrace, CastOf128FromPsumStartsEvery157nsAndTakes265ns) {
+    const InstructionCost cost =
+        on("trn2", unary(Opcode::TensorCopy, kPsum, kBf16, kSbuf, kF32, 128));
+    expect_near_measured(cost.interval, 157, 1.0);
+    expect_near_measured(cost.done, 265, 1.0);
+}
+
+TEST(ScalarEngineTrace, CopyOf128FromSbufStartsEvery199ns) {
+    expect_near_measured(
+        on("trn2", unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 128)).interval, 199);
+}
+
+// Read off figures of AWS's documentation. [FIGURES-TRN2] [FIGURES-TRN1]
+TEST(ScalarEngineFigure, ActivationsOf128And4096Take400And3710ns) {
+    expect_near_measured(on("trn2", activation("exp", kSbuf, 128)).done, 400);
+    expect_near_measured(on("trn2", activation("exp", kSbuf, 4096)).done, 3710);
+}
+
+TEST(ScalarEngineFigure, ActivationOfOneElementOnTrn1Takes159ns) {
+    expect_near_measured(on("trn1", activation("exp", kSbuf, 1)).done, 159);
+}
+
+TEST(ScalarEngineCost, ReadAccumulatorTakes279nsAndStartsEvery185ns) {
+    const InstructionCost cost = read_accumulator_cost(chip("trn2").neuron_core.scalar_engine);
+    expect_near_measured(cost.interval, 185);
+    expect_near_measured(cost.done, 279);
+}
+
+TEST(ScalarEngineCost, ReduceResultWaitsForTheAccumulatorAndReadsIt) {
+    const InstructionCost plain = on("trn2", activation("exp", kSbuf, 512));
+    const InstructionCost reduced =
+        on("trn2", with(activation("exp", kSbuf, 512), Role::ReduceResult));
+    const double readable_ns = 512 / 1.2 + 201;
+    expect_near_measured(reduced.interval, readable_ns + 185);
+    expect_near_measured(reduced.done, readable_ns + 279);
+    EXPECT_EQ(reduced.read, plain.read);
+}
+
+TEST(ScalarEngineCost, AGivenBiasReplacesTheImplicitOne) {
+    EXPECT_EQ(on("trn2", with(activation("exp", kSbuf, 512), Role::Bias)),
+              on("trn2", activation("exp", kSbuf, 512)));
+    EXPECT_LT(on("trn2", activation("exp", kSbuf, 512)).interval,
+              on("trn2", with(activation("exp", kSbuf, 512), Role::Scale)).interval);
+}
+
+TEST(ScalarEngineCost, CopiesOf16BitDoubleOnTrn3) {
+    const auto copy = unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 1024);
+    const auto fp32 = unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 1024);
+    const Picoseconds saved = on("trn3", fp32).interval - on("trn3", copy).interval;
+    expect_near_measured(saved, 512 / 1.2, 0.1);
+    EXPECT_EQ(on("trn2", copy), on("trn2", fp32));
+    EXPECT_EQ(on("trn3", activation("exp", kSbuf, 1024, kBf16, kBf16)),
+              on("trn3", activation("exp", kSbuf, 1024)));
+}
+
+TEST(ActivationTable, IsNotNeededForWhatEverySetHas) {
+    for (const char* function : {"copy", "identity", "square", "none", ""}) {
+        EXPECT_TRUE(activation_table(function).empty()) << function;
+    }
+}
+
+TEST(ActivationTable, DiffersBetweenFunctionsThatReload) {
+    EXPECT_NE(activation_table("exp"), activation_table("sigmoid"));
+    EXPECT_EQ(activation_table("exp"), activation_table("exp"));
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chips stand side by side only for one and the same input.
+#include "trnsim/report/comparison.hpp"
+
+#include "golden.hpp"
+#include "sample_report.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace trnsim::report {
+namespace {
+
+using testing::HasSubstr;
+
+ResultFile on_chip(const std::string& chip, std::int64_t total_ps) {
+    Subject subject = matmul_subject();
+    subject.chip.spec.name = chip;
+    RunResult result = matmul_result();
+    const Picoseconds shorter = result.total - Picoseconds{total_ps};
+    result.total = Picoseconds{total_ps};
+    for (auto& [engine, times] : result.engines) {
+        (times.idle > shorter ? times.idle : times.active) -= shorter;
+        if (engine == Engine::Vector) {
+            times.active += shorter;
+            times.waiting[0] -= shorter;
+        }
+    }
+    return {chip + ".json", to_json(make_report(std::move(subject), std::move(result)))};
+}
+
+std::vector<ResultFile> two_chips() {
+    return {on_chip("trainium1", 1'036'838'000), on_chip("trainium2", 518'419'000)};
+}
+
+TEST(ComparisonTest, SpeedUpIsRelativeToTheFirst) {
+    const Comparison comparison = compare(two_chips());
+    ASSERT_EQ(comparison.rows.size(), 2U);
+    EXPECT_EQ(comparison.rows[0].speed_up, 1.0);
+    EXPECT_EQ(comparison.rows[1].speed_up, 2.0);
+    EXPECT_EQ(comparison.rows[1].chip, "trainium2");
+}
+
+TEST(ComparisonTest, ATextLinePerChip) {
+    const std::string text = to_text(compare(two_chips()), false);
+    EXPECT_THAT(text, HasSubstr("trainium1  1,036.8 us      1.00  tensor 89.9 %"));
+    EXPECT_THAT(text, HasSubstr("trainium2   518.42 us      2.00"));
+    EXPECT_THAT(text, HasSubstr("96.00 MiB    none"));
+}
+
+TEST(ComparisonTest, JsonIsTheSameByteForByteOnEveryMachine) {
+    const std::string json = to_json(compare(two_chips()));
+    EXPECT_EQ(golden("sample_comparison.json", json), json);
+}
+
+TEST(ComparisonTest, RejectsResultsOfDifferentArguments) {
+    Subject subject = matmul_subject();
+    subject.header.arguments = {"float32[64,64]"};
+    const std::vector<ResultFile> results{
+        on_chip("trainium1", 1'036'838'000),
+        {"other.json", to_json(make_report(std::move(subject), matmul_result()))}};
+    EXPECT_THAT([&] { (void)compare(results); },
+                testing::ThrowsMessage<UserError>(
+                    HasSubstr("other.json: is of matmul.py::nki_matmul_fully_optimized_ "
+                              "(float32[64,64]), but trainium1.json")));
+}
+
+TEST(ComparisonTest, NeedsAResult) {
+    EXPECT_THAT([] { (void)compare({}); },
+                testing::ThrowsMessage<UserError>(HasSubstr("no result is given")));
+}
+
+}  // namespace
+}  // namespace trnsim::report

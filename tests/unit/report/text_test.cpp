@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a run fits a screen and says what matters.
+#include "sample_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace trnsim::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+    for (const std::string& line : lines_of(text)) {
+        if (line.find(part) != std::string::npos) {
+            return line;
+        }
+    }
+    return "";
+}
+
+std::string line_starting_with(const std::string& text, const std::string& start) {
+    for (const std::string& line : lines_of(text)) {
+        if (line.starts_with(start)) {
+            return line;
+        }
+    }
+    return "";
+}
+
+std::string sample_text(RunResult result) {
+    return to_text(make_report(matmul_subject(), std::move(result)), false);
+}
+
+/// More and longer of everything than fits.
+Report oversized_report() {
+    Subject subject = matmul_subject();
+    subject.header.kernel = std::string(300, 'k');
+    subject.header.arguments.assign(40, "bfloat16[8192,8192]");
+    for (spec::ChipConfig::Leaf& leaf : subject.chip.leaves) {
+        leaf.source = "set by the user";
+    }
+    RunResult result = matmul_result();
+    for (int i = 0; i < 50; ++i) {
+        LineResult line = result.lines.front();
+        line.source = std::string(80, 's') + std::to_string(i);
+        line.waited_for[std::string(200, 'w')] = Picoseconds{5};
+        result.lines.push_back(line);
+        result.warnings.push_back(std::string(400, 'y') + "\nsecond line");
+        result.assumptions.push_back(std::string(400, 'z'));
+        result.critical_path.push_back({std::string(150, 'c'), Picoseconds{}});
+    }
+    return make_report(std::move(subject), std::move(result));
+}
+
+TEST(ReportTextTest, FitsAScreenHoweverMuchThereIsToSay) {
+    const std::vector<std::string> lines = lines_of(to_text(oversized_report(), false));
+    EXPECT_LE(lines.size(), 45U);
+    for (const std::string& line : lines) {
+        EXPECT_LE(line.size(), 100U) << line;
+    }
+}
+
+TEST(ReportTextTest, BeginsWithLatencyAndWhatBoundsIt) {
+    const std::string text = sample_text(matmul_result());
+    EXPECT_THAT(line_with(text, "latency"),
+                AllOf(HasSubstr("1,036.8 us"), HasSubstr("total_time")));
+    EXPECT_THAT(line_with(text, "bound by"),
+                AllOf(HasSubstr("tensor engine"), HasSubstr("89.9 %"), HasSubstr("932.1 us")));
+    EXPECT_THAT(text, HasSubstr("else waits for dma 6.1 %, waits for vector 2.0 %, idle 2.0 %"));
+}
+
+TEST(ReportTextTest, EveryEngineRowSumsToOneHundred) {
+    const std::string text = sample_text(matmul_result());
+    for (const Engine engine : kSequencedEngines) {
+        std::istringstream row(line_starting_with(text, "  " + std::string{name(engine)} + "  "));
+        std::string cell;
+        row >> cell;
+        int tenths = 0;
+        for (int column = 0; column < kWaitCauses + 2; ++column) {
+            row >> cell;
+            if (cell != "-") {
+                cell.erase(std::remove(cell.begin(), cell.end(), '.'), cell.end());
+                tenths += std::stoi(cell);
+            }
+        }
+        EXPECT_EQ(tenths, 1000) << name(engine);
+    }
+}
+
+TEST(ReportTextTest, StallsAreThoseOfTheBoundingEngineWithWhatItWaitedForLongestFirst) {
+    const std::string text = sample_text(matmul_result());
+    EXPECT_THAT(text, HasSubstr("longest stalls of the tensor engine"));
+    EXPECT_THAT(line_with(text, "matmul.py:212 nc_matmul "),
+                HasSubstr("(tensor)"));  // The first is of the critical path.
+    EXPECT_THAT(text,
+                HasSubstr("83.6  matmul.py:196 dma_copy 63.2, matmul.py:226 tensor_copy 20.4"));
+    EXPECT_THAT(text, Not(HasSubstr("862.6")));
+}
+
+TEST(ReportTextTest, AllStallsAreListedWhenNoEngineBoundsTheRun) {
+    RunResult result = matmul_result();
+    result.dma.engine_busy.assign(16, Picoseconds{1'000'000'000});
+    const std::string text = sample_text(std::move(result));
+    EXPECT_THAT(line_with(text, "bound by"), HasSubstr("DMA: its busiest engine"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("its engines move 6.291 of 27.20 GB/s while busy, in descriptors of 683 B"));
+    EXPECT_THAT(text, HasSubstr("tensor_copy (vector)    862.6"));
+}
+
+TEST(ReportTextTest, TheCriticalPathSumsToTheLatency) {
+    const std::string text = sample_text(matmul_result());
+    EXPECT_THAT(text, HasSubstr("801.2  77.3 %  matmul.py:212 nc_matmul (tensor)"));
+    EXPECT_THAT(text, HasSubstr("17.6   1.7 %  3 more"));
+}
+
+TEST(ReportTextTest, AKernelThatDoesNothingIsBoundByLatency) {
+    const std::string text = sample_text(empty_result());
+    EXPECT_THAT(text, HasSubstr("latency: no engine and no DMA did anything"));
+    EXPECT_THAT(text, HasSubstr("longest steps: kernel start 86.6 %, kernel end 13.4 %"));
+    EXPECT_THAT(text, AllOf(HasSubstr("no matmul"), HasSubstr("no transfer")));
+}
+
+TEST(ReportTextTest, ShowsOnlyPoliciesThatAreNotTheDefaultsAndNumbersTheUserSet) {
+    const std::string text = sample_text(matmul_result());
+    EXPECT_THAT(text, HasSubstr("policies: those of \"nki\", but dma_rings=3\n"));
+    EXPECT_THAT(text, HasSubstr("chip set: dma.engine_gb_per_s=27.2\n"));
+}
+
+TEST(ReportTextTest, SpillsNameTheirShareOfTheTraffic) {
+    RunResult result = matmul_result();
+    result.memory.spill_save_bytes = 8'388'608;
+    result.memory.spill_reload_bytes = 16'777'216;
+    EXPECT_THAT(line_with(sample_text(std::move(result)), "spills"),
+                HasSubstr("8.000 MiB saved, 16.00 MiB reloaded: 25.0 % of the HBM traffic"));
+}
+
+TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
+    RunResult result = matmul_result();
+    result.warnings.assign(5, "w");
+    const std::string text = sample_text(std::move(result));
+    EXPECT_THAT(text,
+                HasSubstr("warning: w\nwarning: w\nwarning: w\n3 more warnings and assumptions"));
+}
+
+TEST(ReportTextTest, ColoursAddEscapesAndNothingElse) {
+    const Report report = make_report(matmul_subject(), matmul_result());
+    std::string coloured = to_text(report, true);
+    EXPECT_THAT(coloured, HasSubstr("\033[1m"));
+    for (std::size_t start = coloured.find('\033'); start != std::string::npos;
+         start = coloured.find('\033')) {
+        coloured.erase(start, coloured.find('m', start) - start + 1);
+    }
+    EXPECT_EQ(coloured, to_text(report, false));
+}
+
+}  // namespace
+}  // namespace trnsim::report

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tensors with block dimensions before nl.par_dim.
+"""Blocks: an array of tiles, each an instance of its own that comes into being at its first use.
+
+[NKI-BLOCKS-2.26]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import ProgramError, UserError
+from trnsim.frontend.legacy.index import as_integer
+from trnsim.frontend.legacy.loop_index import LoopIndex
+from trnsim.frontend.legacy.session import Contents, session, whole
+from trnsim.frontend.legacy.tensor import Operators, Tensor
+from trnsim.frontend.tensor import Buffer, Form, Shape, Storage
+
+
+class Blocks(Operators):
+    """An on-chip tensor with block dimensions. Subscript them with integers to get a tile."""
+
+    __slots__ = ("base", "lead", "table")
+    __hash__ = object.__hash__
+
+    def __init__(self, table: BlockTable, lead: Shape, base: int) -> None:
+        self.table = table
+        self.lead = lead
+        self.base = base
+
+    @property
+    def shape(self) -> Shape:
+        """Block dimensions, then those of a tile."""
+        return self.lead + self.table.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The data type of the elements."""
+        return self.table.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        lead = self.lead
+        number = self.base
+        rank = len(lead)
+        for axis, (item, size) in enumerate(zip(items, lead)):
+            kind = type(item)
+            at = item if kind is int else item.value if kind is LoopIndex else as_integer(item)
+            if at is None:
+                if axis == 0 and len(items) == 1 and item is Ellipsis:
+                    return self
+                raise ProgramError(
+                    f"{source.here()}: block dimension {axis} of {self.table.name!r} is indexed "
+                    f"with {kind.__name__}, but blocks are separate tiles; use an integer")
+            if not 0 <= at < size:
+                raise ProgramError(
+                    f"{source.here()}: the index of block dimension {axis} of {self.table.name!r} "
+                    f"is {at}, but its size is {size}; shrink the access")
+            number = number * size + at
+        if len(items) < rank:
+            return Blocks(self.table, lead[len(items):], number)
+        tile = self.table.tile(number)
+        return tile if len(items) == rank else tile[items[rank:]]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        target = self if key is Ellipsis else self[key]
+        if isinstance(target, Blocks):
+            for at in range(target.lead[0]):
+                target[at] = value if not isinstance(value, Blocks) else value[at]
+            return
+        target[...] = value
+
+    def __bool__(self) -> bool:
+        raise UserError(f"{source.here()}: the truth of tensor {self.table.name!r} is asked while "
+                        "tracing, but its elements are only known when the kernel runs")
+
+
+class BlockTable:
+    """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
+
+    __slots__ = ("_tiles", "buffers", "dtype", "fill", "name", "number", "shape")
+
+    def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
+        """`buffers` has one entry for all blocks, or one per block if the program placed them.
+
+        `fill` is the initial value of the elements; it is written when a tile is first used.
+        """
+        self.fill = fill
+        here = session()
+        here.tables += 1
+        self.number = here.tables
+        self.buffers = buffers
+        self.shape = buffers[0].shape
+        self.dtype = buffers[0].dtype
+        self.name = buffers[0].name
+        self._tiles: list[Tensor | None] = [None] * blocks
+
+    def tile(self, number: int) -> Tensor:
+        """The tile of a block, by its number in row-major order."""
+        found = self._tiles[number]
+        if found is None:
+            buffer = self.buffers[number if len(self.buffers) > 1 else 0]
+            found = self._tiles[number] = instance(buffer, whole(buffer))
+            here = session()
+            if self.fill is not None:
+                here.promised[id(found.storage)] = (found, self.fill)
+                here.filled[id(found.storage)] = found
+            if len(self._tiles) > 1:
+                here.block_log.append((self, number, found))
+        return found
+
+    def is_free(self, number: int) -> bool:
+        """Whether there is such a block and it has no tile yet."""
+        return 0 <= number < len(self._tiles) and self._tiles[number] is None
+
+    def adopt(self, number: int, tile: Tensor) -> None:
+        """Gives a free block its tile."""
+        self._tiles[number] = tile
+
+
+def instance(buffer: Buffer, form: Form) -> Tensor:
+    """A new instance of an allocation site, as a tensor of the given form."""
+    return Tensor(Storage(buffer, session().recorder.frame), form)
+
+
+def clone(tile: Tensor, step: int) -> Tensor:
+    """The tile `step` (in the instance lane) further, in the same state: see loops.py."""
+    storage = Storage(tile.storage.buffer, None)
+    assert tile.storage.base is not None
+    storage.base = tile.storage.base + step
+    regions: Contents | None = tile.storage.matmul_regions
+    if regions is not None:
+        storage.matmul_regions = regions.copy()
+    return Tensor(storage, tile.form, tile.position)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the 0.1 dialect remembers while it traces a kernel.
+"""The session of one trace, and the contents of PSUM tiles."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from trnsim.frontend import recorder
+from trnsim.frontend.psum import MatmulRegions
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View, row_major
+
+if TYPE_CHECKING:
+    from trnsim.frontend.legacy.tensor import Tensor
+
+
+class Contents(MatmulRegions):
+    """The bytes of a PSUM tile that hold anything: `+=` of a matmul adds to what any engine wrote.
+
+    `clock` numbers the PSUM tiles of a session; `log` is told of every region that is new.
+    """
+
+    __slots__ = ("clock", "log")
+
+    def __init__(self, clock: int, log: list[Contents]) -> None:
+        super().__init__()
+        self.clock = clock
+        self.log = log
+
+    def add(self, view: View) -> None:
+        """The region has been written."""
+        super().add(view)
+        self.log.append(self)
+
+    def copy(self) -> Contents:
+        """The same contents of another tile of the same buffer."""
+        other = Contents(self.clock, self.log)
+        other.known |= self.known
+        other._recent += self._recent
+        other._written.update(self._written)
+        return other
+
+    def overwrite(self, view: View) -> None:
+        """Another instruction than a matmul has written the region."""
+        if (view.position, view.form) not in self.known:
+            self.add(view)
+
+
+class Session:
+    """What this dialect remembers about one trace."""
+
+    __slots__ = (
+        "accumulators",
+        "block_log",
+        "clock",
+        "constants",
+        "filled",
+        "grid",
+        "outputs",
+        "program",
+        "promised",
+        "recorder",
+        "region_log",
+        "tables",
+        "tiles",
+    )
+
+    def __init__(self, active: Recorder) -> None:
+        self.recorder = active
+        self.tiles: dict[Any, tuple[Buffer, Form]] = {}
+        """Allocation sites of fresh tiles."""
+        self.promised: dict[int, tuple[Tensor, float]] = {}
+        """Tiles whose initial value has not been written yet, by id of storage."""
+        self.filled: dict[int, Tensor] = {}
+        """Tiles that were created with a value, by id of storage."""
+        self.constants: dict[Any, Tensor] = {}
+        """Tiles of constants that the frontend needs itself."""
+        self.accumulators: dict[Any, Tensor] = {}
+        """Tiles of loop reductions that are bound to variables, by site."""
+        self.grid: Shape = ()
+        self.program: tuple[Any, ...] = ()
+        self.outputs: dict[Any, Tensor] = {}
+        """Tensors in shared HBM by site: all programs of a grid share them."""
+        self.tables = 0
+        """Tensors with blocks made so far."""
+        self.block_log: list[tuple[Any, int, Tensor]] = []
+        """Tiles of blocks in the order in which they were made: table, number, tile."""
+        self.region_log: list[Contents] = []
+        """PSUM tiles in the order in which matmuls began new regions of them."""
+        self.clock = 0
+        """PSUM tiles that matmuls have written so far."""
+
+    def contents(self, storage: Storage) -> Contents:
+        """What a PSUM tile holds. One that was accessed before any matmul is full."""
+        found: Contents | None = storage.matmul_regions
+        if found is None:
+            self.clock += 1
+            found = storage.matmul_regions = Contents(self.clock, self.region_log)
+            if storage.base is not None:
+                found.add(View(storage, whole(storage.buffer)))
+        return found
+
+
+_session: Session | None = None
+
+
+def session() -> Session:
+    """The session of the kernel that is being traced; ProgramError outside of one."""
+    global _session
+    active = recorder.active()
+    if _session is None or _session.recorder is not active:
+        _session = Session(recorder.required())
+        _session.recorder.divide = importlib.import_module(
+            "trnsim.frontend.legacy.division").divide
+    return _session
+
+
+def whole(buffer: Buffer) -> Form:
+    """The form of a whole buffer."""
+    return buffer.form(buffer.shape, row_major(buffer.shape))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+# Legality of everything but the tensor engine's operations.
+"""Sizes, types and operators that the table in legality.py does not say. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trnsim.frontend.chip import Chip
+from trnsim.frontend.engines import VECTOR_BLOCK
+
+if TYPE_CHECKING:
+    from trnsim.frontend.validate import Instruction
+
+_PREDICATES = ("uint8", "uint16", "uint32")
+_NOT_SELECTED = ("tfloat32", "int32", "uint32")
+_BITVEC = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
+                     "right_shift")
+BN_STATS_FREE_MAX = 512
+"""Elements per partition of one bn_stats. [NKI-ISA]"""
+GATHER_PARTITIONS = 16
+"""Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
+MAX8_FREE = (8, 16384)
+"""Elements per partition of max8 and its relatives. [NKI-ISA]"""
+
+
+def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if dst.partitions != data.partitions or data.free_elements % dst.free_elements:
+        raise it.reject(f"dst is {dst.describe()}, but data is {data.describe()}; the partitions "
+                        "are kept, and the elements of dst divide those of data")
+
+
+def check_predicated(chip: Chip, it: Instruction) -> None:
+    predicate = it.view("predicate").form
+    if predicate.dtype.name not in _PREDICATES:
+        raise it.reject(f"predicate is {predicate.dtype}, but must be {' or '.join(_PREDICATES)}; "
+                        "convert it")
+
+
+def _select_reduce(chip: Chip, it: Instruction) -> None:
+    predicate = it.view("predicate").form
+    if not predicate.dtype.is_integer or predicate.dtype.itemsize > 2:
+        raise it.reject(f"predicate is {predicate.dtype}, but must be an integer of 8 or 16 bits; "
+                        "convert it")
+
+
+def check_select_values(chip: Chip, it: Instruction) -> None:
+    _select_reduce(chip, it)
+    on_true = it.view("on_true").form
+    if on_true.dtype.name in _NOT_SELECTED:
+        raise it.reject(f"on_true is {on_true.dtype}, which is not selected; convert or view it")
+
+
+def check_range_select(chip: Chip, it: Instruction) -> None:
+    if not it.view("data").form.dtype.is_float:
+        raise it.reject(f"data is {it.view('data').form.dtype}, but must be floating; convert it")
+    for role in ("bound0", "bound1"):
+        bound = it.view(role).form
+        if bound.dtype.name != "float32":
+            raise it.reject(f"{role} is {bound.dtype}, but must be float32; convert it")
+
+
+def check_cumulative(chip: Chip, it: Instruction) -> None:
+    for role in ("dst", "data"):
+        form = it.view(role).form
+        if form.dtype.name in ("int32", "uint32"):
+            raise it.reject(f"{role} is {form.dtype}, but 32-bit integers do not accumulate; "
+                            "convert it to float32")
+
+
+def check_random_bits(chip: Chip, it: Instruction) -> None:
+    dst = it.view("dst").form
+    if not dst.dtype.is_integer:
+        raise it.reject(f"dst is {dst.dtype}, but random bits are integers; declare or view it so")
+
+
+def check_local_gather(chip: Chip, it: Instruction) -> None:
+    data, index = it.view("data").form, it.view("index").form
+    if data.partitions % GATHER_PARTITIONS:
+        raise it.reject(f"data has {data.partitions} partitions, but must have a multiple of "
+                        f"{GATHER_PARTITIONS}")
+    _check_index(it, index.dtype.name, "uint16")
+
+
+def check_n_gather(chip: Chip, it: Instruction) -> None:
+    dst, index = it.view("dst").form, it.view("index").form
+    if (dst.partitions, dst.free_elements) != (index.partitions, index.free_elements):
+        raise it.reject(f"dst is {dst.describe()}, but index is {index.describe()}; there is one "
+                        "index for each element")
+    _check_index(it, it.view("index").form.dtype.name, "uint32")
+
+
+def _check_index(it: Instruction, name: str, wanted: str) -> None:
+    if name != wanted:
+        raise it.reject(f"index is {name}, but must be {wanted}; convert it")
+
+
+def check_memset(chip: Chip, it: Instruction) -> None:
+    dst = it.view("dst").form
+    if dst.dtype.name.endswith("_x4") and it.attributes["value"] != 0:
+        raise it.reject(f"value is {it.attributes['value']}, but a packed {dst.dtype} is only "
+                        "filled with 0; fill it unpacked")
+
+
+def check_single(chip: Chip, it: Instruction) -> None:
+    data = it.view("data").form
+    if data.elements != 1:
+        raise it.reject(f"data is {data.describe()}, but must be [1, 1]; slice it")
+
+
+def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if data.partitions != 1 or (dst.partitions, dst.free_elements) != (1, 2 * data.free_elements):
+        raise it.reject(f"dst is {dst.describe()} and data is {data.describe()}, but data has one "
+                        "partition, and dst two elements for each of data")
+
+
+def check_nonzero(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements + 1):
+        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
+                        f"{data.free_elements + 1}]: the indices and their number")
+
+
+def check_quantize(chip: Chip, it: Instruction) -> None:
+    data = it.view("data").form
+    if data.dtype.name not in ("bfloat16", "float16"):
+        raise it.reject(f"data is {data.dtype}, but bfloat16 or float16 is quantized; convert it")
+    if data.partitions % VECTOR_BLOCK or data.free_elements % 4:
+        raise it.reject(f"data is {data.describe()}, but must have a multiple of {VECTOR_BLOCK} "
+                        "partitions and of 4 elements; pad it")
+    dst = it.view("dst").form
+    if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements // 4):
+        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
+                        f"{data.free_elements // 4}]: four values are one packed element")
+
+
+def check_bn_stats(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if data.free_elements > BN_STATS_FREE_MAX:
+        raise it.reject(f"data has {data.free_elements} elements per partition, but at most "
+                        f"{BN_STATS_FREE_MAX} are allowed; split it and use bn_aggr")
+    if (dst.partitions, dst.free_elements) != (data.partitions, 6):
+        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, 6]")
+
+
+def check_bn_aggr(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if data.free_elements % 3:
+        raise it.reject(f"data has {data.free_elements} elements per partition, but must have a "
+                        "multiple of 3; pass the output of bn_stats")
+    if (dst.partitions, dst.free_elements) != (data.partitions, 2):
+        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, 2]")
+
+
+def check_eight(chip: Chip, it: Instruction) -> None:
+    low, high = MAX8_FREE
+    data = it.view("data").form
+    if not low <= data.free_elements <= high:
+        raise it.reject(f"data has {data.free_elements} elements per partition, but {low} to "
+                        f"{high} are allowed; pad or split it")
+    for role in ("dst", "values") if it.op != "nc_match_replace8" else ("values",):
+        view = it.find(role)
+        if view is not None and (view.form.partitions, view.form.free_elements) != (
+                data.partitions, 8):
+            raise it.reject(f"{role} is {view.form.describe()}, but must be [{data.partitions}, 8]")
+
+
+def check_shuffle(chip: Chip, it: Instruction) -> None:
+    mask = it.attributes.get("mask", ())
+    if len(mask) != VECTOR_BLOCK or any(not (0 <= one < 32 or one == 255) for one in mask):
+        raise it.reject(f"mask has {len(mask)} entries {list(mask)}, but must have 32, each a "
+                        "partition 0 to 31 or 255 to keep")
+
+
+def check_partition_reduce(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if (dst.partitions, dst.free_elements) != (1, data.free_elements):
+        raise it.reject(f"dst is {dst.describe()}, but must be [1, {data.free_elements}]")
+
+
+def check_bitvec(chip: Chip, it: Instruction) -> None:
+    """Bit operations take integers, and none of them is mixed with arithmetic."""
+    ops = [it.attributes[name] for name in ("op", "op0", "op1")
+           if it.attributes.get(name, "none") != "none"]
+    bitvec = [op for op in ops if op in _BITVEC]
+    if not bitvec:
+        return
+    if len(bitvec) != len(ops):
+        raise it.reject(f"{' and '.join(ops)} are of different kinds, but bit operations are not "
+                        "mixed with arithmetic; use two instructions")
+    for role, _, view in it.operands:
+        if view.form.dtype.is_float:
+            raise it.reject(f"{role} is {view.form.dtype}, but {bitvec[0]} takes integers; view or "
+                            "convert it")
+
+
+def check_dma_elements(chip: Chip, it: Instruction) -> None:
+    dst = it.view("dst").form
+    for role, _, view in it.operands:
+        if role == "src" and view.form.elements != dst.elements:
+            raise it.reject(
+                f"src is {view.form.describe()}, {view.form.elements} elements, but dst is "
+                f"{dst.describe()}, {dst.elements} elements; both must be equal")

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// trnsim compare: one kernel on several chips.
+#include "commands.hpp"
+#include "grid_runner.hpp"
+#include "input.hpp"
+#include "options.hpp"
+#include "output_file.hpp"
+#include "terminal.hpp"
+#include "trnsim/report/comparison.hpp"
+#include "trnsim/study/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trnsim::cli {
+namespace {
+
+struct CompareOptions {
+    InputOptions input;
+    std::string chips = "trn1,inf2,trn2,trn3";
+    ModelOptions model;
+    std::string json;
+    bool is_quiet = false;
+};
+
+/// The results of the chips that have one; what the others say goes to standard error.
+std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips,
+                                           const std::vector<study::JobOutcome>& outcomes) {
+    std::vector<report::ResultFile> results;
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+        if (outcomes[i].exit_status == 0) {
+            results.emplace_back(chips[i], outcomes[i].output);
+        } else {
+            fmt::print(stderr, "{}: {}\n", chips[i], outcomes[i].error);
+        }
+    }
+    return results;
+}
+
+int compare(const CompareOptions& options) {
+    const GridRequest request{.chips = study::parse_values("--chips", options.chips),
+                              .everywhere = options.model,
+                              .is_permissive = options.input.is_permissive,
+                              .processes = study::available_processors()};
+    Input input(options.input.input, options.input.arguments);
+    std::optional<OutputFile> json;
+    if (!options.json.empty()) {
+        json.emplace("--json", options.json);
+    }
+    const std::vector<study::JobOutcome> outcomes = run_grid(input, request, make_grid(request));
+    const std::vector<report::ResultFile> results = results_of(request.chips, outcomes);
+    if (!results.empty()) {
+        const report::Comparison comparison = report::compare(results);
+        if (json) {
+            json->stream() << report::to_json(comparison);
+            json->commit();
+        }
+        if (!options.is_quiet && options.json != "-") {
+            std::cout << report::to_text(comparison, standard_output_takes_colour());
+        }
+    }
+    return study::worst_exit_status(outcomes);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_status) {
+    const auto options = std::make_shared<CompareOptions>();
+    CLI::App* command =
+        app.add_subcommand("compare", "simulate one kernel on several chips, side by side");
+    add_to(*command, options->input);
+    command->add_option("--chips", options->chips, "the chips, in the order of the table")
+        ->type_name("CHIP,CHIP")
+        ->capture_default_str();
+    add_to(*command, options->model, "VALUE");
+    command
+        ->add_option(
+            "--json", options->json, "write the comparison as JSON (-: to standard output, alone)")
+        ->type_name("FILE");
+    command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for --json");
+    command->footer(
+        "Examples:\n"
+        "  trnsim compare softmax.py::softmax --arg 'float32[4096,1024]'\n"
+        "  trnsim compare matmul.nkt --chips trn2,trn3 --json compare.json\n\n"
+        "A chip that cannot run the kernel is told on standard error and left out of the table.");
+    command->callback([options, &exit_status] { exit_status = compare(*options); });
+}
+
+}  // namespace trnsim::cli

@@ -12,11 +12,12 @@ function(trnsim_pytest name tier folder)
         return()
     endif()
     add_test(NAME Python.${name}
-        COMMAND "${TRNSIM_PYTHON}" -m pytest -q -p no:cacheprovider --import-mode=importlib "${folder}"
+        COMMAND "${TRNSIM_PYTHON}" -m pytest -q -p no:cacheprovider "${folder}"
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(Python.${name} PROPERTIES
         ENVIRONMENT "TRNSIM_BINARY=$<TARGET_FILE:trnsim>;PYTHONDONTWRITEBYTECODE=1"
         ENVIRONMENT_MODIFICATION
             "PYTHONPATH=path_list_prepend:${PROJECT_SOURCE_DIR}/tools/python"
-        LABELS ${tier})
+        LABELS ${tier}
+        COST 100)  # ctest starts these first
 endfunction()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every source tag, like [NKI-ARCH-V3] in a comment or "source": "M-TRN2" in a configuration, is
-explained by docs/sources.md: a line there begins with the tag."""
+explained by docs/sources.md: a row of a table there begins with the tag in backquotes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TAG = re.compile(r"\[(?!A-Z)([A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+|ASSUMED)(?:,[^\]]*)?\]")
-EXPLAINED = re.compile(r"^[|#*\s`\[-]*([A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+|ASSUMED)\b", re.MULTILINE)
-FOLDERS = ("include", "src", "tools/trnsim", "tools/python", "tests", "docs")
+TAG = re.compile(r"\[(?!A-Z)([A-Z][A-Z0-9]*(?:[-.][A-Z0-9]+)+|ASSUMED|EXTRAPOLATED)(?:,[^\]]*)?\]")
+EXPLAINED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+FOLDERS = ("include", "src", "tools/trnsim", "tools/python", "docs")
 KINDS = {".hpp", ".cpp", ".py", ".md"}
 
 
@@ -61,7 +61,7 @@ def main() -> int:
             used += tags_in_json(path)
     errors = [
         f"{where}: the source tag is {tag}, which docs/sources.md does not explain; "
-        "add a line that begins with it"
+        "add a row that begins with it"
         for where, tag in used
         if tag not in explained
     ]

@@ -30,7 +30,8 @@ std::optional<Picoseconds> DmaRing::earliest(const QueuedInstruction& next) cons
     return std::max(next_trigger_, dge_.earliest(next.what->dge));
 }
 
-neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
+neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
+                                             std::uint64_t /*sequence*/) {
     const IssueTemplate& what = *next.what;
     if (what.operation == neuron_core::Operation::Control) {
         return {.interval = what.cost.interval, .read = what.cost.read, .done = what.cost.done};

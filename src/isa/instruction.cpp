@@ -2,10 +2,10 @@
 // Names of what describes an operand, and its look-up by role.
 #include "trnsim/isa/instruction.hpp"
 
+#include "trnsim/isa/name_table.hpp"
+
 #include <algorithm>
 #include <cassert>
-
-#include "trnsim/isa/name_table.hpp"
 
 namespace trnsim {
 namespace {
@@ -18,30 +18,14 @@ constexpr NameTable<MatmulPerfMode, 2> kPerfModeNames{{"none", "double_row"}};
 constexpr std::size_t kRoleCount = static_cast<std::size_t>(Role::Index) + 1;
 
 constexpr NameTable<Role, kRoleCount> kRoleNames{{
-    "dst",
-    "dst_scale",
-    "data",
-    "data1",
-    "data2",
-    "src",
-    "stationary",
-    "moving",
-    "stationary_scale",
-    "moving_scale",
-    "operand0",
-    "operand1",
-    "bias",
-    "scale",
-    "initial",
-    "bound0",
-    "bound1",
-    "max_value",
-    "reduce_result",
-    "predicate",
-    "on_true",
-    "on_false",
-    "values",
-    "index",
+    "dst",           "dst_scale", "data",
+    "data1",         "data2",     "src",
+    "stationary",    "moving",    "stationary_scale",
+    "moving_scale",  "operand0",  "operand1",
+    "bias",          "scale",     "initial",
+    "bound0",        "bound1",    "max_value",
+    "reduce_result", "predicate", "on_true",
+    "on_false",      "values",    "index",
 }};
 
 }  // namespace

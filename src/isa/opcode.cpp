@@ -2,9 +2,9 @@
 // Names of the operations.
 #include "trnsim/isa/opcode.hpp"
 
-#include <array>
-
 #include "trnsim/isa/name_table.hpp"
+
+#include <array>
 
 namespace trnsim {
 namespace {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether two access patterns touch a common byte: a search over the differences of their elements.
+#include "trnsim/isa/access_pattern.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <numeric>
 
-#include "trnsim/isa/access_pattern.hpp"
-
 namespace trnsim {
 namespace {
 
-/// Steps of the search before the answer becomes "true". A choice of cost against precision: patterns
-/// of hardware have few pairs and nest, and need a handful of steps.
+/// Steps of the search before the answer becomes "true". A choice of cost against precision:
+/// patterns of hardware have few pairs and nest, and need a handful of steps.
 constexpr int kMaxSteps = 4096;
 
 std::int64_t floor_divide(std::int64_t numerator, std::int64_t positive) {

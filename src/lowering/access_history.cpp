@@ -67,8 +67,8 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     const bool writes = access.access != Access::Read;
     for (const Entry& entry : entries_) {
         const bool is_own = entry.queue == access.queue;
-        const bool is_flow = reads && entry.is_write &&
-                             !(is_own && access.access == Access::Accumulate);
+        const bool is_flow =
+            reads && entry.is_write && !(is_own && access.access == Access::Accumulate);
         const bool is_output = writes && entry.is_write && !is_own;
         const bool is_anti = writes && !entry.is_write && !is_own;
         if (!is_flow && !is_output && !is_anti) {
@@ -114,9 +114,8 @@ void AccessHistory::add_everywhere(bool is_write, QueueId queue, std::uint64_t n
             return;
         }
     }
-    entries_.insert(
-        entries_.begin(),
-        {.region = Region{}, .is_write = is_write, .queue = queue, .number = number});
+    entries_.insert(entries_.begin(),
+                    {.region = Region{}, .is_write = is_write, .queue = queue, .number = number});
 }
 
 void AccessHistory::merge_oldest() {

@@ -2,13 +2,13 @@
 // Packing of slots into the partitions of SBUF and the banks of PSUM.
 #include "trnsim/lowering/allocation.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
+#include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include "trnsim/base/error.hpp"
+#include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace trnsim::lowering {
 namespace {
@@ -117,8 +117,7 @@ private:
             if (address + site.bytes() <= other->address) {
                 break;
             }
-            address = std::max(
-                address, round_up(other->address + other->bytes(), site.alignment));
+            address = std::max(address, round_up(other->address + other->bytes(), site.alignment));
         }
         return address;
     }
@@ -208,21 +207,30 @@ void allocate_sbuf(const Program& program,
                    const Policies& policies,
                    Allocation& result) {
     const std::int64_t capacity = spec.usable_partition_kib * kKib;
-    Packer packer(candidates(program, liveness, policies, Space::Sbuf, kSbufAlignment,
+    Packer packer(candidates(program,
+                             liveness,
+                             policies,
+                             Space::Sbuf,
+                             kSbufAlignment,
                              [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
                   capacity);
     if (!packer.shrink([](const Candidate& site) { return site.live; })) {
         if (policies.spilling == Spilling::Off) {
             throw ProgramError(fmt::format(
-                "SBUF: live tiles need {} bytes per partition, but {} are usable; make tiles smaller, "
+                "SBUF: live tiles need {} bytes per partition, but {} are usable; make tiles "
+                "smaller, "
                 "shorten their lives, or allow spilling=least_recently_used. Largest: {}",
-                packer.used(), capacity, largest_sites(program, packer.sites())));
+                packer.used(),
+                capacity,
+                largest_sites(program, packer.sites())));
         }
         if (!packer.shrink([](const Candidate& site) { return site.least; })) {
             throw ProgramError(fmt::format(
                 "SBUF: the operands of single instructions need {} bytes per partition, but {} are "
                 "usable; make tiles smaller. Largest: {}",
-                packer.used(), capacity, largest_sites(program, packer.sites())));
+                packer.used(),
+                capacity,
+                largest_sites(program, packer.sites())));
         }
     }
     result.sbuf_bytes = packer.used();
@@ -236,10 +244,19 @@ void allocate_psum(const Program& program,
                    Allocation& result) {
     const std::int64_t capacity = spec.banks * spec.bank_bytes;
     const auto live_of = [](const Candidate& site) { return site.live; };
-    Packer whole_banks(candidates(program, liveness, policies, Space::Psum, spec.bank_bytes,
-                                  [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); }),
-                       capacity);
-    Packer packed(candidates(program, liveness, policies, Space::Psum, spec.bank_bytes,
+    Packer whole_banks(
+        candidates(program,
+                   liveness,
+                   policies,
+                   Space::Psum,
+                   spec.bank_bytes,
+                   [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); }),
+        capacity);
+    Packer packed(candidates(program,
+                             liveness,
+                             policies,
+                             Space::Psum,
+                             spec.bank_bytes,
                              [&](std::int64_t bytes) {
                                  return bytes >= spec.bank_bytes
                                             ? round_up(bytes, spec.bank_bytes)
@@ -251,10 +268,14 @@ void allocate_psum(const Program& program,
     if (!whole_banks.shrink(live_of)) {
         packer = &packed;
         if (!packed.shrink(live_of)) {
-            throw ProgramError(fmt::format(
-                "PSUM: live tiles need {} bytes per partition, but {} banks of {} bytes are there; copy "
-                "results to SBUF earlier. Largest: {}",
-                packed.used(), spec.banks, spec.bank_bytes, largest_sites(program, packed.sites())));
+            throw ProgramError(
+                fmt::format("PSUM: live tiles need {} bytes per partition, but {} banks of {} "
+                            "bytes are there; copy "
+                            "results to SBUF earlier. Largest: {}",
+                            packed.used(),
+                            spec.banks,
+                            spec.bank_bytes,
+                            largest_sites(program, packed.sites())));
         }
         result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
     }

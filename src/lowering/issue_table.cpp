@@ -2,14 +2,14 @@
 // Costed templates.
 #include "trnsim/lowering/issue_table.hpp"
 
-#include <algorithm>
-#include <utility>
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "trnsim/neuron_core/instruction_timing.hpp"
-#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace trnsim::lowering {
 namespace {
@@ -73,18 +73,14 @@ IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
             fmt::format("{}: {}", program.source_text(instruction.source), name(instruction.op));
         neuron_core::check_limits(chip, instruction, where);
         std::vector<Engine> runnable;
-        std::ranges::copy_if(
-            instruction.engines, std::back_inserter(runnable), [&](Engine engine) {
-                return engine == Engine::Dma || neuron_core::can_run(chip, engine, instruction);
-            });
+        std::ranges::copy_if(instruction.engines, std::back_inserter(runnable), [&](Engine engine) {
+            return engine == Engine::Dma || neuron_core::can_run(chip, engine, instruction);
+        });
         engines_.push_back(std::move(runnable));
     }
 }
 
-IssueTemplate& IssueTable::add(Key key,
-                               Operation operation,
-                               Engine engine,
-                               std::uint32_t source) {
+IssueTemplate& IssueTable::add(Key key, Operation operation, Engine engine, std::uint32_t source) {
     IssueTemplate& what = templates_.emplace_back();
     what.operation = operation;
     what.engine = engine;

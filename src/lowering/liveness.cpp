@@ -2,10 +2,10 @@
 // Backward liveness.
 #include "trnsim/lowering/liveness.hpp"
 
-#include <algorithm>
-
 #include "trnsim/base/instance_table.hpp"
 #include "trnsim/program/cursor.hpp"
+
+#include <algorithm>
 
 namespace trnsim::lowering {
 namespace {
@@ -13,6 +13,9 @@ namespace {
 using program::Cursor;
 using program::Program;
 using program::Step;
+
+/// No step yet: steps are counted down from the end, -1 is the last.
+constexpr std::int64_t kNoStep = 0;
 
 /// A site while the program is walked backwards.
 struct SiteState {
@@ -51,6 +54,7 @@ public:
         for (std::size_t site = 0; site < sites_.size(); ++site) {
             sites_[site].next_alloc = counts[site];
             result_[site].instances = counts[site];
+            result_[site].last_step = kNoStep;
         }
     }
 
@@ -101,7 +105,7 @@ private:
             if (uses++ == 0) {
                 result.live_peak = std::max(result.live_peak, ++site.live);
             }
-            if (result.last_step == -1) {
+            if (result.last_step == kNoStep) {
                 result.last_step = number;
             }
             result.operands_peak = std::max(result.operands_peak, same_site(operands, buffer));
@@ -117,9 +121,7 @@ private:
         for (SiteLiveness& site : result_) {
             std::ranges::reverse(site.uses);
             site.first_step -= first;
-            if (site.last_step != -1) {
-                site.last_step -= first;
-            }
+            site.last_step = site.last_step == kNoStep ? -1 : site.last_step - first;
         }
     }
 

@@ -2,13 +2,14 @@
 // Step by step from program to queues.
 #include "trnsim/lowering/lowering.hpp"
 
-#include <algorithm>
+#include "trnsim/base/error.hpp"
+#include "trnsim/lowering/psum_banks.hpp"
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
 
 #include <fmt/format.h>
 
-#include "trnsim/base/error.hpp"
-#include "trnsim/neuron_core/instruction_timing.hpp"
-#include "trnsim/neuron_core/scalar_engine_timing.hpp"
+#include <algorithm>
 
 namespace trnsim::lowering {
 
@@ -20,10 +21,6 @@ using neuron_core::QueueId;
 using program::Step;
 
 namespace {
-
-bool is_matmul(Opcode op) {
-    return op == Opcode::NcMatmul || op == Opcode::NcMatmulMx;
-}
 
 std::vector<bool> written_buffers(const program::Program& program) {
     std::vector<bool> written(program.buffers.size());
@@ -50,6 +47,16 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
       is_written_(written_buffers(program)) {
+    constexpr std::int64_t kSemaphores = 2 * neuron_core::kQueues;
+    if (chip.neuron_core.semaphore_file.count < kSemaphores) {
+        throw ConfigError(
+            fmt::format("neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "
+                        "set at least {}",
+                        chip.neuron_core.semaphore_file.count,
+                        kSemaphores,
+                        neuron_core::kQueues,
+                        kSemaphores));
+    }
     const std::vector<SiteLiveness> liveness = analyse_liveness(program);
     allocation_ = lowering::allocate(program, liveness, chip.neuron_core, policies);
     for (std::size_t buffer = 0; buffer < sites_.size(); ++buffer) {
@@ -67,7 +74,7 @@ void Lowering::make_plans() {
         const InstructionTemplate& instruction = program_.templates[index];
         Plan plan;
         for (const Operand& operand : instruction.operands) {
-            plan.shapes.emplace_back(operand);
+            plan.shapes.emplace_back(operand.indirect ? whole_buffer(operand.buffer) : operand);
         }
         for (const Engine engine : table_.engines(index)) {
             plan.costs.push_back(is_dma(instruction.op)
@@ -78,25 +85,27 @@ void Lowering::make_plans() {
         plans_.push_back(std::move(plan));
     }
     for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
-        const program::Buffer& site = program_.buffers[buffer];
         if (allocation_.sites[buffer].spills) {
-            const Operand whole{.role = Role::Data,
-                                .access = Access::Read,
-                                .space = site.space,
-                                .dtype = site.dtype,
-                                .buffer = buffer,
-                                .partitions = static_cast<std::int32_t>(site.partitions()),
-                                .pattern = {{1, site.free_elements()}},
-                                .indirect = {}};
-            tile_shapes_[buffer] = std::make_unique<RegionShape>(whole);
+            tile_shapes_[buffer] = std::make_unique<RegionShape>(whole_buffer(buffer));
         }
     }
 }
 
+Operand Lowering::whole_buffer(std::uint32_t buffer) const {
+    const program::Buffer& site = program_.buffers[buffer];
+    return {.role = Role::Data,
+            .access = Access::Read,
+            .space = site.space,
+            .dtype = site.dtype,
+            .buffer = buffer,
+            .partitions = static_cast<std::int32_t>(site.partitions()),
+            .pattern = {{1, site.free_elements()}},
+            .indirect = {}};
+}
+
 void Lowering::assign_rings() {
     const bool single = policies_.ring_assignment == RingAssignment::Single;
-    const std::int64_t rings =
-        single ? 1 : std::min(policies_.dma_rings, chip_.dma.rings);
+    const std::int64_t rings = single ? 1 : std::min(policies_.dma_rings, chip_.dma.rings);
     const std::int64_t store_rings = rings == 1 ? 0 : std::max<std::int64_t>(1, rings / 4);
     const std::int64_t load_rings = rings - store_rings;
     ring_purposes_.resize(neuron_core::kDmaRings);
@@ -189,7 +198,7 @@ void Lowering::lower(InstructionSink& sink, const Step& step) {
         lower_transfer(sink, index);
     } else {
         const Engine engine = choose_engine(index, plan);
-        if (engine == Engine::Tensor) {
+        if (engine == Engine::Tensor && uses_array(instruction.op)) {
             lower_matmul(sink, index);
         } else {
             lower_compute(sink, index, engine);
@@ -208,9 +217,11 @@ void Lowering::resolve(InstructionSink& sink,
         const Step::At& at = step.at[i];
         Resolved resolved;
         resolved.operand = &operand;
-        resolved.region = {.shape = &plan.shapes[i],
-                           .partition = static_cast<std::int32_t>(at.partition),
-                           .base_byte = at.offset * plan.shapes[i].element_bytes};
+        resolved.region.shape = &plan.shapes[i];
+        if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
+            resolved.region.partition = static_cast<std::int32_t>(at.partition);
+            resolved.region.base_byte = at.offset * plan.shapes[i].element_bytes;
+        }
         if (operand.space == Space::Hbm) {
             if (is_written_[operand.buffer]) {
                 auto& instances = memories_[operand.buffer];
@@ -227,11 +238,27 @@ void Lowering::resolve(InstructionSink& sink,
             resolved.site = &*sites_[operand.buffer];
             resolved.slot = resolved.site->find(at.instance);
             if (resolved.slot == nullptr) {
+                check_spilled(instruction, operand, at.instance);
                 resolved.slot = &reload(sink, operand.buffer, at.instance);
             }
             resolved.slot->last_use = stamp_;
         }
         operands_.push_back(resolved);
+    }
+}
+
+void Lowering::check_spilled(const InstructionTemplate& instruction,
+                             const Operand& operand,
+                             std::int64_t instance) const {
+    if (!sites_[operand.buffer]->is_spilled(instance)) {
+        throw ProgramError(
+            fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its \"alloc\" "
+                        "record before this one",
+                        program_.source_text(instruction.source),
+                        name(instruction.op),
+                        name(operand.role),
+                        instance,
+                        program_.buffers[operand.buffer].name));
     }
 }
 
@@ -251,10 +278,8 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
 }
 
 void Lowering::collect(const Resolved& operand, QueueId queue) {
-    const RegionAccess access{.region = operand.region,
-                              .access = operand.operand->access,
-                              .queue = queue,
-                              .number = 0};
+    const RegionAccess access{
+        .region = operand.region, .access = operand.operand->access, .queue = queue, .number = 0};
     if (operand.slot != nullptr) {
         operand.slot->history.collect(access, waits_);
     } else if (operand.memory != nullptr) {
@@ -287,32 +312,32 @@ void Lowering::release() {
     }
 }
 
-std::uint8_t Lowering::psum_banks() const {
-    const std::int64_t bank_bytes = chip_.neuron_core.psum.bank_bytes;
-    std::uint32_t banks = 0;
+std::uint64_t Lowering::psum_banks() const {
+    std::uint64_t banks = 0;
     for (const Resolved& operand : operands_) {
         if (operand.operand->space == Space::Psum) {
             const std::int64_t base = operand.site->address(*operand.slot);
-            const std::int64_t first = (base + operand.region.begin()) / bank_bytes;
-            const std::int64_t last = (base + operand.region.end() - 1) / bank_bytes;
-            banks |= ((2U << last) - 1U) & ~((1U << first) - 1U);
+            banks |= banks_of(chip_.neuron_core.psum,
+                              base + operand.region.begin(),
+                              base + operand.region.end());
         }
     }
-    return static_cast<std::uint8_t>(banks);
+    return banks;
 }
 
 void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const {
     const PsumSpec& psum = chip_.neuron_core.psum;
     const std::int64_t base = dst.site->address(*dst.slot);
-    const std::int64_t first = (base + dst.region.begin()) / psum.bank_bytes;
-    const std::int64_t last = (base + dst.region.end() - 1) / psum.bank_bytes;
-    if (first != last && !psum.matmul_spans_banks) {
+    if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[instruction];
         throw ProgramError(fmt::format(
             "{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} bytes; keep the "
             "result of one matmul inside a bank",
-            program_.source_text(from.source), name(from.op), dst.region.begin(),
-            dst.region.end() - 1, psum.bank_bytes));
+            program_.source_text(from.source),
+            name(from.op),
+            dst.region.begin(),
+            dst.region.end() - 1,
+            psum.bank_bytes));
     }
 }
 
@@ -331,7 +356,7 @@ void Lowering::lower_compute(InstructionSink& sink, std::uint32_t instruction, E
     }
     const std::uint64_t number = writer_.next_number(queue);
     const IssueTemplate& what = *table_.compute(instruction, engine);
-    writer_.push(sink, queue, what, waits_, what.touches_psum ? psum_banks() : std::uint8_t{0});
+    writer_.push(sink, queue, what, waits_, what.touches_psum ? psum_banks() : 0);
     for (const Resolved& operand : operands_) {
         record(operand, queue, number);
     }
@@ -340,9 +365,8 @@ void Lowering::lower_compute(InstructionSink& sink, std::uint32_t instruction, E
 void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
     const QueueId queue = queue_of(Engine::Tensor);
     const InstructionTemplate& from = program_.templates[instruction];
-    const auto loaded = std::ranges::find_if(operands_, [&](const Resolved& operand) {
-        return is_stationary(from, *operand.operand);
-    });
+    const auto loaded = std::ranges::find_if(
+        operands_, [&](const Resolved& operand) { return is_stationary(from, *operand.operand); });
     const bool is_held = policies_.reuse_stationary && loaded != operands_.end() &&
                          stationary_.holds(loaded->slot, loaded->region);
     if (!is_held && loaded != operands_.end()) {
@@ -390,8 +414,7 @@ void Lowering::lower_transfer(InstructionSink& sink, std::uint32_t instruction) 
         }
     }
     const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(
-        sink, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
+    writer_.push(sink, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
     for (const Resolved& operand : operands_) {
         record(operand, queue, number);
     }
@@ -429,6 +452,9 @@ TileSlots::Slot& Lowering::reload(InstructionSink& sink,
         make_room(sink, buffer);
     }
     TileSlots::Slot& slot = site.restore(instance);
+    if (!slot.is_saved) {  // Nothing was written to it.
+        return slot;
+    }
     const QueueId queue = queue_of_ring(0);
     const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
                               .access = Access::Write,
@@ -436,9 +462,7 @@ TileSlots::Slot& Lowering::reload(InstructionSink& sink,
                               .number = writer_.next_number(queue)};
     waits_.clear();
     slot.history.collect(access, waits_);
-    if (slot.is_saved) {
-        waits_.need_done(slot.save.queue, slot.save.number);
-    }
+    waits_.need_done(slot.save.queue, slot.save.number);
     writer_.push(sink, queue, *table_.spill(buffer, false, policies_.dge), waits_);
     slot.history.record(access);
     return slot;

@@ -2,14 +2,14 @@
 // Names, defaults and text forms of the policies.
 #include "trnsim/lowering/policies.hpp"
 
-#include <array>
-#include <charconv>
-#include <optional>
+#include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "trnsim/base/error.hpp"
+#include <array>
+#include <charconv>
+#include <optional>
 
 namespace trnsim::lowering {
 namespace {
@@ -63,11 +63,12 @@ T number(std::string_view policy, std::string_view text, T least, T most) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_whole = error == std::errc{} && end == text.data() + text.size();
     if (!is_whole || !(value >= least && value <= most)) {
-        throw UserError(fmt::format("--policy {}: \"{}\", but it is a number from {} to {}; give one",
-                                    policy,
-                                    text,
-                                    least,
-                                    most));
+        throw UserError(
+            fmt::format("--policy {}: \"{}\", but it is a number from {} to {}; give one",
+                        policy,
+                        text,
+                        least,
+                        most));
     }
     return value;
 }

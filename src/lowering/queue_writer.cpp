@@ -18,8 +18,7 @@ void QueueWriter::add_wait(InstructionSink& sink,
     if (instruction.wait_count == QueuedInstruction::kMaxWaits) {
         QueuedInstruction wait_only = instruction;
         const bool is_ring = queue >= neuron_core::kEngineQueues;
-        wait_only.what =
-            table_.wait_only(is_ring ? Engine::Dma : static_cast<Engine>(queue));
+        wait_only.what = table_.wait_only(is_ring ? Engine::Dma : static_cast<Engine>(queue));
         sink.push(queue, wait_only);
         instruction.wait_count = 0;
     }
@@ -32,7 +31,7 @@ void QueueWriter::push(InstructionSink& sink,
                        QueueId queue,
                        const neuron_core::IssueTemplate& what,
                        const WaitSet& waits,
-                       std::uint8_t psum_banks) {
+                       std::uint64_t psum_banks) {
     QueuedInstruction instruction;
     instruction.what = &what;
     instruction.psum_banks = psum_banks;

@@ -2,13 +2,13 @@
 // Vector clocks from semaphores.
 #include "trnsim/lowering/race_detector.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <utility>
+#include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include "trnsim/base/error.hpp"
+#include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace trnsim::lowering {
 namespace {
@@ -80,13 +80,18 @@ void RaceDetector::check(QueueId queue,
         if (other == queue || is_over) {
             continue;
         }
-        throw ProgramError(fmt::format(
-            "race: {} on the {} {} bytes {} to {} of partitions {} to {}, which {} touches too, and no "
-            "semaphore orders the two; wait for it",
-            entry.text, queue_name(queue), access.access == Access::Read ? "reads" : "writes",
-            access.region.begin(), access.region.end() - 1, access.region.partition,
-            access.region.partition + access.region.shape->partitions - 1,
-            name_of(other, std::max(need.done, need.read))));
+        throw ProgramError(
+            fmt::format("race: {} on the {} {} bytes {} to {} of partitions {} to {}, which {} "
+                        "touches too, and no "
+                        "semaphore orders the two; wait for it",
+                        entry.text,
+                        queue_name(queue),
+                        access.access == Access::Read ? "reads" : "writes",
+                        access.region.begin(),
+                        access.region.end() - 1,
+                        access.region.partition,
+                        access.region.partition + access.region.shape->partitions - 1,
+                        name_of(other, std::max(need.done, need.read))));
     }
 }
 

@@ -2,12 +2,13 @@
 // Lowered traces to queues.
 #include "trnsim/lowering/replay.hpp"
 
-#include <algorithm>
+#include "trnsim/base/error.hpp"
+#include "trnsim/lowering/psum_banks.hpp"
+#include "trnsim/lowering/stationary.hpp"
 
 #include <fmt/format.h>
 
-#include "trnsim/base/error.hpp"
-#include "trnsim/lowering/stationary.hpp"
+#include <algorithm>
 
 namespace trnsim::lowering {
 
@@ -38,6 +39,7 @@ std::int64_t capacity_of(const ChipSpec& chip, Space space) {
 Replay::Replay(const program::Program& program, const ChipSpec& chip)
     : program_(program), chip_(chip), table_(program, chip), cursor_(program) {
     check_semaphores();
+    check_rings();
     for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
         uses_[queue(index)] = true;
         std::vector<RegionShape>& shapes = shapes_.emplace_back();
@@ -81,6 +83,9 @@ void Replay::push(InstructionSink& sink,
         if (half != Half::All && is_loaded != (half == Half::Stationary)) {
             continue;
         }
+        if (operand.indirect) {  // The indices say where, and they are not in the trace.
+            continue;
+        }
         const Step::At& at = step.at[i];
         entry.accesses.push_back({.region = {.shape = &shapes_[index][i],
                                              .partition = static_cast<std::int32_t>(at.partition),
@@ -97,10 +102,13 @@ void Replay::check_semaphores() const {
     const auto check = [&](std::int32_t semaphore, std::uint32_t index) {
         if (semaphore >= count) {
             const InstructionTemplate& from = program_.templates[index];
-            throw ProgramError(fmt::format(
-                "{}: {}: semaphore {}, but {} has semaphores 0 to {}; use one of them",
-                program_.source_text(from.source), name(from.op), semaphore, chip_.short_name,
-                count - 1));
+            throw ProgramError(
+                fmt::format("{}: {}: semaphore {}, but {} has semaphores 0 to {}; use one of them",
+                            program_.source_text(from.source),
+                            name(from.op),
+                            semaphore,
+                            chip_.short_name,
+                            count - 1));
         }
     };
     for (const program::Run& run : program_.runs) {
@@ -113,20 +121,65 @@ void Replay::check_semaphores() const {
     }
 }
 
+void Replay::check_rings() const {
+    for (const InstructionTemplate& instruction : program_.templates) {
+        if (instruction.ring.value_or(0) >= chip_.dma.rings) {
+            throw ProgramError(fmt::format("{}: {}: DMA ring {}, but {} has rings 0 to {}; use one of them",
+                                           program_.source_text(instruction.source),
+                                           name(instruction.op),
+                                           *instruction.ring,
+                                           chip_.short_name,
+                                           chip_.dma.rings - 1));
+        }
+    }
+}
+
 void Replay::check_addresses(const Step& step, const InstructionTemplate& instruction) const {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
-        const std::int64_t bytes = size_bytes(operand.dtype);
-        const std::int64_t begin = step.at[i].offset + operand.pattern.lowest() * bytes;
-        const std::int64_t end = step.at[i].offset + (operand.pattern.highest() + 1) * bytes;
+        const RegionShape& shape = shapes_[program_.runs[step.run].instruction][i];
+        const std::int64_t begin = step.at[i].offset + shape.lowest_byte;
+        const std::int64_t end = step.at[i].offset + shape.end_byte;
         if (begin < 0 || end > capacity_of(chip_, operand.space)) {
             throw ProgramError(fmt::format(
                 "{}: {}: {} covers bytes {} to {} of {}, which has {} on {}; move it inside",
-                program_.source_text(instruction.source), name(instruction.op),
-                name(operand.role), begin, end - 1, name(operand.space),
-                capacity_of(chip_, operand.space), chip_.short_name));
+                program_.source_text(instruction.source),
+                name(instruction.op),
+                name(operand.role),
+                begin,
+                end - 1,
+                name(operand.space),
+                capacity_of(chip_, operand.space),
+                chip_.short_name));
+        }
+        const PsumSpec& psum = chip_.neuron_core.psum;
+        if (is_matmul(instruction.op) && operand.role == Role::Dst &&
+            !takes_matmul(psum, begin, end)) {
+            throw ProgramError(
+                fmt::format("{}: {}: dst covers bytes {} to {} of psum, across banks of {} bytes; keep "
+                            "the result of one matmul inside a bank",
+                            program_.source_text(instruction.source),
+                            name(instruction.op),
+                            begin,
+                            end - 1,
+                            psum.bank_bytes));
         }
     }
+}
+
+std::uint64_t Replay::psum_banks(const Step& step) const {
+    const std::uint32_t index = program_.runs[step.run].instruction;
+    const std::vector<Operand>& operands = program_.templates[index].operands;
+    std::uint64_t banks = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        const RegionShape& shape = shapes_[index][i];
+        if (operands[i].space == Space::Psum) {
+            banks |= banks_of(chip_.neuron_core.psum,
+                              step.at[i].offset + shape.lowest_byte,
+                              step.at[i].offset + shape.end_byte);
+        }
+    }
+    return banks;
 }
 
 QueueId Replay::queue(std::uint32_t index) const {
@@ -164,6 +217,7 @@ bool Replay::produce(InstructionSink& sink) {
     const InstructionTemplate& from = program_.templates[index];
     check_addresses(*step, from);
     QueuedInstruction next = instruction(*step);
+    next.psum_banks = psum_banks(*step);
     if (is_dma(from.op)) {
         const auto on_chip = std::ranges::find_if(
             from.operands, [](const Operand& operand) { return operand.space != Space::Hbm; });
@@ -173,7 +227,7 @@ bool Replay::produce(InstructionSink& sink) {
                 : step->at[static_cast<std::size_t>(on_chip - from.operands.begin())].partition;
         next.what =
             table_.transfer(index, from.attributes.dge, static_cast<std::int32_t>(partition));
-    } else if (from.engines.front() == Engine::Tensor) {
+    } else if (from.engines.front() == Engine::Tensor && uses_array(from.op)) {
         QueuedInstruction load = next;
         load.what = table_.load_stationary(index);
         load.signal_count = 0;

@@ -2,9 +2,9 @@
 // Slot bookkeeping.
 #include "trnsim/lowering/tile_slots.hpp"
 
-#include <cassert>
-
 #include "trnsim/base/error.hpp"
+
+#include <cassert>
 
 namespace trnsim::lowering {
 
@@ -63,7 +63,8 @@ TileSlots::Slot& TileSlots::least_recently_used(std::uint64_t stamp) {
     }
     if (oldest == nullptr) {
         throw ProgramError(
-            "SBUF: the operands of one instruction do not fit beside each other; make tiles smaller");
+            "SBUF: the operands of one instruction do not fit beside each other; make tiles "
+            "smaller");
     }
     return *oldest;
 }

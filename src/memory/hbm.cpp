@@ -2,9 +2,9 @@
 // Sharing of HBM stacks.
 #include "trnsim/memory/hbm.hpp"
 
-#include <algorithm>
-
 #include "trnsim/memory/hbm_timing.hpp"
+
+#include <algorithm>
 
 namespace trnsim::memory {
 

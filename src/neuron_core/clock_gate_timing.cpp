@@ -84,7 +84,7 @@ ClockGateRun stream(const ClockGateSpec& spec,
     const Windows windows(spec, clock);
     const double columns_per_cycle = static_cast<double>(columns) / static_cast<double>(work.value);
     double now = windows.cycles(start);
-    double left = static_cast<double>(work.value);
+    auto left = static_cast<double>(work.value);
     state = windows.idle_until(state, now);
     while (true) {
         const double speed = rate(spec, state);

@@ -2,9 +2,9 @@
 // Chains of holds, summed by kind.
 #include "trnsim/neuron_core/critical_path.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace trnsim::neuron_core {
 namespace {
@@ -41,11 +41,8 @@ const CriticalPath::Record* CriticalPath::find(QueueId queue, std::uint64_t sequ
     return record.is_set && record.sequence == sequence ? &record : nullptr;
 }
 
-void CriticalPath::started(QueueId queue,
-                           std::uint64_t sequence,
-                           Kind kind,
-                           Picoseconds start,
-                           const Hold& hold) {
+void CriticalPath::started(
+    QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold) {
     Record& record = records_[queue * kHistory + sequence % kHistory];
     const Record* previous = nullptr;
     Picoseconds since = hold.since;
@@ -87,9 +84,8 @@ std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId que
             result.emplace_back(names_[kind], Picoseconds{sums[kind]});
         }
     }
-    std::ranges::stable_sort(result, std::ranges::greater{}, [](const auto& entry) {
-        return entry.second;
-    });
+    std::ranges::stable_sort(
+        result, std::ranges::greater{}, [](const auto& entry) { return entry.second; });
     return result;
 }
 

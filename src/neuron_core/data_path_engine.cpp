@@ -34,9 +34,8 @@ Sequencer::Issue DataPathEngine::issue(const QueuedInstruction& next, std::uint6
         extra += memories_.psum.access(engine_, begin, cost.interval, next.psum_banks);
     }
     free_ = begin + cost.interval + extra;
-    return {.interval = cost.interval + extra,
-            .read = cost.read + extra,
-            .done = cost.done + extra};
+    return {
+        .interval = cost.interval + extra, .read = cost.read + extra, .done = cost.done + extra};
 }
 
 }  // namespace trnsim::neuron_core

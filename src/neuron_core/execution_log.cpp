@@ -2,10 +2,10 @@
 // Statistics per template and slices of the timeline.
 #include "trnsim/neuron_core/execution_log.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 namespace trnsim::neuron_core {
 namespace {

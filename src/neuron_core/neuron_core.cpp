@@ -31,7 +31,8 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
 }
 
 CoreServices NeuronCore::services() {
-    return {.fetch = instruction_fetch_, .semaphores = semaphore_file_, .log = log_, .fault = fault_};
+    return {
+        .fetch = instruction_fetch_, .semaphores = semaphore_file_, .log = log_, .fault = fault_};
 }
 
 CoreMemories NeuronCore::memories() {
@@ -42,8 +43,8 @@ void NeuronCore::make_rings(const InstructionSource& source) {
     for (int ring = 0; ring < kDmaRings; ++ring) {
         if (source.uses(queue_of_ring(ring))) {
             const std::string name = fmt::format("dma_ring_{}", ring);
-            dma_rings_.push_back(std::make_unique<dma::DmaRing>(
-                name.c_str(), ring, services(), dma_engines_, dge_));
+            dma_rings_.push_back(
+                std::make_unique<dma::DmaRing>(name.c_str(), ring, services(), dma_engines_, dge_));
         }
     }
 }

@@ -2,10 +2,10 @@
 // Semaphores as counters with announced updates in time order.
 #include "trnsim/neuron_core/semaphore_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
-
-#include <fmt/format.h>
 
 namespace trnsim::neuron_core {
 namespace {

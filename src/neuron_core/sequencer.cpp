@@ -2,9 +2,9 @@
 // In-order issue: wait for semaphores, start, announce the end.
 #include "trnsim/neuron_core/sequencer.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace trnsim::neuron_core {
 namespace {

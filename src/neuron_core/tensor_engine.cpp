@@ -2,9 +2,9 @@
 // LoadStationary and MultiplyMoving over time.
 #include "trnsim/neuron_core/tensor_engine.hpp"
 
-#include <algorithm>
-
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
+
+#include <algorithm>
 
 namespace trnsim::neuron_core {
 
@@ -72,9 +72,8 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
         tensor_stats_.macs += what.macs;
         tensor_stats_.weighted_macs += what.peak_weight * static_cast<double>(what.macs);
     }
-    return {.interval = interval,
-            .read = interval,
-            .done = interval + fill_time(spec_, rate_at_end)};
+    return {
+        .interval = interval, .read = interval, .done = interval + fill_time(spec_, rate_at_end)};
 }
 
 }  // namespace trnsim::neuron_core

@@ -99,7 +99,7 @@ Cycles load_stationary_interval(const TensorEngineSpec& spec,
 Cycles multiply_moving_interval(const TensorEngineSpec& spec,
                                 const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
-    const double columns = static_cast<double>(
+    const auto columns = static_cast<double>(
         std::max(shape.moving_columns, spec.multiply_min_interval_cycles.value));
     const double streaming =
         columns * cycles_per_column(spec, shape) * moving_stride_factor(spec, instruction);

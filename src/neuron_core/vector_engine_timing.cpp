@@ -39,9 +39,10 @@ double copy_rate(const VectorEngineSpec& spec, const Operand& data, const Operan
     return from == 4 && to == 1 ? spec.copy_rate_8bit_result : spec.copy_rate_32bit;
 }
 
+constexpr std::array<std::string_view, 3> kSimpleOperators{"add", "subtract", "multiply"};
+
 /// NeuronCore-v2's rule for its only 16-bit mode. [NKI-ISA-2.26]
 bool is_simple_bf16(const InstructionTemplate& instruction) {
-    static constexpr std::array<std::string_view, 3> kSimple{"add", "subtract", "multiply"};
     const Attributes& attributes = instruction.attributes;
     if (instruction.op == Opcode::ScalarTensorTensor) {
         return attributes.op0 == "subtract" && attributes.op1 == "multiply" &&
@@ -50,7 +51,8 @@ bool is_simple_bf16(const InstructionTemplate& instruction) {
     const auto is_plain = [](const Operand& operand) {
         return operand.dtype == Dtype::Bfloat16 && is_contiguous_innermost(operand);
     };
-    return std::find(kSimple.begin(), kSimple.end(), attributes.op0) != kSimple.end() &&
+    return std::find(kSimpleOperators.begin(), kSimpleOperators.end(), attributes.op0) !=
+               kSimpleOperators.end() &&
            std::all_of(instruction.operands.begin(), instruction.operands.end(), is_plain);
 }
 

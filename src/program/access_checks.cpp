@@ -2,12 +2,12 @@
 // Bounds of accesses over all iterations.
 #include "access_checks.hpp"
 
-#include <algorithm>
+#include "affine_reader.hpp"
+#include "limits.hpp"
 
 #include <fmt/format.h>
 
-#include "affine_reader.hpp"
-#include "limits.hpp"
+#include <algorithm>
 
 namespace trnsim::program {
 namespace {
@@ -18,8 +18,8 @@ bool has_start_rule(const InstructionTemplate& instruction) {
            instruction.op != Opcode::RegisterStore;
 }
 
-/// Engines start at partition 0, 32, 64 or 96 for up to 32 partitions, 0 or 64 for up to 64, else at 0.
-/// [NKI-ARCH-V2]
+/// Engines start at partition 0, 32, 64 or 96 for up to 32 partitions, 0 or 64 for up to 64, else
+/// at 0. [NKI-ARCH-V2]
 void check_start_partition(const ReaderState& state,
                            const Operand& operand,
                            const Affine& partition,
@@ -44,14 +44,16 @@ void check_instance(ReaderState& state, const Operand& operand, const Affine& in
     const Interval range = interval_of(state, instance, "instance");
     const Buffer& buffer = state.program.buffers[operand.buffer];
     if (range.low < 0) {
-        state.place.fail(fmt::format(
-            "\"instance\" falls to {}; instances of {} count from 0", range.low, in_quotes(buffer.name)));
+        state.place.fail(fmt::format("\"instance\" falls to {}; instances of {} count from 0",
+                                     range.low,
+                                     in_quotes(buffer.name)));
     }
     const bool is_argument = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
     if (is_argument && range.high > 0) {
-        state.place.fail(fmt::format("\"instance\" rises to {}, but {} is an argument and has one, 0",
-                                     range.high,
-                                     in_quotes(buffer.name)));
+        state.place.fail(
+            fmt::format("\"instance\" rises to {}, but {} is an argument and has one, 0",
+                        range.high,
+                        in_quotes(buffer.name)));
     }
     HighestUse& highest = state.highest_uses[operand.buffer];
     if (range.high > highest.instance) {
@@ -66,14 +68,15 @@ void check_extent(const ReaderState& state, const Operand& operand, const Interv
     const std::int64_t high = offset.high + (is_indirect ? 0 : operand.pattern.highest());
     const std::int64_t elements = buffer.free_bytes() / size_bytes(operand.dtype);
     if (low < 0 || high >= elements) {
-        state.place.fail(fmt::format("elements {} to {}{} are accessed, but {} has {} of {}; correct "
-                                     "\"offset\" or \"pattern\"",
-                                     low,
-                                     high,
-                                     buffer.space == Space::Hbm ? "" : " of a partition",
-                                     in_quotes(buffer.name),
-                                     elements,
-                                     name(operand.dtype)));
+        state.place.fail(
+            fmt::format("elements {} to {}{} are accessed, but {} has {} of {}; correct "
+                        "\"offset\" or \"pattern\"",
+                        low,
+                        high,
+                        buffer.space == Space::Hbm ? "" : " of a partition",
+                        in_quotes(buffer.name),
+                        elements,
+                        name(operand.dtype)));
     }
 }
 
@@ -122,9 +125,10 @@ void check_lowered_access(const ReaderState& state,
     const std::int64_t reach =
         operand.indirect ? 0 : operand.pattern.lowest() * size_bytes(operand.dtype);
     if (address.low + reach < 0) {
-        state.place.fail(fmt::format("byte {} is accessed, but addresses count from 0; correct "
-                                     "\"address\" or \"pattern\"",
-                                     address.low + reach));
+        state.place.fail(
+            fmt::format("byte {} is accessed, but addresses count from 0; correct "
+                        "\"address\" or \"pattern\"",
+                        address.low + reach));
     }
     if (operand.space == Space::Hbm) {
         return;

@@ -2,14 +2,13 @@
 // Whether a run's accesses stay where they may, at every iteration.
 #pragma once
 
-#include "trnsim/program/program.hpp"
-
 #include "reader_state.hpp"
+#include "trnsim/program/program.hpp"
 
 namespace trnsim::program {
 
-/// Checks one operand of a run of a program trace: the instance exists, the access stays within it, and
-/// the start partition is one that the engines can address. Notes the highest instance used.
+/// Checks one operand of a run of a program trace: the instance exists, the access stays within it,
+/// and the start partition is one that the engines can address. Notes the highest instance used.
 void check_program_access(ReaderState& state,
                           const InstructionTemplate& instruction,
                           const Operand& operand,

@@ -2,12 +2,12 @@
 // Reading affine values and bounding them.
 #include "affine_reader.hpp"
 
-#include <algorithm>
-#include <vector>
+#include "limits.hpp"
 
 #include <fmt/format.h>
 
-#include "limits.hpp"
+#include <algorithm>
+#include <vector>
 
 namespace trnsim::program {
 namespace {

@@ -2,12 +2,11 @@
 // Affine values of loop iterations: reading them, and the interval they stay in.
 #pragma once
 
-#include <cstdint>
-
-#include "trnsim/program/program.hpp"
-
 #include "json_value.hpp"
 #include "reader_state.hpp"
+#include "trnsim/program/program.hpp"
+
+#include <cstdint>
 
 namespace trnsim::program {
 
@@ -28,6 +27,8 @@ struct Interval {
                                    std::string_view key);
 
 /// Whether all values are multiples of `divisor`.
-[[nodiscard]] bool is_multiple(const ReaderState& state, const Affine& affine, std::int64_t divisor);
+[[nodiscard]] bool is_multiple(const ReaderState& state,
+                               const Affine& affine,
+                               std::int64_t divisor);
 
 }  // namespace trnsim::program

@@ -2,9 +2,9 @@
 // Where each attribute of a template is kept, so that reading and writing go by type.
 #pragma once
 
-#include <variant>
-
 #include "operation_rules.hpp"
+
+#include <variant>
 
 namespace trnsim::program {
 

@@ -2,12 +2,12 @@
 // Attributes, one reader for each kind of value.
 #include "attributes_reader.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include "attribute_members.hpp"
 #include "json_fields.hpp"
 #include "limits.hpp"
+
+#include <algorithm>
+#include <limits>
 
 namespace trnsim::program {
 namespace {

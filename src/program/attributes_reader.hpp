@@ -2,16 +2,15 @@
 // The `attributes` object of a template.
 #pragma once
 
-#include <optional>
-
+#include "json_value.hpp"
 #include "trnsim/isa/instruction.hpp"
 
-#include "json_value.hpp"
+#include <optional>
 
 namespace trnsim::program {
 
-/// Reads the attributes that `op` has; absent ones keep their default. `value` is the object, if it is
-/// there. \throws TraceError naming the key
+/// Reads the attributes that `op` has; absent ones keep their default. `value` is the object, if it
+/// is there. \throws TraceError naming the key
 [[nodiscard]] Attributes read_attributes(const Place& place,
                                          Opcode op,
                                          const std::optional<JsonValue>& value);

@@ -2,11 +2,11 @@
 // Blocks of a stream, decompressed when they are zstd.
 #include "byte_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace trnsim::program {
 namespace {

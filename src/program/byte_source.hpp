@@ -2,15 +2,15 @@
 // The bytes of a trace: a stream as it is, or decompressed if it starts as zstd does.
 #pragma once
 
+#include "place.hpp"
+
+#include <zstd.h>
+
 #include <cstddef>
 #include <istream>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include <zstd.h>
-
-#include "place.hpp"
 
 namespace trnsim::program {
 

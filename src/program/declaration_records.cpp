@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that declare: header, file, buffer, note.
-#include <algorithm>
-#include <limits>
-
-#include <fmt/format.h>
-
 #include "limits.hpp"
 #include "records.hpp"
 #include "trace_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
 
 namespace trnsim::program {
 namespace {
@@ -29,7 +29,8 @@ void check_api(const JsonValue& value) {
     constexpr std::array<std::string_view, 3> kApis{"nki", "neuronxcc.nki", "trace"};
     const std::string_view given = value.text();
     if (std::ranges::find(kApis, given) == kApis.end()) {
-        value.fail(fmt::format("{}, an unknown name{}", in_quotes(given), suggestion(given, kApis)));
+        value.fail(
+            fmt::format("{}, an unknown name{}", in_quotes(given), suggestion(given, kApis)));
     }
 }
 
@@ -68,19 +69,19 @@ void read_address(const ReaderState& state, const JsonValue& value, Buffer& buff
         value.fail(fmt::format("an array of {}; write [partition, byte]", pair.size()));
     }
     if (pair[0] > kPartitions - buffer.partitions()) {
-        value.fail(fmt::format("partition {}, but the buffer has {} and the last one is {}; start at "
-                               "{} or lower",
-                               pair[0],
-                               buffer.partitions(),
-                               kPartitions - 1,
-                               kPartitions - buffer.partitions()));
+        value.fail(
+            fmt::format("partition {}, but the buffer has {} and the last one is {}; start at "
+                        "{} or lower",
+                        pair[0],
+                        buffer.partitions(),
+                        kPartitions - 1,
+                        kPartitions - buffer.partitions()));
     }
     buffer.address.emplace(static_cast<std::int32_t>(pair[0]), pair[1]);
 }
 
 void check_kind(const ReaderState& state, const Buffer& buffer) {
-    const bool is_argument =
-        buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
+    const bool is_argument = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
     if (is_argument && buffer.space != Space::Hbm) {
         state.place.fail(fmt::format("an {} in {}, allowed is hbm; copy it with dma_copy",
                                      name(buffer.kind),
@@ -146,8 +147,10 @@ void read_header(ReaderState& state, JsonObject record) {
     }
     const std::int64_t version = fields["version"].integer(0, kMaxInteger);
     if (version != kVersion) {
-        fields["version"].fail(fmt::format(
-            "{}, this program reads {}; write the trace again with its frontend", version, kVersion));
+        fields["version"].fail(
+            fmt::format("{}, this program reads {}; write the trace again with its frontend",
+                        version,
+                        kVersion));
     }
     Header& header = state.program.header;
     header.form = fields["form"].choice(form_from_name, Form::Lowered);
@@ -192,8 +195,9 @@ void read_buffer(ReaderState& state, JsonObject record) {
     const std::size_t next = state.program.buffers.size();
     const Place::Part part(state.place, "buffer", static_cast<std::int64_t>(next));
     if (state.is_lowered()) {
-        state.place.fail("a lowered trace has no buffers; give each operand \"space\" and "
-                         "\"address\", or write \"form\":\"program\"");
+        state.place.fail(
+            "a lowered trace has no buffers; give each operand \"space\" and "
+            "\"address\", or write \"form\":\"program\"");
     }
     const JsonFields fields(state.place, record, kKeys);
     check_id(state, fields, next);

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a trace to a file: whole or not at all.
+#include "trnsim/base/error.hpp"
+#include "trnsim/program/writer.hpp"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -10,12 +16,6 @@
 #include <vector>
 
 #include <unistd.h>
-#include <zstd.h>
-
-#include <fmt/format.h>
-
-#include "trnsim/base/error.hpp"
-#include "trnsim/program/writer.hpp"
 
 namespace trnsim::program {
 namespace {
@@ -84,7 +84,10 @@ private:
 }
 
 /// `target` is the name for messages.
-void write_to(const Program& program, const fs::path& path, const fs::path& target, bool compressed) {
+void write_to(const Program& program,
+              const fs::path& path,
+              const fs::path& target,
+              bool compressed) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     if (!file) {
         fail(target);

@@ -2,10 +2,10 @@
 // Checking the keys of an object.
 #include "json_fields.hpp"
 
+#include <fmt/format.h>
+
 #include <cassert>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace trnsim::program {
 
@@ -55,8 +55,9 @@ void JsonFields::fail_unknown(std::string_view key) const {
     for (const JsonKey& each : keys_) {
         names.push_back(each.name);
     }
-    place_.fail(fmt::format(
-        "unknown key {}{}", in_quotes(key), keys_.empty() ? "; none is allowed" : suggestion(key, names)));
+    place_.fail(fmt::format("unknown key {}{}",
+                            in_quotes(key),
+                            keys_.empty() ? "; none is allowed" : suggestion(key, names)));
 }
 
 }  // namespace trnsim::program

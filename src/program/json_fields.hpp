@@ -2,13 +2,13 @@
 // The keys of one JSON object of a record, checked against those allowed.
 #pragma once
 
+#include "json_value.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "json_value.hpp"
 
 namespace trnsim::program {
 

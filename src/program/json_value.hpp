@@ -2,16 +2,15 @@
 // One JSON value of a record, read strictly: its type and range are checked where it is used.
 #pragma once
 
+#include "nearest_name.hpp"
+#include "place.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
-
-#include <simdjson.h>
-
-#include <fmt/format.h>
-
-#include "nearest_name.hpp"
-#include "place.hpp"
 
 namespace trnsim::program {
 
@@ -47,9 +46,8 @@ public:
         const std::string_view given = text();
         const std::optional<Enum> found = from_name(given);
         if (!found) {
-            fail(fmt::format("{}, an unknown name{}",
-                             in_quotes(given),
-                             suggestion(given, names_up_to(last))));
+            fail(fmt::format(
+                "{}, an unknown name{}", in_quotes(given), suggestion(given, names_up_to(last))));
         }
         return *found;
     }

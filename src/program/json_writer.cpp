@@ -2,11 +2,11 @@
 // Spelling of JSON values.
 #include "json_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace trnsim::program {
 

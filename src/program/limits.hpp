@@ -7,11 +7,12 @@
 
 namespace trnsim::program {
 
-/// Largest magnitude of an integer in a trace, and most elements of a buffer or a pattern. [ASSUMED]
+/// Largest magnitude of an integer in a trace, and most elements of a buffer or a pattern.
+/// [ASSUMED]
 inline constexpr std::int64_t kMaxInteger = std::int64_t{1} << 48;
 
-/// Largest distance, in elements or bytes, that a position or a pattern may reach. With it an access's
-/// bytes stay below 2^61. [ASSUMED]
+/// Largest distance, in elements or bytes, that a position or a pattern may reach. With it an
+/// access's bytes stay below 2^61. [ASSUMED]
 inline constexpr std::int64_t kMaxReach = std::int64_t{1} << 56;
 
 /// Most executed steps of a program, and most trips of a loop: days of simulation. [ASSUMED]

@@ -2,13 +2,12 @@
 // Splitting a stream into lines.
 #include "line_source.hpp"
 
-#include <cstring>
-
-#include <simdjson.h>
+#include "limits.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
-#include "limits.hpp"
+#include <cstring>
 
 namespace trnsim::program {
 namespace {

@@ -2,14 +2,14 @@
 // The lines of a trace, one at a time, in memory bounded by the longest of them.
 #pragma once
 
+#include "byte_source.hpp"
+#include "place.hpp"
+
 #include <cstddef>
 #include <istream>
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include "byte_source.hpp"
-#include "place.hpp"
 
 namespace trnsim::program {
 
@@ -19,9 +19,9 @@ public:
     /// Both must outlive the source.
     LineSource(std::istream& input, Place& place);
 
-    /// The next line without its line feed, or nothing at the end. It stays valid until the next call,
-    /// and the SIMDJSON_PADDING bytes behind it may be read.
-    /// \throws TraceError if the line is longer than kMaxLineBytes, or as ByteSource::read()
+    /// The next line without its line feed, or nothing at the end. It stays valid until the next
+    /// call, and the SIMDJSON_PADDING bytes behind it may be read. \throws TraceError if the line
+    /// is longer than kMaxLineBytes, or as ByteSource::read()
     [[nodiscard]] std::optional<std::string_view> next();
 
 private:

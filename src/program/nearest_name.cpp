@@ -2,11 +2,11 @@
 // Edit distance and the suggestion made of it.
 #include "nearest_name.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace trnsim::program {
 

@@ -2,9 +2,9 @@
 // How the element counts of an operation's operands relate. [NKI-ISA]
 #include "operand_shapes.hpp"
 
-#include <fmt/format.h>
-
 #include "operation_rules.hpp"
+
+#include <fmt/format.h>
 
 namespace trnsim::program {
 namespace {

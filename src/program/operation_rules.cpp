@@ -2,10 +2,10 @@
 // The table of operations. [NKI-ISA]
 #include "operation_rules.hpp"
 
+#include "trnsim/isa/name_table.hpp"
+
 #include <algorithm>
 #include <cassert>
-
-#include "trnsim/isa/name_table.hpp"
 
 namespace trnsim::program {
 namespace {
@@ -134,15 +134,12 @@ constexpr std::array kRules{
                   S::Elementwise,
                   {kDst, maybe(Role::Data), one(Role::Predicate)},
                   {}},
-    OperationRule{Opcode::SelectReduce,
-                  kVector,
-                  S::Elementwise,
-                  {kDst,
-                   one(Role::Predicate),
-                   one(Role::OnTrue),
-                   maybe(Role::OnFalse),
-                   kMaybeReduceResult},
-                  {}},
+    OperationRule{
+        Opcode::SelectReduce,
+        kVector,
+        S::Elementwise,
+        {kDst, one(Role::Predicate), one(Role::OnTrue), maybe(Role::OnFalse), kMaybeReduceResult},
+        {}},
     OperationRule{Opcode::RangeSelect,
                   kVector,
                   S::Elementwise,
@@ -170,18 +167,16 @@ constexpr std::array kRules{
                    maybe_vector(Role::Scale),
                    vector(Role::ReduceResult)},
                   {must(A::Function), must(A::ReduceOp)}},
-    OperationRule{Opcode::Activate2,
-                  kScalar,
-                  S::Elementwise,
-                  {kDst,
-                   kData,
-                   maybe_vector(Role::Operand0),
-                   maybe_vector(Role::Operand1),
-                   kMaybeReduceResult},
-                  {must(A::Function),
-                   must_or_none(A::Op0),
-                   must_or_none(A::Op1),
-                   must_or_none(A::ReduceOp)}},
+    OperationRule{
+        Opcode::Activate2,
+        kScalar,
+        S::Elementwise,
+        {kDst,
+         kData,
+         maybe_vector(Role::Operand0),
+         maybe_vector(Role::Operand1),
+         kMaybeReduceResult},
+        {must(A::Function), must_or_none(A::Op0), must_or_none(A::Op1), must_or_none(A::ReduceOp)}},
     OperationRule{Opcode::BnStats, kVector, S::BnStats, {kDst, kData}, {}},
     OperationRule{Opcode::BnAggr, kVector, S::BnAggr, {kDst, kData}, {}},
     OperationRule{Opcode::Max8, kVector, S::Max8, {kDst, kData}, {}},
@@ -189,8 +184,7 @@ constexpr std::array kRules{
         Opcode::NcFindIndex8, kVector, S::FindIndex8, {kDst, kData, one(Role::Values)}, {}},
     OperationRule{
         Opcode::NcMatchReplace8, kVector, S::MatchReplace8, {kDst, kData, one(Role::Values)}, {}},
-    OperationRule{
-        Opcode::NcStreamShuffle, kVector, S::Elementwise, {kDst, kData}, {must(A::Mask)}},
+    OperationRule{Opcode::NcStreamShuffle, kVector, S::Elementwise, {kDst, kData}, {must(A::Mask)}},
     OperationRule{Opcode::Dropout, kVector, S::Elementwise, {kDst, kData}, {}},
     OperationRule{Opcode::Rng, kVectorGpsimd, S::Free, {kDst}, {}},
     OperationRule{Opcode::Rand2, kVector, S::Free, {kDst}, {}},

@@ -2,14 +2,14 @@
 // What each operation takes: the table of docs/trace-format.md, section 5, as data.
 #pragma once
 
+#include "trnsim/isa/instruction.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string_view>
-
-#include "trnsim/isa/instruction.hpp"
 
 namespace trnsim::program {
 

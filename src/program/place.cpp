@@ -2,12 +2,12 @@
 // The text of a place in a trace.
 #include "place.hpp"
 
-#include <algorithm>
-#include <cassert>
-
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
 
 namespace trnsim::program {
 

@@ -10,8 +10,8 @@
 
 namespace trnsim::program {
 
-/// File, line and a path of parts ("template 3, operand 1 (moving)"). Keeping it costs a few stores;
-/// the text is made when an error needs it.
+/// File, line and a path of parts ("template 3, operand 1 (moving)"). Keeping it costs a few
+/// stores; the text is made when an error needs it.
 class Place {
 public:
     explicit Place(std::string file) : file_(std::move(file)) {}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of the program: loop, end, alloc, run, summary.
-#include <algorithm>
-
-#include <fmt/format.h>
-
 #include "access_checks.hpp"
 #include "affine_reader.hpp"
 #include "limits.hpp"
 #include "records.hpp"
 #include "trace_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace trnsim::program {
 namespace {
@@ -21,8 +21,8 @@ void add_node(ReaderState& state, Node::Kind kind, std::size_t index) {
 void count_step(ReaderState& state) {
     state.executed_steps += state.executions();
     if (state.executed_steps > kMaxSteps) {
-        state.place.fail(fmt::format("the program executes more than {} steps, the limit; shorten it",
-                                     kMaxSteps));
+        state.place.fail(fmt::format(
+            "the program executes more than {} steps, the limit; shorten it", kMaxSteps));
     }
 }
 
@@ -100,8 +100,8 @@ void read_waits(ReaderState& state, const JsonValue& value, Run& run) {
         Affine at_least = read_affine(state, fields["at_least"]);
         const Interval range = interval_of(state, at_least, "at_least");
         if (range.low < 0) {
-            state.place.fail(fmt::format(
-                "\"at_least\" falls to {}; a semaphore is never below 0", range.low));
+            state.place.fail(
+                fmt::format("\"at_least\" falls to {}; a semaphore is never below 0", range.low));
         }
         run.waits.push_back({static_cast<std::int32_t>(semaphore), std::move(at_least)});
     });
@@ -109,8 +109,7 @@ void read_waits(ReaderState& state, const JsonValue& value, Run& run) {
 }
 
 void read_signals(ReaderState& state, const JsonValue& value, Run& run) {
-    static constexpr std::array kKeys{
-        JsonKey{"semaphore"}, JsonKey{"add"}, optional_key("when")};
+    static constexpr std::array kKeys{JsonKey{"semaphore"}, JsonKey{"add"}, optional_key("when")};
     static constexpr std::array<std::string_view, 2> kMoments{"read", "done"};
     value.for_each([&](const JsonValue& entry) {
         const Place::Part part(state.place, "signal", std::ssize(run.signals));
@@ -142,8 +141,9 @@ JsonFields run_fields(const ReaderState& state, JsonObject record) {
     };
     const JsonFields fields(state.place, record, kKeys);
     if (!state.is_lowered() && (fields.has("wait") || fields.has("signal"))) {
-        state.place.fail("\"wait\" and \"signal\" are for lowered traces; leave them out, the "
-                         "lowering orders what depends on each other");
+        state.place.fail(
+            "\"wait\" and \"signal\" are for lowered traces; leave them out, the "
+            "lowering orders what depends on each other");
     }
     return fields;
 }
@@ -206,18 +206,20 @@ void read_alloc(ReaderState& state, JsonObject record) {
     const JsonFields fields(state.place, record, kKeys);
     const std::int64_t id = fields["buffer"].integer(0, kMaxInteger);
     if (id >= std::ssize(state.program.buffers)) {
-        fields["buffer"].fail(fmt::format("{}, but {} buffers are declared so far; declare it before",
-                                          id,
-                                          state.program.buffers.size()));
+        fields["buffer"].fail(
+            fmt::format("{}, but {} buffers are declared so far; declare it before",
+                        id,
+                        state.program.buffers.size()));
     }
     const auto index = static_cast<std::size_t>(id);
     const Buffer& buffer = state.program.buffers[index];
     if (buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output) {
-        state.place.fail(fmt::format("buffer {} ({}) is an {}, which exists from the start; remove "
-                                     "the record",
-                                     id,
-                                     in_quotes(buffer.name),
-                                     name(buffer.kind)));
+        state.place.fail(
+            fmt::format("buffer {} ({}) is an {}, which exists from the start; remove "
+                        "the record",
+                        id,
+                        in_quotes(buffer.name),
+                        name(buffer.kind)));
     }
     count_step(state);
     state.instances[index] += state.executions();
@@ -261,10 +263,11 @@ void read_summary(ReaderState& state, JsonObject record) {
     }
     const std::int64_t instructions = fields["instructions"].integer(0, kMaxSteps);
     if (instructions != state.program.instruction_count) {
-        fields["instructions"].fail(fmt::format("{}, but the program above runs {}; the trace was "
-                                                "changed or cut, write it again",
-                                                instructions,
-                                                state.program.instruction_count));
+        fields["instructions"].fail(
+            fmt::format("{}, but the program above runs {}; the trace was "
+                        "changed or cut, write it again",
+                        instructions,
+                        state.program.instruction_count));
     }
     check_instances_exist(state);
     state.has_summary = true;

@@ -2,19 +2,18 @@
 // Reading a trace: lines to JSON, JSON to records, records in their order.
 #include "trnsim/program/reader.hpp"
 
+#include "line_source.hpp"
+#include "records.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <system_error>
-
-#include <simdjson.h>
-
-#include <fmt/format.h>
-
-#include "line_source.hpp"
-#include "records.hpp"
-#include "trnsim/base/error.hpp"
 
 namespace trnsim::program {
 namespace {
@@ -134,8 +133,9 @@ Program read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) {
         const std::error_code reason(errno, std::generic_category());
-        throw TraceError(fmt::format(
-            "{}: cannot be opened: {}; check the name and the permissions", path, reason.message()));
+        throw TraceError(fmt::format("{}: cannot be opened: {}; check the name and the permissions",
+                                     path,
+                                     reason.message()));
     }
     return read(file, path);
 }

@@ -2,13 +2,12 @@
 // What the reader knows between two records of a trace.
 #pragma once
 
+#include "place.hpp"
+#include "trnsim/program/program.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "trnsim/program/program.hpp"
-
-#include "place.hpp"
 
 namespace trnsim::program {
 

@@ -2,11 +2,11 @@
 // The records of a trace: each function reads one, checks it and adds it to the program.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "json_fields.hpp"
 #include "reader_state.hpp"
+
+#include <cstddef>
+#include <vector>
 
 namespace trnsim::program {
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The template record: an instruction with everything but its position.
-#include <algorithm>
-#include <optional>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "attributes_reader.hpp"
 #include "limits.hpp"
 #include "operand_shapes.hpp"
 #include "operation_rules.hpp"
 #include "records.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace trnsim::program {
 namespace {
@@ -90,9 +90,10 @@ void read_pattern(const JsonValue& value, Operand& operand) {
 void read_buffer_reference(const ReaderState& state, const JsonFields& fields, Operand& operand) {
     const std::int64_t id = fields["buffer"].integer(0, kMaxInteger);
     if (id >= std::ssize(state.program.buffers)) {
-        fields["buffer"].fail(fmt::format("{}, but {} buffers are declared so far; declare it before",
-                                          id,
-                                          state.program.buffers.size()));
+        fields["buffer"].fail(
+            fmt::format("{}, but {} buffers are declared so far; declare it before",
+                        id,
+                        state.program.buffers.size()));
     }
     operand.buffer = static_cast<std::uint32_t>(id);
     const Buffer& buffer = state.program.buffers[operand.buffer];
@@ -143,14 +144,15 @@ JsonFields operand_fields(const ReaderState& state, const JsonValue& value) {
 
 /// Results are written or updated, other operands read; the tensor engine also accumulates.
 void check_access(const Place& place, const InstructionTemplate& instruction, const Operand& each) {
-    const bool is_result = each.role == Role::Dst || each.role == Role::DstScale ||
-                           each.role == Role::ReduceResult;
+    const bool is_result =
+        each.role == Role::Dst || each.role == Role::DstScale || each.role == Role::ReduceResult;
     if (!is_result) {
         if (each.access != Access::Read) {
-            place.fail(fmt::format("\"access\" is \"{}\", allowed is \"read\": {} does not change "
-                                   "this operand",
-                                   name(each.access),
-                                   name(instruction.op)));
+            place.fail(
+                fmt::format("\"access\" is \"{}\", allowed is \"read\": {} does not change "
+                            "this operand",
+                            name(each.access),
+                            name(instruction.op)));
         }
         return;
     }
@@ -174,8 +176,7 @@ void check_roles(const Place& place, const InstructionTemplate& instruction) {
     std::size_t next = 0;
     for (const OperandRule& each : rule.operands.span()) {
         const std::size_t first = next;
-        while (next < instruction.operands.size() &&
-               instruction.operands[next].role == each.role &&
+        while (next < instruction.operands.size() && instruction.operands[next].role == each.role &&
                (next == first || each.arity == Arity::OneOrMore)) {
             ++next;
         }
@@ -216,15 +217,18 @@ Operand read_operand(ReaderState& state, const JsonValue& value, Place::Part& pa
     return operand;
 }
 
-void check_indirect(const Place& place, const InstructionTemplate& instruction, const Operand& each) {
+void check_indirect(const Place& place,
+                    const InstructionTemplate& instruction,
+                    const Operand& each) {
     if (!each.indirect) {
         return;
     }
     const Operand* indices = instruction.find(*each.indirect);
     if (indices == nullptr || indices == &each || indices->access != Access::Read) {
-        place.fail(fmt::format("\"indirect\" is \"{}\"; name the role of another operand, one that "
-                               "is read and holds the indices",
-                               name(*each.indirect)));
+        place.fail(
+            fmt::format("\"indirect\" is \"{}\"; name the role of another operand, one that "
+                        "is read and holds the indices",
+                        name(*each.indirect)));
     }
 }
 
@@ -263,15 +267,18 @@ void check_spaces(const Place& place, const InstructionTemplate& instruction) {
         return operand != nullptr && operand->space == Space::Psum;
     });
     if (both) {
-        place.fail(fmt::format("\"{}\" and \"{}\" are both in psum, {} reads at most one from it; "
-                               "copy one to sbuf",
-                               name(pair[0]),
-                               name(pair[1]),
-                               name(instruction.op)));
+        place.fail(
+            fmt::format("\"{}\" and \"{}\" are both in psum, {} reads at most one from it; "
+                        "copy one to sbuf",
+                        name(pair[0]),
+                        name(pair[1]),
+                        name(instruction.op)));
     }
 }
 
-void read_lowered_keys(const ReaderState& state, const JsonFields& fields, InstructionTemplate& to) {
+void read_lowered_keys(const ReaderState& state,
+                       const JsonFields& fields,
+                       InstructionTemplate& to) {
     const bool needs_ring = state.is_lowered() && is_dma(to.op);
     if (fields.has("ring") != needs_ring) {
         state.place.fail(needs_ring ? "key \"ring\" is missing; name the DMA ring, 0 to 15"

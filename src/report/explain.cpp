@@ -68,7 +68,8 @@ std::vector<std::string> explain_latency(const Report& report) {
     for (const CriticalPathEntry& entry : report.result.critical_path) {
         constexpr std::size_t kShown = 2;
         if (steps.size() < kShown) {
-            steps.push_back(fmt::format("{} {}", entry.what, share_of_run(report, entry.time)));
+            steps.push_back(fmt::format(
+                "{} {}", without_unknown_source(entry.what), share_of_run(report, entry.time)));
         }
     }
     return {busiest == Picoseconds{}
@@ -80,6 +81,11 @@ std::vector<std::string> explain_latency(const Report& report) {
 }
 
 }  // namespace
+
+std::string_view without_unknown_source(std::string_view what) {
+    constexpr std::string_view kUnknown = "? ";
+    return what.starts_with(kUnknown) ? what.substr(kUnknown.size()) : what;
+}
 
 std::string title(Resource resource) {
     switch (resource) {
@@ -130,13 +136,17 @@ std::string explain_tensor_use(const Report& report) {
     const double peak_flops = report.peaks.tensor_flops_per_s * summary.total_time;
     const double adjusted =
         percent(static_cast<double>(summary.adjusted_hardware_flops), peak_flops);
-    std::string text = fmt::format("MFU {}, HFU {} (BF16 peak), {} of its types' peak",
+    std::string text = fmt::format("MFU {}, HFU {} of BF16 peak",
                                    percent_text(summary.mfu_estimated_percent),
-                                   percent_text(summary.hfu_estimated_percent),
-                                   percent_text(adjusted));
-    const Picoseconds cold = report.result.tensor.cold;
-    if (cold > Picoseconds{}) {
-        text += fmt::format("; clock gated {}", share_of_run(report, cold));
+                                   percent_text(summary.hfu_estimated_percent));
+    if (adjusted != summary.hfu_estimated_percent) {
+        text += fmt::format(", {} of its types'", percent_text(adjusted));
+    }
+    const auto tensor = report.result.engines.find(Engine::Tensor);
+    if (report.result.tensor.cold > Picoseconds{} && tensor != report.result.engines.end()) {
+        text +=
+            fmt::format("; clock gated {} of active",
+                        percent_text(percent(report.result.tensor.cold, tensor->second.active)));
     }
     return text;
 }

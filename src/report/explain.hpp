@@ -5,9 +5,13 @@
 #include "trnsim/report/report.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trnsim::report {
+
+/// "nc_matmul (tensor)" of "? nc_matmul (tensor)": steps of a program without source lines.
+[[nodiscard]] std::string_view without_unknown_source(std::string_view what);
 
 /// "tensor engine", "HBM", "DMA", "latency".
 [[nodiscard]] std::string title(Resource resource);

@@ -89,7 +89,7 @@ void add_critical_path(const Report& report, Screen& screen) {
         rest -= path[i].time;
         table.add({column.text(path[i].time),
                    percent_text(percent(path[i].time, report.result.total)),
-                   path[i].what});
+                   std::string{without_unknown_source(path[i].what)}});
     }
     if (path.size() > kShownSteps) {
         table.add({column.text(rest),
@@ -110,7 +110,7 @@ std::string waited_for(const LineResult& line, const TimeColumn& column) {
     });
     std::vector<std::string> texts;
     for (const auto& [what, time] : producers) {
-        texts.push_back(fmt::format("{} {}", what, column.text(time)));
+        texts.push_back(fmt::format("{} {}", without_unknown_source(what), column.text(time)));
     }
     return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -141,13 +141,16 @@ void add_stalls(const Report& report, Screen& screen) {
     table.add({"line", "stalled", "waiting for"});
     for (const LineResult* line : lines) {
         const std::string on = engine ? std::string{} : fmt::format(" ({})", line->engine);
-        table.add({clip(fmt::format("{} {}{}", line->source, line->op, on), kLineColumns),
+        const std::string what = fmt::format("{} {}{}", line->source, line->op, on);
+        table.add({clip(without_unknown_source(what), kLineColumns),
                    column.text(line->stalled),
                    waited_for(*line, column)});
     }
-    screen.section(fmt::format("longest stalls{}, {}",
-                               engine ? " of the " + title(report.roofline.bound_by) : "",
-                               column.unit));
+    screen.section(
+        engine
+            ? fmt::format(
+                  "longest stalls of the {}, {}", title(report.roofline.bound_by), column.unit)
+            : fmt::format("longest stalls, {}; those of different engines overlap", column.unit));
     screen.table(table);
 }
 

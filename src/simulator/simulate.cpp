@@ -2,20 +2,20 @@
 // Elaborates a device for a program, runs it to its end, collects what was measured.
 #include "trnsim/simulator/simulate.hpp"
 
-#include <algorithm>
-#include <array>
-#include <exception>
-#include <memory>
+#include "trnsim/base/error.hpp"
+#include "trnsim/device/neuron_device.hpp"
+#include "trnsim/lowering/lowering.hpp"
+#include "trnsim/lowering/replay.hpp"
 
 #include <systemc>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "trnsim/base/error.hpp"
-#include "trnsim/device/neuron_device.hpp"
-#include "trnsim/lowering/lowering.hpp"
-#include "trnsim/lowering/replay.hpp"
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
 
 namespace trnsim {
 namespace {
@@ -109,10 +109,8 @@ void collect_critical_path(const NeuronCore& core, RunResult& result) {
     if (stats.instruction_count == 0) {
         result.critical_path.push_back({.what = "kernel start", .time = result.kernel_start});
     } else {
-        const auto chain =
-            core.log().critical_path().chain(last.queue(),
-                                             static_cast<std::uint64_t>(stats.instruction_count - 1),
-                                             stats.last_done);
+        const auto chain = core.log().critical_path().chain(
+            last.queue(), static_cast<std::uint64_t>(stats.instruction_count - 1), stats.last_done);
         for (const auto& [what, time] : chain) {
             result.critical_path.push_back({.what = what, .time = time});
         }
@@ -124,12 +122,12 @@ void collect_critical_path(const NeuronCore& core, RunResult& result) {
 
 void collect_tensor(const NeuronCore& core, RunResult& result) {
     const neuron_core::TensorEngineStats& stats = core.tensor_engine().tensor_stats();
-    result.tensor = {.macs = stats.macs,
-                     .transpose_macs = stats.transpose_macs,
-                     .peak_weighted_macs = static_cast<std::int64_t>(stats.weighted_macs),
-                     .peak_weighted_transpose_macs =
-                         static_cast<std::int64_t>(stats.weighted_transpose_macs),
-                     .cold = stats.cold};
+    result.tensor = {
+        .macs = stats.macs,
+        .transpose_macs = stats.transpose_macs,
+        .peak_weighted_macs = static_cast<std::int64_t>(stats.weighted_macs),
+        .peak_weighted_transpose_macs = static_cast<std::int64_t>(stats.weighted_transpose_macs),
+        .cold = stats.cold};
 }
 
 void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
@@ -176,13 +174,12 @@ RunResult simulate(const program::Program& program,
         lowered ? static_cast<neuron_core::InstructionSource&>(*lowered) : *replay;
     const neuron_core::TemplateNames& names = lowered ? lowered->names() : replay->names();
 
-    device::NeuronDevice device(
-        "device",
-        chip,
-        {.source = source,
-         .names = names,
-         .timeline = options.timeline,
-         .observer = replay ? &replay->observer() : nullptr});
+    device::NeuronDevice device("device",
+                                chip,
+                                {.source = source,
+                                 .names = names,
+                                 .timeline = options.timeline,
+                                 .observer = replay ? &replay->observer() : nullptr});
     NeuronCore& core = device.core();
     core.start_at(chip.runtime.kernel_start_ns);
     run_to_end(core, program.instruction_count, options);
@@ -192,15 +189,16 @@ RunResult simulate(const program::Program& program,
     }
     const std::string deadlock = core.describe_deadlock();
     if (!deadlock.empty()) {
-        throw ProgramError(fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
-                                       sc_core::sc_time_stamp().to_seconds() * 1e6,
-                                       deadlock));
+        throw ProgramError(
+            fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
+                        sc_core::sc_time_stamp().to_seconds() * 1e6,
+                        deadlock));
     }
     RunResult result;
     result.kernel_start = chip.runtime.kernel_start_ns;
     result.kernel_end = chip.runtime.kernel_end_ns;
-    result.total = std::max(core.last_to_end().stats().last_done, result.kernel_start) +
-                   result.kernel_end;
+    result.total =
+        std::max(core.last_to_end().stats().last_done, result.kernel_start) + result.kernel_end;
     for (const neuron_core::Sequencer* engine : core.engines()) {
         result.engines[static_cast<Engine>(engine->queue())] =
             engine_result(engine->stats(), result.total);
@@ -215,7 +213,8 @@ RunResult simulate(const program::Program& program,
         result.nisa_calls = replay->executed();
     }
     for (const program::Note& note : program.notes) {
-        auto& list = note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
+        auto& list =
+            note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
         list.push_back(note.text);
     }
     return result;

@@ -23,7 +23,7 @@ std::string json_string(const std::string& text) {
 }
 
 std::string leaf_json(const ChipConfig::Leaf& leaf) {
-    const std::string note = leaf.note.empty() ? "" : ", \"note\": " + json_string(leaf.note);
+    const std::string note = leaf.note.empty() ? "" : R"(, "note": )" + json_string(leaf.note);
     return fmt::format("{{\"value\": {}, \"unit\": {}, \"source\": {}{}}}",
                        leaf.value,
                        json_string(leaf.unit),
@@ -72,6 +72,7 @@ void set(ChipConfig& config, std::string_view assignment) {
         fields.begin(), fields.end(), [&](const Field& each) { return each.path == path; });
     if (field == fields.end()) {
         std::vector<std::string> paths;
+        paths.reserve(fields.size());
         for (const Field& each : fields) {
             paths.push_back(each.path);
         }

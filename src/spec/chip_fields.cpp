@@ -11,7 +11,7 @@ constexpr Range kShare{0.01, 1};
 }  // namespace
 
 void list_fields(FieldList& list, DmaSpec& spec) {
-    list.number("engines", spec.engines, "engines", {1, 32}, "DMA engines of one NeuronCore.");
+    list.number("engines", spec.engines, "engines", {1, 16}, "DMA engines of one NeuronCore.");
     list.number("rings", spec.rings, "rings", {1, 16}, "Rings of one DMA engine.");
     list.number("partitions_per_engine",
                 spec.partitions_per_engine,

@@ -126,7 +126,7 @@ void ChipReader::read_object(const Json& object,
         const auto field = by_path_.find(path + key);
         if (field != by_path_.end()) {
             read_leaf(member, *field->second, member_pointer);
-        } else if (key.find('.') == std::string::npos && groups_.count(path + key + ".") != 0) {
+        } else if (key.find('.') == std::string::npos && groups_.contains(path + key + ".")) {
             read_object(member, path + key + ".", member_pointer);
         } else if (!path.empty() ||
                    std::find(kPlainKeys.begin(), kPlainKeys.end(), key) == kPlainKeys.end()) {
@@ -140,7 +140,7 @@ void ChipReader::read_object(const Json& object,
 }
 
 void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::string& pointer) {
-    static const std::vector<std::string> kKeys{"value", "unit", "source", "note"};
+    const std::vector<std::string> keys{"value", "unit", "source", "note"};
     if (!leaf.is_object()) {
         throw ConfigError(
             fmt::format("{}: must be an object {{\"value\": ..., \"unit\": \"{}\", \"source\": "
@@ -149,12 +149,12 @@ void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::stri
                         field.unit));
     }
     for (const auto& [key, member] : leaf.items()) {
-        if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
             throw ConfigError(fmt::format("{}: unknown key {} in {}{}",
                                           config_.origin,
                                           in_quotes(key),
                                           pointer,
-                                          suggestion(key, kKeys)));
+                                          suggestion(key, keys)));
         }
     }
     const std::string unit = read_text(leaf, "unit", pointer);
@@ -187,11 +187,11 @@ void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::stri
 
 void ChipReader::require_all() const {
     for (const Field& field : fields_) {
-        if (leaves_.count(field.path) == 0) {
+        if (!leaves_.contains(field.path)) {
             std::string pointer = "/" + field.path;
             std::replace(pointer.begin(), pointer.end(), '.', '/');
             throw ConfigError(fmt::format(
-                "{}: is missing ({}); add {{\"value\": {}, \"unit\": \"{}\", \"source\": ...}}",
+                R"({}: is missing ({}); add {{"value": {}, "unit": "{}", "source": ...}})",
                 at(pointer),
                 field.description,
                 allowed(field),

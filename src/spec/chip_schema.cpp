@@ -61,10 +61,11 @@ Json& member(Json& schema, const std::string& key, Json fresh) {
     return properties[key];
 }
 
+constexpr std::size_t kLineMax = 100;
+
 /// Objects longer than a line are spread over several.
 std::string text_of(const Json& json, std::size_t indent) {
-    constexpr std::size_t kLineMax = 100;
-    const std::string line = json.dump(-1, ' ', false);
+    std::string line = json.dump(-1, ' ', false);
     if (!json.is_object() || line.size() + indent <= kLineMax) {
         return line;
     }

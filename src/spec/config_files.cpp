@@ -65,6 +65,7 @@ bool looks_like_path(const std::string& text) {
 
 std::vector<std::string> chip_names() {
     std::vector<std::string> names;
+    names.reserve(kChips.size());
     for (const ChipName& chip : kChips) {
         names.emplace_back(chip.brief);
     }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -27,41 +27,46 @@ std::string place(std::string_view text, std::size_t offset, const std::string& 
     return fmt::format("{}:{}:{}", origin, line, column);
 }
 
-/// Length of the UTF-8 sequence at the start of `text`, or 0 if there is none. (RFC 3629,
+/// First bytes of a UTF-8 sequence, what its second byte may be, and its length. (RFC 3629,
 /// section 4.)
+struct Utf8Row {
+    unsigned first_least;
+    unsigned first_most;
+    unsigned second_least;
+    unsigned second_most;
+    std::size_t length;
+};
+constexpr std::array kUtf8{Utf8Row{0x00, 0x7f, 0, 0, 1},
+                           Utf8Row{0xc2, 0xdf, 0x80, 0xbf, 2},
+                           Utf8Row{0xe0, 0xe0, 0xa0, 0xbf, 3},
+                           Utf8Row{0xe1, 0xec, 0x80, 0xbf, 3},
+                           Utf8Row{0xed, 0xed, 0x80, 0x9f, 3},
+                           Utf8Row{0xee, 0xef, 0x80, 0xbf, 3},
+                           Utf8Row{0xf0, 0xf0, 0x90, 0xbf, 4},
+                           Utf8Row{0xf1, 0xf3, 0x80, 0xbf, 4},
+                           Utf8Row{0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+/// Length of the UTF-8 sequence at the start of `text`, or 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+    const auto in = [&](std::size_t i, unsigned least, unsigned most) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        return byte >= least && byte <= most;
     };
-    const auto in = [](unsigned value, unsigned least, unsigned most) {
-        return value >= least && value <= most;
-    };
-    const auto tail = [&](std::size_t from, std::size_t length) {
-        for (std::size_t i = from; i < length; ++i) {
-            if (!in(byte(i), 0x80, 0xbf)) {
-                return std::size_t{0};
-            }
+    const auto* row = std::find_if(kUtf8.begin(), kUtf8.end(), [&](const Utf8Row& each) {
+        return in(0, each.first_least, each.first_most);
+    });
+    if (row == kUtf8.end() || row->length > text.size()) {
+        return 0;
+    }
+    if (row->length > 1 && !in(1, row->second_least, row->second_most)) {
+        return 0;
+    }
+    for (std::size_t i = 2; i < row->length; ++i) {
+        if (!in(i, 0x80, 0xbf)) {
+            return 0;
         }
-        return length;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80U) {
-        return 1;
     }
-    if (in(first, 0xc2, 0xdf)) {
-        return tail(1, 2);
-    }
-    if (in(first, 0xe0, 0xef)) {
-        const unsigned least = first == 0xe0U ? 0xa0U : 0x80U;
-        const unsigned most = first == 0xedU ? 0x9fU : 0xbfU;
-        return in(byte(1), least, most) ? tail(2, 3) : 0;
-    }
-    if (in(first, 0xf0, 0xf4)) {
-        const unsigned least = first == 0xf0U ? 0x90U : 0x80U;
-        const unsigned most = first == 0xf4U ? 0x8fU : 0xbfU;
-        return in(byte(1), least, most) ? tail(2, 4) : 0;
-    }
-    return 0;
+    return row->length;
 }
 
 void check_utf8(std::string_view text, const std::string& origin) {

@@ -12,9 +12,7 @@ constexpr Range kCost{0.01, 1000};
 constexpr Range kTime{0, 1e9};
 constexpr auto kCostUnit = "cycles/element";
 
-}  // namespace
-
-void list_fields(FieldList& list, ScalarEngineSpec& spec) {
+void list_scalar_overheads(FieldList& list, ScalarEngineSpec& spec) {
     list.number("clock_ghz", spec.clock_ghz, "GHz", kClock, "Clock of the Scalar Engine.");
     list.number("issue_overhead_sbuf_cycles",
                 spec.issue_overhead_sbuf_cycles,
@@ -46,6 +44,12 @@ void list_fields(FieldList& list, ScalarEngineSpec& spec) {
                 "cycles",
                 kCycles,
                 "Fixed part of a copy's time to its result, source in PSUM.");
+}
+
+}  // namespace
+
+void list_fields(FieldList& list, ScalarEngineSpec& spec) {
+    list_scalar_overheads(list, spec);
     list.number("vector_operand_cycles",
                 spec.vector_operand_cycles,
                 "cycles",

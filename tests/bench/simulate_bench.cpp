@@ -6,6 +6,8 @@
 #include "trnsim/spec/chip_config.hpp"
 #include "trnsim/study/local_executor.hpp"
 
+#include <systemc>
+
 #include <benchmark/benchmark.h>
 
 #include <chrono>

@@ -3,11 +3,11 @@
 # Measures the whole command: from opening a trace to the written result.
 """Speed and memory of `trnsim run` on a tiled matrix product, on one core.
 
-    tests/bench/whole_process.py                         the example kernel, 8192^3 and 16384^3 bfloat16
-    tests/bench/whole_process.py --corpus FOLDER         nki-samples' tiled product, from a checkout at FOLDER
+    tests/bench/whole_process.py                   the example kernel, 8192^3 and 16384^3 bfloat16
+    tests/bench/whole_process.py --corpus FOLDER   nki-samples' tiled product, from a checkout
 
-Builds the release preset, traces each size once, then runs the trace several times pinned to one core. The table shows
-medians; --json writes all of it.
+Builds the release preset, traces each size once, then runs the trace several times pinned to one
+core. The table shows medians; --json writes all of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BINARY = TOP / "build" / "release" / "tools" / "trnsim" / "trnsim"
 OWN_KERNEL = TOP / "examples" / "kernels" / "matmul.py"
-CORPUS_KERNEL = Path("src/nki_samples/tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py")
+CORPUS_KERNEL = Path("src/nki_samples/tutorials/matrix_multiplication",
+                     "matrix_multiplication_nki_kernels.py")
 
 
 @dataclass
@@ -59,7 +60,8 @@ class Measurement:
 def build() -> None:
     """The release preset, up to date."""
     if not (TOP / "build" / "release" / "CMakeCache.txt").exists():
-        subprocess.run(["cmake", "--preset", "release"], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "release"], cwd=TOP, check=True,
+                       stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", "--preset", "release", "--target", "trnsim", "-j2"],
                    cwd=TOP, check=True, stdout=subprocess.DEVNULL)
 
@@ -70,16 +72,17 @@ def kernel_reference(corpus: Path | None) -> str:
         return f"{OWN_KERNEL}::matmul_naive"
     path = corpus / CORPUS_KERNEL
     if not path.exists():
-        sys.exit(f"--corpus {corpus}: has no {CORPUS_KERNEL}; name a checkout of aws-neuron/nki-samples")
+        sys.exit(f"--corpus {corpus}: has no {CORPUS_KERNEL}; "
+                 "name a checkout of aws-neuron/nki-samples")
     return f"{path}::nki_matmul_tiled_"
 
 
-def trace(kernel: str, size: int, chip: str, output: Path) -> float:
+def trace(binary: Path, kernel: str, size: int, chip: str, output: Path) -> float:
     """Writes the trace; returns the seconds that took."""
     matrix = f"bfloat16[{size},{size}]"
     start = time.perf_counter()
-    subprocess.run([BINARY, "trace", kernel, "--arg", matrix, "--arg", matrix, "--chip", chip, "-o", output, "-q"],
-                   check=True)
+    subprocess.run([binary, "trace", kernel, "--arg", matrix, "--arg", matrix, "--chip", chip,
+                    "-o", output, "-q"], check=True)
     return time.perf_counter() - start
 
 
@@ -88,10 +91,11 @@ def executed(path: Path) -> int:
     return int(json.loads(path.read_text().splitlines()[-1])["instructions"])
 
 
-def run_once(path: Path, chip: str, result: Path, core: int) -> tuple[float, float, float]:
+def run_once(binary: Path, path: Path, chip: str, result: Path,
+             core: int) -> tuple[float, float, float]:
     """Wall seconds, processor seconds and peak MiB of one run, pinned to a core."""
     start = time.perf_counter()
-    process = subprocess.Popen([BINARY, "run", path, "--chip", chip, "--quiet", "--json", result],
+    process = subprocess.Popen([binary, "run", path, "--chip", chip, "--quiet", "--json", result],
                                preexec_fn=lambda: os.sched_setaffinity(0, {core}))
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
@@ -101,14 +105,15 @@ def run_once(path: Path, chip: str, result: Path, core: int) -> tuple[float, flo
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def measure(kernel: str, size: int, chip: str, repetitions: int, folder: Path) -> Measurement:
+def measure(binary: Path, kernel: str, size: int, chip: str, repetitions: int,
+            folder: Path) -> Measurement:
     """Traces once, runs `repetitions` times."""
     path, result = folder / f"{size}.nkt", folder / f"{size}.json"
-    seconds = trace(kernel, size, chip, path)
+    seconds = trace(binary, kernel, size, chip, path)
     measurement = Measurement(kernel.rpartition("/")[2], size, chip, executed(path), seconds)
     core = min(os.sched_getaffinity(0))
     for _ in range(repetitions):
-        wall, cpu, rss = run_once(path, chip, result, core)
+        wall, cpu, rss = run_once(binary, path, chip, result, core)
         measurement.wall_seconds.append(wall)
         measurement.cpu_seconds.append(cpu)
         measurement.peak_rss_mib = max(measurement.peak_rss_mib, rss)
@@ -127,30 +132,39 @@ def table(measurements: list[Measurement]) -> str:
                      f"{statistics.median(m.cpu_seconds):.3f}", f"{m.calls_per_second:,.0f}",
                      f"{m.wall_per_simulated:.2f}", f"{m.peak_rss_mib:.1f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths))
+                     for row in rows)
 
 
 def main() -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="a checkout of aws-neuron/nki-samples")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[8192, 16384], help="multiples of 512")
+    parser.add_argument("--binary", type=Path, help="measure this trnsim and build nothing")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[8192, 16384],
+                        help="multiples of 512")
     parser.add_argument("--chip", default="trn2")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write everything measured to this file")
     options = parser.parse_args()
 
-    build()
+    if options.binary is None:
+        build()
+    binary = options.binary or BINARY
     kernel = kernel_reference(options.corpus)
     with tempfile.TemporaryDirectory() as folder:
-        measurements = [measure(kernel, size, options.chip, options.repetitions, Path(folder))
-                        for size in options.sizes]
-    print(f"{measurements[0].kernel}, bfloat16, {options.chip}, median of {options.repetitions} runs on one core")
+        measurements = [measure(binary, kernel, size, options.chip, options.repetitions,
+                                Path(folder)) for size in options.sizes]
+    print(f"{measurements[0].kernel}, bfloat16, {options.chip}, "
+          f"median of {options.repetitions} runs on one core")
     print(table(measurements))
     if options.json:
         options.json.write_text(json.dumps(
-            [asdict(m) | {"median_seconds": m.median_seconds, "calls_per_second": m.calls_per_second,
-                          "wall_per_simulated": m.wall_per_simulated} for m in measurements], indent=2) + "\n")
+            [asdict(m) | {"median_seconds": m.median_seconds,
+                          "calls_per_second": m.calls_per_second,
+                          "wall_per_simulated": m.wall_per_simulated}
+             for m in measurements], indent=2) + "\n")
 
 
 if __name__ == "__main__":

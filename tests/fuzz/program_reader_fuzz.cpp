@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: any bytes as a trace. Either a TraceError, or a program that writes what reads back the
-// same and whose steps the cursor finds where its positions say, in both directions.
+// Fuzz target: any bytes as a trace. Either a TraceError, or a program that writes what reads back
+// the same and whose steps the cursor finds where its positions say, in both directions.
+#include "trnsim/base/error.hpp"
+#include "trnsim/program/cursor.hpp"
+#include "trnsim/program/reader.hpp"
+#include "trnsim/program/writer.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <sstream>
 #include <string>
-
-#include "trnsim/base/error.hpp"
-#include "trnsim/program/cursor.hpp"
-#include "trnsim/program/reader.hpp"
-#include "trnsim/program/writer.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 ITEM_SIZES = {"float32": 4, "int32": 4, "uint32": 4, "bfloat16": 2, "float16": 2, "uint16": 2,
-              "int16": 2, "int8": 1, "uint8": 1, "float8_e4m3": 1, "float8_e5m2": 1}
+              "int16": 2, "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3": 1, "float8_e5m2": 1}
 
 
 @dataclass(frozen=True)

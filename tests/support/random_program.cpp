@@ -55,11 +55,13 @@ public:
     }
 
     program::Program make() {
-        for (std::size_t site = 0; site < sites_.size(); ++site) {
-            emit_alloc(site);
-        }
-        for (const Item& item : block(shape_.items, 0)) {
-            emit(item);
+        for (; phase_ < shape_.phases; ++phase_) {
+            for (const std::size_t site : sites_of_phase()) {
+                emit_alloc(site);
+            }
+            for (const Item& item : block(shape_.items, 0)) {
+                emit(item);
+            }
         }
         return builder_.build();
     }
@@ -87,8 +89,7 @@ private:
             } else if (choice <= 2) {
                 result.push_back(
                     {.kind = Item::Kind::Alloc,
-                     .site = static_cast<std::size_t>(
-                         roll(static_cast<std::int64_t>(sites_.size())))});
+                     .site = one_in(3) ? psum_site() : sbuf_site()});
             } else {
                 result.push_back({.kind = Item::Kind::Run});
             }
@@ -154,7 +155,25 @@ private:
         return value;
     }
 
-    std::size_t sbuf_site() { return static_cast<std::size_t>(roll(shape_.sbuf_sites)); }
+    /// SBUF sites are dealt out to the phases; PSUM sites are of all.
+    [[nodiscard]] int first_site() const { return phase_ * shape_.sbuf_sites / shape_.phases; }
+    [[nodiscard]] int end_site() const { return (phase_ + 1) * shape_.sbuf_sites / shape_.phases; }
+    [[nodiscard]] std::vector<std::size_t> sites_of_phase() const {
+        std::vector<std::size_t> result;
+        for (int site = first_site(); site < end_site(); ++site) {
+            result.push_back(static_cast<std::size_t>(site));
+        }
+        for (std::size_t site = static_cast<std::size_t>(shape_.sbuf_sites);
+             phase_ == 0 && site < sites_.size();
+             ++site) {
+            result.push_back(site);
+        }
+        return result;
+    }
+
+    std::size_t sbuf_site() {
+        return static_cast<std::size_t>(first_site() + roll(end_site() - first_site()));
+    }
     std::size_t psum_site() {
         return static_cast<std::size_t>(shape_.sbuf_sites + roll(kPsumSites));
     }
@@ -278,6 +297,7 @@ private:
     std::vector<std::uint32_t> sites_;  ///< SBUF, then PSUM.
     std::vector<Affine> next_;          ///< By site: number of the next instance.
     std::vector<std::int64_t> trips_;   ///< Of the loops around.
+    int phase_ = 0;
 };
 
 }  // namespace

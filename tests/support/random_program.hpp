@@ -12,7 +12,8 @@ namespace trnsim::test {
 struct RandomProgramShape {
     int sbuf_sites = 3;
     std::int64_t sbuf_elements = 256;  ///< FP32, of each partition of an SBUF tile; at least 128.
-    int items = 12;                    ///< Allocations, instructions and loops of the outermost level.
+    int phases = 1;                    ///< One after the other; each has SBUF sites of its own.
+    int items = 12;                    ///< Allocations, instructions and loops of a phase, at its outermost level.
     std::int64_t longest_loop = 5;
     bool with_spare_tiles = true;      ///< Instructions also take tiles from long before.
 };

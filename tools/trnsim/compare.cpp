@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -29,10 +30,20 @@ struct CompareOptions {
     bool is_quiet = false;
 };
 
+bool all_say_the_same(const std::vector<study::JobOutcome>& outcomes) {
+    return std::all_of(outcomes.begin(), outcomes.end(), [&](const study::JobOutcome& outcome) {
+        return outcome.exit_status != 0 && outcome.error == outcomes.front().error;
+    });
+}
+
 /// The results of the chips that have one; what the others say goes to standard error.
 std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips,
                                            const std::vector<study::JobOutcome>& outcomes) {
     std::vector<report::ResultFile> results;
+    if (all_say_the_same(outcomes)) {
+        fmt::print(stderr, "{}\n", outcomes.front().error);
+        return results;
+    }
     for (std::size_t i = 0; i < chips.size(); ++i) {
         if (outcomes[i].exit_status == 0) {
             results.emplace_back(chips[i], outcomes[i].output);

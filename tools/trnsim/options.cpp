@@ -3,6 +3,7 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace trnsim::cli {
 
@@ -37,7 +38,14 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
                    options.settings,
                    "override a number of the chip; `trnsim describe CHIP` lists them")
         ->type_name("PATH=" + value_form);
-    add_repeatable(command, "--policy", options.policies, "override a decision of the lowering")
+    std::vector<std::string> names;
+    for (const auto& [name, value] : describe(lowering::default_policies("trace"))) {
+        names.push_back(name);
+    }
+    add_repeatable(command,
+                   "--policy",
+                   options.policies,
+                   fmt::format("override a decision of the lowering: {}", fmt::join(names, ", ")))
         ->type_name("NAME=" + value_form);
 }
 

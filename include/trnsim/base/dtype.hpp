@@ -8,7 +8,8 @@
 
 namespace trnsim {
 
-/// Element types of SBUF, PSUM and HBM tensors. `_x4` packs four values in one element (NKI MX types).
+/// Element types of SBUF, PSUM and HBM tensors. `_x4` packs four values in one element (NKI MX
+/// types).
 enum class Dtype : std::uint8_t {
     Float32,
     Tfloat32,

@@ -26,7 +26,8 @@ public:
     using UserError::UserError;
 };
 
-/// The simulated program is wrong: deadlock, race, SBUF overflow, a tile no engine takes. Exit status 3.
+/// The simulated program is wrong: deadlock, race, SBUF overflow, a tile no engine takes. Exit
+/// status 3.
 class ProgramError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -9,8 +9,9 @@
 
 namespace trnsim {
 
-/// Open-addressed table keyed by instance number, from 0. Instances alive together are usually neighbours, so
-/// nearly every key is at its own place. Grows with the instances alive, not with those that have passed.
+/// Open-addressed table keyed by instance number, from 0. Instances alive together are usually
+/// neighbours, so nearly every key is at its own place. Grows with the instances alive, not with
+/// those that have passed.
 template <typename T>
 class InstanceTable {
 public:
@@ -40,7 +41,8 @@ public:
             return;
         }
         // What was pushed aside by the erased key moves back.
-        for (std::size_t next = wrap(hole + 1); entries_[next].key != kNone; next = wrap(next + 1)) {
+        for (std::size_t next = wrap(hole + 1); entries_[next].key != kNone;
+             next = wrap(next + 1)) {
             if (wrap(next - home(entries_[next].key)) >= wrap(next - hole)) {
                 entries_[hole] = std::move(entries_[next]);
                 hole = next;
@@ -60,7 +62,9 @@ private:
         T value{};
     };
 
-    [[nodiscard]] std::size_t wrap(std::size_t place) const { return place & (entries_.size() - 1); }
+    [[nodiscard]] std::size_t wrap(std::size_t place) const {
+        return place & (entries_.size() - 1);
+    }
     [[nodiscard]] std::size_t home(std::int64_t key) const {
         return wrap(static_cast<std::size_t>(key));
     }

@@ -9,7 +9,8 @@
 
 namespace trnsim {
 
-/// A queue that keeps its memory: pushing and popping allocate only while it grows to its largest size.
+/// A queue that keeps its memory: pushing and popping allocate only while it grows to its largest
+/// size.
 template <typename T>
 class RingBuffer {
 public:

@@ -41,7 +41,9 @@ struct Picoseconds {
         return Picoseconds{n * a.value};
     }
     [[nodiscard]] constexpr double nanoseconds() const { return static_cast<double>(value) * 1e-3; }
-    [[nodiscard]] constexpr double microseconds() const { return static_cast<double>(value) * 1e-6; }
+    [[nodiscard]] constexpr double microseconds() const {
+        return static_cast<double>(value) * 1e-6;
+    }
     [[nodiscard]] constexpr double seconds() const { return static_cast<double>(value) * 1e-12; }
 };
 
@@ -91,10 +93,18 @@ struct GigabytesPerSecond {
     return Picoseconds{std::llround(static_cast<double>(bytes.value) * 1e3 / rate.value)};
 }
 
-inline std::ostream& operator<<(std::ostream& os, Cycles v) { return os << v.value << " cycles"; }
-inline std::ostream& operator<<(std::ostream& os, Picoseconds v) { return os << v.value << " ps"; }
-inline std::ostream& operator<<(std::ostream& os, Bytes v) { return os << v.value << " B"; }
-inline std::ostream& operator<<(std::ostream& os, Gigahertz v) { return os << v.value << " GHz"; }
+inline std::ostream& operator<<(std::ostream& os, Cycles v) {
+    return os << v.value << " cycles";
+}
+inline std::ostream& operator<<(std::ostream& os, Picoseconds v) {
+    return os << v.value << " ps";
+}
+inline std::ostream& operator<<(std::ostream& os, Bytes v) {
+    return os << v.value << " B";
+}
+inline std::ostream& operator<<(std::ostream& os, Gigahertz v) {
+    return os << v.value << " GHz";
+}
 inline std::ostream& operator<<(std::ostream& os, GigabytesPerSecond v) {
     return os << v.value << " GB/s";
 }

@@ -2,11 +2,11 @@
 // One chip: its HBM and the NeuronCores in use.
 #pragma once
 
-#include <systemc>
-
 #include "trnsim/memory/hbm.hpp"
 #include "trnsim/neuron_core/neuron_core.hpp"
 #include "trnsim/spec/chip_spec.hpp"
+
+#include <systemc>
 
 namespace trnsim::device {
 
@@ -14,7 +14,8 @@ namespace trnsim::device {
 ///
 ///     neuron_core --> hbm
 ///
-/// Models: one NeuronCore at work, the others idle. Does not model: traffic of other cores, NeuronLink (D-11).
+/// Models: one NeuronCore at work, the others idle. Does not model: traffic of other cores,
+/// NeuronLink (D-11).
 class NeuronDevice : public sc_core::sc_module {
 public:
     NeuronDevice(const sc_core::sc_module_name& name,

@@ -2,13 +2,6 @@
 // The sixteen DMA engines of a NeuronCore, shared by its rings.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <vector>
-
-#include <systemc>
-
 #include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/dma/dma_spec.hpp"
 #include "trnsim/dma/dma_stats.hpp"
@@ -16,23 +9,34 @@
 #include "trnsim/memory/hbm.hpp"
 #include "trnsim/timeline/timeline_sink.hpp"
 
+#include <systemc>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 namespace trnsim::dma {
 
-/// Moves data. Every transfer is work for some of the engines; an engine serves the rings that have work for it
-/// round robin, each ring in order.
+/// Moves data. Every transfer is work for some of the engines; an engine serves the rings that have
+/// work for it round robin, each ring in order.
 ///
 ///     16 rings --> [ engine 0 … 15, round robin per descriptor ] --> HBM --> completion
 ///
-/// Round robin over descriptors of similar size is sharing in equal parts, so rates change only when a transfer
-/// arrives or an engine's part of one ends: one wake-up for each, however long the transfer. Models: engines
-/// chosen by partition, sharing between rings, HBM as a common limit. Does not model: unequal shares of rings
-/// with unlike descriptors, priorities (D-09). One per NeuronCore.
+/// Round robin over descriptors of similar size is sharing in equal parts, so rates change only
+/// when a transfer arrives or an engine's part of one ends: one wake-up for each, however long the
+/// transfer. Models: engines chosen by partition, sharing between rings, HBM as a common limit.
+/// Does not model: unequal shares of rings with unlike descriptors, priorities (D-09). One per
+/// NeuronCore.
 class DmaEngines : public sc_core::sc_module {
 public:
     static constexpr int kMaxEngines = 16;
     using Completion = std::function<void()>;
 
-    DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, memory::Hbm& hbm, int stack);
+    DmaEngines(const sc_core::sc_module_name& name,
+               const DmaSpec& spec,
+               memory::Hbm& hbm,
+               int stack);
 
     /// Called when the oldest transfer of `ring` has moved its last byte. Set at elaboration.
     void connect(int ring, Completion completion);
@@ -47,14 +51,14 @@ public:
     void draw(timeline::TimelineSink& sink, timeline::TrackId track);
 
 private:
-    /// Service time left is in ps at an engine's full rate. It is one number as long as all engines of the
-    /// transfer have the same left, which is the rule.
+    /// Service time left is in ps at an engine's full rate. It is one number as long as all engines
+    /// of the transfer have the same left, which is the rule.
     struct Transfer {
         std::array<double, kMaxEngines> remaining{};  ///< By engine, if not is_even.
         double even_remaining = 0.0;
         bool is_even = true;
-        std::uint32_t live = 0;     ///< Engines with work left.
-        std::uint32_t served = 0;   ///< Engines that work on it now.
+        std::uint32_t live = 0;    ///< Engines with work left.
+        std::uint32_t served = 0;  ///< Engines that work on it now.
         Picoseconds arrival;
         double hbm_bytes_per_ps = 0.0;  ///< Of one engine at full rate.
         double bytes_per_ps = 0.0;
@@ -81,7 +85,7 @@ private:
     std::uint32_t busy_rings_ = 0;                 ///< Rings with transfers, a bit each.
     std::array<int, kMaxEngines> rings_served_{};  ///< By engine: rings with work on it.
     int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0.
-    double scale_ = 1.0;                           ///< Rate that HBM leaves to the engines.
+    double scale_ = 1.0;  ///< Rate that HBM leaves to the engines.
     Picoseconds updated_;
     sc_core::sc_event wake_;
     DmaStats stats_;

@@ -13,9 +13,9 @@ namespace trnsim::dma {
 ///
 ///     queue --> [ wait for semaphores ] --> DGE --> [ DMA engines ] --> completion --> semaphores
 ///
-/// Models: order, generation of descriptors, least interval between triggers, a limit of outstanding transfers,
-/// completion latency. Does not model: the trigger as an instruction of a compute engine's queue (D-05). One per
-/// ring in use.
+/// Models: order, generation of descriptors, least interval between triggers, a limit of
+/// outstanding transfers, completion latency. Does not model: the trigger as an instruction of a
+/// compute engine's queue (D-05). One per ring in use.
 class DmaRing : public neuron_core::Sequencer {
 public:
     DmaRing(const sc_core::sc_module_name& name,

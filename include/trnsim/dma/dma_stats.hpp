@@ -2,10 +2,10 @@
 // What is counted about the DMA engines of a NeuronCore.
 #pragma once
 
+#include "trnsim/base/units.hpp"
+
 #include <cstdint>
 #include <vector>
-
-#include "trnsim/base/units.hpp"
 
 namespace trnsim::dma {
 

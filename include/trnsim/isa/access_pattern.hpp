@@ -16,8 +16,8 @@ struct PatternDim {
     friend bool operator==(const PatternDim&, const PatternDim&) = default;
 };
 
-/// Up to six [stride, count] pairs, outermost first, as hardware access patterns are. Strides may be zero
-/// or negative. No pair is one element. [NKI-AP]
+/// Up to six [stride, count] pairs, outermost first, as hardware access patterns are. Strides may
+/// be zero or negative. No pair is one element. [NKI-AP]
 class AccessPattern {
 public:
     static constexpr int kMaxRank = 6;
@@ -56,9 +56,9 @@ private:
     int rank_ = 0;
 };
 
-/// Whether two patterns of elements of `a_bytes` and `b_bytes`, based at byte `a_base` and `b_base` of the
-/// same partition (or of HBM), touch a common byte. Exact for affine patterns up to a bound on work; beyond
-/// it the answer is true (safe).
+/// Whether two patterns of elements of `a_bytes` and `b_bytes`, based at byte `a_base` and `b_base`
+/// of the same partition (or of HBM), touch a common byte. Exact for affine patterns up to a bound
+/// on work; beyond it the answer is true (safe).
 [[nodiscard]] bool overlap(const AccessPattern& a,
                            std::int64_t a_base,
                            int a_bytes,

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instruction without its position: operation, operands with access patterns, attributes, source line.
+// An instruction without its position: operation, operands with access patterns, attributes, source
+// line.
 #pragma once
+
+#include "trnsim/base/dtype.hpp"
+#include "trnsim/isa/access_pattern.hpp"
+#include "trnsim/isa/engine.hpp"
+#include "trnsim/isa/opcode.hpp"
 
 #include <array>
 #include <cstdint>
@@ -8,11 +14,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "trnsim/base/dtype.hpp"
-#include "trnsim/isa/access_pattern.hpp"
-#include "trnsim/isa/engine.hpp"
-#include "trnsim/isa/opcode.hpp"
 
 namespace trnsim {
 
@@ -57,8 +58,8 @@ enum class Role : std::uint8_t {
 [[nodiscard]] std::optional<Access> access_from_name(std::string_view name);
 [[nodiscard]] std::optional<Role> role_from_name(std::string_view name);
 
-/// One operand. In SBUF and PSUM every one of `partitions` consecutive partitions is accessed by the same
-/// `pattern`; in HBM the pattern is the whole access and `partitions` is 1.
+/// One operand. In SBUF and PSUM every one of `partitions` consecutive partitions is accessed by
+/// the same `pattern`; in HBM the pattern is the whole access and `partitions` is 1.
 struct Operand {
     Role role = Role::Dst;
     Access access = Access::Read;
@@ -91,7 +92,8 @@ enum class MatmulPerfMode : std::uint8_t { None, DoubleRow };
 [[nodiscard]] std::optional<MatmulPerfMode> perf_mode_from_name(std::string_view name);
 
 /// Everything an operation needs beyond its operands; each op uses the few that its row in
-/// docs/trace-format.md names. Names of operators are those of nki.language, "none" where there is none.
+/// docs/trace-format.md names. Names of operators are those of nki.language, "none" where there is
+/// none.
 struct Attributes {
     std::string op0 = "none";  ///< Also `op` of single-operator instructions.
     std::string op1 = "none";
@@ -121,7 +123,8 @@ struct SourceFrame {
     friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
 };
 
-/// An instruction without its position. Cost depends on nothing else, so it is computed once per template.
+/// An instruction without its position. Cost depends on nothing else, so it is computed once per
+/// template.
 struct InstructionTemplate {
     Opcode op = Opcode::TensorCopy;
     std::vector<Engine> engines{};  ///< Allowed, best first.

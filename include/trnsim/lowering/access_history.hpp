@@ -2,13 +2,13 @@
 // Who read and wrote which bytes of a tile, so that the next access knows whom to wait for.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "trnsim/isa/access_pattern.hpp"
 #include "trnsim/isa/instruction.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
 
 namespace trnsim::lowering {
 
@@ -19,9 +19,9 @@ struct RegionShape {
     AccessPattern pattern;
     std::int32_t partitions = 1;
     std::int32_t element_bytes = 1;
-    std::int64_t lowest_byte = 0;   ///< Relative to the base.
-    std::int64_t end_byte = 0;      ///< One past the highest.
-    bool is_dense = true;           ///< Every byte between them is touched.
+    std::int64_t lowest_byte = 0;  ///< Relative to the base.
+    std::int64_t end_byte = 0;     ///< One past the highest.
+    bool is_dense = true;          ///< Every byte between them is touched.
 };
 
 /// Bytes that an access touches: the same in each of its partitions.
@@ -40,8 +40,9 @@ struct Region {
 /// Whether every byte of `inner` is certainly in `outer`.
 [[nodiscard]] bool contains(const Region& outer, const Region& inner);
 
-/// For each queue the latest of its instructions that must have ended (done) or have read its sources (read)
-/// before an access may begin. Instructions of a queue are numbered from 1; 0 is none.
+/// For each queue the latest of its instructions that must have ended (done) or have read its
+/// sources (read) before an access may begin. Instructions of a queue are numbered from 1; 0 is
+/// none.
 class WaitSet {
 public:
     struct Need {
@@ -72,10 +73,10 @@ struct RegionAccess {
 
 /// Accesses to one slot (or one HBM tensor) that later ones may have to wait for.
 ///
-/// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow dependencies
-/// need a wait: a queue starts in order. Additions into PSUM by the Tensor Engine do not wait for one another.
-/// Older accesses beyond kMaxEntries are merged by queue and then overlap with everything (waits stay correct,
-/// some are early).
+/// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow
+/// dependencies need a wait: a queue starts in order. Additions into PSUM by the Tensor Engine do
+/// not wait for one another. Older accesses beyond kMaxEntries are merged by queue and then overlap
+/// with everything (waits stay correct, some are early).
 class AccessHistory {
 public:
     static constexpr std::size_t kMaxEntries = 96;
@@ -91,7 +92,7 @@ public:
 
 private:
     struct Entry {
-        Region region;          ///< shape is nullptr: overlaps with everything.
+        Region region;  ///< shape is nullptr: overlaps with everything.
         bool is_write = false;
         neuron_core::QueueId queue = 0;
         std::uint64_t number = 0;

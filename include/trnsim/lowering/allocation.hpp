@@ -2,39 +2,40 @@
 // Where tiles live: slots per allocation site in SBUF and PSUM.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "trnsim/lowering/liveness.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace trnsim::lowering {
 
 /// The slots of one site: `slots` tiles of `slot_bytes` per partition from `address` on.
 struct SitePlacement {
-    std::int64_t slots = 0;       ///< 0: the site is not in SBUF or PSUM, or never used.
-    std::int64_t slot_bytes = 0;  ///< Per partition, alignment included.
-    std::int64_t address = 0;     ///< Byte within the partition.
-    bool spills = false;          ///< Fewer slots than live tiles.
+    std::int64_t slots = 0;                 ///< 0: the site is not in SBUF or PSUM, or never used.
+    std::int64_t slot_bytes = 0;            ///< Per partition, alignment included.
+    std::int64_t address = 0;               ///< Byte within the partition.
+    bool spills = false;                    ///< Fewer slots than live tiles.
     std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
 };
 
 /// All sites' slots.
 struct Allocation {
-    std::vector<SitePlacement> sites;     ///< By buffer id.
-    std::int64_t sbuf_bytes = 0;          ///< Per partition, highest byte in use.
+    std::vector<SitePlacement> sites;  ///< By buffer id.
+    std::int64_t sbuf_bytes = 0;       ///< Per partition, highest byte in use.
     std::int64_t psum_banks = 0;
-    std::vector<std::string> notes;       ///< What had to give, for the report.
+    std::vector<std::string> notes;  ///< What had to give, for the report.
 };
 
-/// Gives every site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one per instance, at
-/// addresses of its own. What does not fit is made to, in this order: sites whose lives do not meet share
-/// addresses; sites give up slots beyond their live tiles, the largest excess first; PSUM tiles smaller than a
-/// bank share one; SBUF sites give up slots below their live tiles and spill, if the policy allows.
-/// \throws ProgramError naming the largest sites if it still does not fit
+/// Gives every site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one per
+/// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
+/// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
+/// excess first; PSUM tiles smaller than a bank share one; SBUF sites give up slots below their
+/// live tiles and spill, if the policy allows. \throws ProgramError naming the largest sites if it
+/// still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const NeuronCoreSpec& core,

@@ -2,16 +2,16 @@
 // Accesses to one HBM tensor, found by place.
 #pragma once
 
+#include "trnsim/lowering/access_history.hpp"
+
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
-#include "trnsim/lowering/access_history.hpp"
-
 namespace trnsim::lowering {
 
-/// An AccessHistory for a tensor too large to search from end to end: accesses are kept in blocks of bytes, so
-/// that one looks only at those near it.
+/// An AccessHistory for a tensor too large to search from end to end: accesses are kept in blocks
+/// of bytes, so that one looks only at those near it.
 class HbmHistory {
 public:
     void collect(const RegionAccess& access, WaitSet& waits) const;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The issue templates of a run: every instruction template with its cost on the engine that runs it.
+// The issue templates of a run: every instruction template with its cost on the engine that runs
+// it.
 #pragma once
+
+#include "trnsim/neuron_core/queued_instruction.hpp"
+#include "trnsim/neuron_core/template_names.hpp"
+#include "trnsim/program/program.hpp"
+#include "trnsim/spec/chip_spec.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -9,14 +15,10 @@
 #include <tuple>
 #include <vector>
 
-#include "trnsim/neuron_core/template_names.hpp"
-#include "trnsim/neuron_core/queued_instruction.hpp"
-#include "trnsim/program/program.hpp"
-#include "trnsim/spec/chip_spec.hpp"
-
 namespace trnsim::lowering {
 
-/// Makes issue templates on demand and keeps them at fixed addresses. Costs come from *_timing, once per template.
+/// Makes issue templates on demand and keeps them at fixed addresses. Costs come from *_timing,
+/// once per template.
 class IssueTable : public neuron_core::TemplateNames {
 public:
     using IssueTemplate = neuron_core::IssueTemplate;
@@ -36,7 +38,9 @@ public:
     [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
     [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);
     /// A DMA whose on-chip side starts at `partition`; DGE Auto: the chip's default for it.
-    [[nodiscard]] const IssueTemplate* transfer(std::uint32_t instruction, DgeMode dge, std::int32_t partition);
+    [[nodiscard]] const IssueTemplate* transfer(std::uint32_t instruction,
+                                                DgeMode dge,
+                                                std::int32_t partition);
     /// ACT_TABLE_LOAD before an instruction of that template.
     [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
     /// An instruction that only waits (EVENT_SEMAPHORE), on any queue.
@@ -48,12 +52,27 @@ public:
     [[nodiscard]] std::string details(const IssueTemplate& what) const override;
 
 private:
-    enum class Kind : std::uint8_t { Compute, Load, Multiply, Transfer, TableLoad, Wait, Save, Reload };
+    enum class Kind : std::uint8_t {
+        Compute,
+        Load,
+        Multiply,
+        Transfer,
+        TableLoad,
+        Wait,
+        Save,
+        Reload
+    };
     using Key = std::tuple<Kind, std::uint32_t, int, std::int32_t>;
 
-    IssueTemplate& add(Key key, neuron_core::Operation operation, Engine engine, std::uint32_t source);
+    IssueTemplate& add(Key key,
+                       neuron_core::Operation operation,
+                       Engine engine,
+                       std::uint32_t source);
     [[nodiscard]] const IssueTemplate* find(const Key& key) const;
-    void fill_transfer(IssueTemplate& what, const InstructionTemplate& instruction, DgeMode dge, std::int32_t partition) const;
+    void fill_transfer(IssueTemplate& what,
+                       const InstructionTemplate& instruction,
+                       DgeMode dge,
+                       std::int32_t partition) const;
     [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     const program::Program& program_;

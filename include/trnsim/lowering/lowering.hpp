@@ -2,13 +2,6 @@
 // What the compiler would have made of a program: instructions for every queue, in program order.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/hbm_history.hpp"
 #include "trnsim/lowering/issue_table.hpp"
@@ -19,18 +12,27 @@
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace trnsim::lowering {
 
 /// Lowers a program step by step.
 ///
-///     program steps --> slots --> engine, ring --> dependencies --> semaphores --> instruction queues
+///     program steps --> slots --> engine, ring --> dependencies --> semaphores --> instruction
+///     queues
 ///
-/// Decides by policy: engine, slots and spills, DMA ring and DGE mode; adds LoadStationary, table loads and spill
-/// transfers. Keeps program order within every queue. Does not model: reordering, fusion, removal of loads (D-12).
+/// Decides by policy: engine, slots and spills, DMA ring and DGE mode; adds LoadStationary, table
+/// loads and spill transfers. Keeps program order within every queue. Does not model: reordering,
+/// fusion, removal of loads (D-12).
 class Lowering : public neuron_core::InstructionSource {
 public:
     /// The program and the chip must outlive it.
-    /// \throws ProgramError if the chip does not take the program
+    /// \throws ProgramError if the chip does not take the program, ConfigError if it has too few semaphores
     Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies);
 
     bool produce(neuron_core::InstructionSink& sink) override;
@@ -47,17 +49,17 @@ private:
     /// One operand of the step being lowered.
     struct Resolved {
         const Operand* operand = nullptr;
-        TileSlots* site = nullptr;          ///< nullptr in HBM.
+        TileSlots* site = nullptr;  ///< nullptr in HBM.
         TileSlots::Slot* slot = nullptr;
-        HbmHistory* memory = nullptr;       ///< HBM tensors that the program writes.
+        HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
         Region region;
     };
     /// What is known of a template before it runs.
     struct Plan {
-        std::vector<RegionShape> shapes;    ///< By operand.
-        std::vector<Picoseconds> costs;     ///< By engine of IssueTable::engines().
-        std::string_view table;             ///< Activation table it needs.
-        int ring = 0;                       ///< DMA.
+        std::vector<RegionShape> shapes;  ///< By operand.
+        std::vector<Picoseconds> costs;   ///< By engine of IssueTable::engines().
+        std::string_view table;           ///< Activation table it needs.
+        int ring = 0;                     ///< DMA.
     };
 
     void make_plans();
@@ -65,9 +67,14 @@ private:
     void find_used_queues();
     void allocate(neuron_core::InstructionSink& sink, std::uint32_t buffer);
     void lower(neuron_core::InstructionSink& sink, const program::Step& step);
-    void resolve(neuron_core::InstructionSink& sink, const InstructionTemplate& instruction, const Plan& plan, const program::Step& step);
+    void resolve(neuron_core::InstructionSink& sink,
+                 const InstructionTemplate& instruction,
+                 const Plan& plan,
+                 const program::Step& step);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
-    void lower_compute(neuron_core::InstructionSink& sink, std::uint32_t instruction, Engine engine);
+    void lower_compute(neuron_core::InstructionSink& sink,
+                       std::uint32_t instruction,
+                       Engine engine);
     void lower_matmul(neuron_core::InstructionSink& sink, std::uint32_t instruction);
     void lower_transfer(neuron_core::InstructionSink& sink, std::uint32_t instruction);
     void collect(const Resolved& operand, neuron_core::QueueId queue);
@@ -75,9 +82,15 @@ private:
     void release();
     void make_room(neuron_core::InstructionSink& sink, std::uint32_t buffer);
     void save(neuron_core::InstructionSink& sink, std::uint32_t buffer, TileSlots::Slot& slot);
-    TileSlots::Slot& reload(neuron_core::InstructionSink& sink, std::uint32_t buffer, std::int64_t instance);
+    TileSlots::Slot& reload(neuron_core::InstructionSink& sink,
+                            std::uint32_t buffer,
+                            std::int64_t instance);
     void inherit_overlaid(TileSlots& site);
-    [[nodiscard]] std::uint8_t psum_banks() const;
+    void check_spilled(const InstructionTemplate& instruction,
+                       const Operand& operand,
+                       std::int64_t instance) const;
+    [[nodiscard]] Operand whole_buffer(std::uint32_t buffer) const;
+    [[nodiscard]] std::uint64_t psum_banks() const;
     void check_bank(std::uint32_t instruction, const Resolved& dst) const;
 
     const program::Program& program_;
@@ -88,13 +101,14 @@ private:
     QueueWriter writer_;
     program::Cursor cursor_;
     std::vector<Plan> plans_;
-    std::vector<std::optional<TileSlots>> sites_;         ///< By buffer; none in HBM.
-    std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole tile, for spills.
+    std::vector<std::optional<TileSlots>> sites_;  ///< By buffer; none in HBM.
+    std::vector<std::unique_ptr<RegionShape>>
+        tile_shapes_;  ///< By buffer: a whole tile, for spills.
     std::vector<std::vector<std::unique_ptr<HbmHistory>>> memories_;  ///< By buffer and instance.
-    std::vector<bool> is_written_;                        ///< By buffer: HBM tensors the program writes.
+    std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
     std::array<bool, neuron_core::kQueues> uses_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
-    std::vector<Resolved> operands_;                      ///< Of the step being lowered.
+    std::vector<Resolved> operands_;                              ///< Of the step being lowered.
     WaitSet waits_;
     StationaryReuse stationary_;
     std::string_view table_in_place_;

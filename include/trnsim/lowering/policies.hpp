@@ -2,13 +2,13 @@
 // The decisions a compiler would have made, by name; each has a trivial variant.
 #pragma once
 
+#include "trnsim/isa/engine.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "trnsim/isa/engine.hpp"
 
 namespace trnsim::lowering {
 
@@ -21,7 +21,8 @@ enum class EngineChoice : std::uint8_t {
 /// What happens when live tiles exceed SBUF.
 enum class Spilling : std::uint8_t {
     Off,                ///< A program error.
-    LeastRecentlyUsed,  ///< Tiles unused for longest are saved to HBM and reloaded at their next use.
+    LeastRecentlyUsed,  ///< Tiles unused for longest are saved to HBM and reloaded at their next
+                        ///< use.
 };
 
 /// How DMA transfers are put on rings.
@@ -38,11 +39,12 @@ struct Policies {
     Spilling spilling = Spilling::LeastRecentlyUsed;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    DgeMode dge = DgeMode::Auto;         ///< Where the program leaves the choice.
-    bool reuse_stationary = true;        ///< No LoadStationary when the array already holds the tile.
+    DgeMode dge = DgeMode::Auto;   ///< Where the program leaves the choice.
+    bool reuse_stationary = true;  ///< No LoadStationary when the array already holds the tile.
 };
 
-/// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY, 9]
+/// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY,
+/// 9]
 [[nodiscard]] Policies default_policies(std::string_view api);
 
 /// Overrides one policy: "spilling=off". \throws UserError naming the policies or values allowed

@@ -2,18 +2,19 @@
 // Turns dependencies into semaphore waits and numbers the instructions of every queue.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/issue_table.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 
+#include <array>
+#include <cstdint>
+
 namespace trnsim::lowering {
 
-/// Every queue owns two semaphores: 2q counts its instructions that are done, 2q + 1 those that have read their
-/// sources. Waits that an earlier instruction of the same queue already made are left out; waits that do not fit
-/// into the instruction go into EVENT_SEMAPHORE instructions before it.
+/// Every queue owns two semaphores: 2q counts its instructions that are done, 2q + 1 those that
+/// have read their sources. Waits that an earlier instruction of the same queue already made are
+/// left out; waits that do not fit into the instruction go into EVENT_SEMAPHORE instructions before
+/// it.
 class QueueWriter {
 public:
     explicit QueueWriter(IssueTable& table) : table_(table) {}
@@ -28,7 +29,7 @@ public:
               neuron_core::QueueId queue,
               const neuron_core::IssueTemplate& what,
               const WaitSet& waits,
-              std::uint8_t psum_banks = 0);
+              std::uint64_t psum_banks = 0);
 
 private:
     void add_wait(neuron_core::InstructionSink& sink,

@@ -2,29 +2,30 @@
 // Finds accesses of a lowered trace that no semaphore orders.
 #pragma once
 
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/lowering/hbm_history.hpp"
+#include "trnsim/neuron_core/execution_observer.hpp"
+#include "trnsim/program/program.hpp"
+
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "trnsim/base/ring_buffer.hpp"
-#include "trnsim/lowering/hbm_history.hpp"
-#include "trnsim/neuron_core/execution_observer.hpp"
-#include "trnsim/program/program.hpp"
-
 namespace trnsim::lowering {
 
-/// Vector clocks over queues. A queue knows an instruction of another to be over when a semaphore it waited for
-/// could not have reached that value without it: the value exceeds what all other queues add in the whole
-/// program. Two accesses to a common byte by different queues, at least one a write, must be ordered so.
+/// Vector clocks over queues. A queue knows an instruction of another to be over when a semaphore
+/// it waited for could not have reached that value without it: the value exceeds what all other
+/// queues add in the whole program. Two accesses to a common byte by different queues, at least one
+/// a write, must be ordered so.
 class RaceDetector : public neuron_core::ExecutionObserver {
 public:
     /// One queue entry as it will start.
     struct Entry {
         std::string text{};  ///< "kernel.py:52 nc_matmul"
         std::vector<RegionAccess> accesses{};
-        std::vector<Space> spaces{};                  ///< Of the accesses.
+        std::vector<Space> spaces{};  ///< Of the accesses.
         std::vector<neuron_core::SemaphoreWait> waits{};
         std::vector<neuron_core::SemaphoreSignal> signals{};
     };
@@ -63,14 +64,17 @@ private:
     static constexpr std::size_t kKeptNames = 1024;
 
     void learn(Clock& clock, const neuron_core::SemaphoreWait& wait) const;
-    void check(neuron_core::QueueId queue, const Entry& entry, const RegionAccess& access, HbmHistory& memory);
+    void check(neuron_core::QueueId queue,
+               const Entry& entry,
+               const RegionAccess& access,
+               HbmHistory& memory);
     void announce(neuron_core::QueueId queue, std::uint64_t number, const Entry& entry);
     [[nodiscard]] std::string name_of(neuron_core::QueueId queue, std::uint64_t number) const;
 
     std::vector<RingBuffer<Entry>> entries_;
     std::vector<Clock> clocks_;
     std::map<int, Semaphore> semaphores_;
-    std::array<HbmHistory, 3> memories_;  ///< By Space.
+    std::array<HbmHistory, 3> memories_;                               ///< By Space.
     std::array<RingBuffer<std::string>, neuron_core::kQueues> names_;  ///< Of the latest entries.
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
 };

@@ -2,24 +2,25 @@
 // Plays a lowered trace as it is: its queues, its addresses, its semaphores.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "trnsim/lowering/issue_table.hpp"
 #include "trnsim/lowering/race_detector.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace trnsim::lowering {
 
-/// Instruction source for traces of form "lowered". A matmul becomes LoadStationary, which takes the run's waits,
-/// and MultiplyMoving, which raises its semaphores.
+/// Instruction source for traces of form "lowered". A matmul becomes LoadStationary, which takes
+/// the run's waits, and MultiplyMoving, which raises its semaphores.
 class Replay : public neuron_core::InstructionSource {
 public:
     /// The program and the chip must outlive it.
-    /// \throws ProgramError if the chip does not take an instruction, or a semaphore that it does not have
+    /// \throws ProgramError if the chip does not take an instruction, or a semaphore that it does
+    /// not have
     Replay(const program::Program& program, const ChipSpec& chip);
 
     bool produce(neuron_core::InstructionSink& sink) override;
@@ -33,12 +34,16 @@ private:
     /// Which operands an entry accesses.
     enum class Half : std::uint8_t { Stationary, Rest, All };
 
-    void push(neuron_core::InstructionSink& sink, const program::Step& step,
-              const neuron_core::QueuedInstruction& next, Half half);
+    void push(neuron_core::InstructionSink& sink,
+              const program::Step& step,
+              const neuron_core::QueuedInstruction& next,
+              Half half);
     void count_signals();
     void check_semaphores() const;
+    void check_rings() const;
     void check_addresses(const program::Step& step, const InstructionTemplate& instruction) const;
     [[nodiscard]] neuron_core::QueuedInstruction instruction(const program::Step& step) const;
+    [[nodiscard]] std::uint64_t psum_banks(const program::Step& step) const;
     [[nodiscard]] neuron_core::QueueId queue(std::uint32_t index) const;
 
     const program::Program& program_;

@@ -2,20 +2,32 @@
 // What LoadStationary loads, and which tile the PE array holds.
 #pragma once
 
-#include <cstdint>
-
 #include "trnsim/lowering/access_history.hpp"
+
+#include <cstdint>
 
 namespace trnsim::lowering {
 
-/// Whether an operand of a matmul (or of a transpose on the Tensor Engine) is what LoadStationary loads.
+/// nc_matmul and its MX form.
+[[nodiscard]] inline bool is_matmul(Opcode op) {
+    return op == Opcode::NcMatmul || op == Opcode::NcMatmulMx;
+}
+
+/// What LoadStationary and MultiplyMoving make up on the Tensor Engine.
+[[nodiscard]] inline bool uses_array(Opcode op) {
+    return is_matmul(op) || op == Opcode::NcTranspose;
+}
+
+/// Whether an operand of a matmul (or of a transpose on the Tensor Engine) is what LoadStationary
+/// loads.
 [[nodiscard]] inline bool is_stationary(const InstructionTemplate& instruction,
                                         const Operand& operand) {
     return operand.role == Role::Stationary || operand.role == Role::StationaryScale ||
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
-/// The stationary operand in the array. It stays valid until another is loaded or its bytes are written.
+/// The stationary operand in the array. It stays valid until another is loaded or its bytes are
+/// written.
 class StationaryReuse {
 public:
     /// Whether the array holds exactly this region of this slot.
@@ -23,8 +35,8 @@ public:
         return slot == slot_ && region.shape != nullptr && shape_ != nullptr &&
                region.shape->pattern == shape_->pattern &&
                region.shape->element_bytes == shape_->element_bytes &&
-               region.shape->partitions == shape_->partitions &&
-               region.partition == partition_ && region.base_byte == base_byte_;
+               region.shape->partitions == shape_->partitions && region.partition == partition_ &&
+               region.base_byte == base_byte_;
     }
 
     void load(const void* slot, const Region& region) {

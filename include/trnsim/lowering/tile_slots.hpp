@@ -2,30 +2,31 @@
 // The slots of one allocation site while the program runs through the lowering.
 #pragma once
 
+#include "trnsim/base/instance_table.hpp"
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/allocation.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "trnsim/base/instance_table.hpp"
-#include "trnsim/base/ring_buffer.hpp"
-#include "trnsim/lowering/access_history.hpp"
-#include "trnsim/lowering/allocation.hpp"
-
 namespace trnsim::lowering {
 
-/// Which instance is in which slot. A new tile takes the slot that has been free for longest; a slot is free when
-/// its tile has had its last use. A site that spills gives up the tile unused for longest instead.
+/// Which instance is in which slot. A new tile takes the slot that has been free for longest; a
+/// slot is free when its tile has had its last use. A site that spills gives up the tile unused for
+/// longest instead.
 class TileSlots {
 public:
     struct Slot {
         std::int64_t instance = -1;
         std::int64_t uses_left = 0;
-        std::uint64_t last_use = 0;     ///< Stamp of the instruction.
-        bool is_dirty = false;          ///< Written since it was last saved.
-        bool is_saved = false;          ///< A copy in HBM exists.
-        RegionAccess save{};            ///< The transfer that made it.
+        std::uint64_t last_use = 0;  ///< Stamp of the instruction.
+        bool is_dirty = false;       ///< Written since it was last saved.
+        bool is_saved = false;       ///< A copy in HBM exists.
+        RegionAccess save{};         ///< The transfer that made it.
         AccessHistory history;
     };
     /// What make_room() took out.
@@ -47,10 +48,15 @@ public:
     /// The slot of an instance, or nullptr if it was spilled.
     [[nodiscard]] Slot* find(std::int64_t instance);
 
-    /// Takes the tile unused for longest, older than `stamp`, out of its slot, which becomes free. Returns the
-    /// slot, still describing that tile; after a save pass it on to forget().
+    /// Takes the tile unused for longest, older than `stamp`, out of its slot, which becomes free.
+    /// Returns the slot, still describing that tile; after a save pass it on to forget().
     [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp);
     void forget(Slot& slot);
+
+    /// Whether an instance lost its slot and is still to be used.
+    [[nodiscard]] bool is_spilled(std::int64_t instance) const {
+        return spilled_.contains(instance);
+    }
 
     /// Puts a spilled instance into a free slot.
     [[nodiscard]] Slot& restore(std::int64_t instance);
@@ -78,7 +84,7 @@ private:
 
     SitePlacement placement_;
     std::vector<SiteLiveness::Uses> uses_;
-    std::size_t uses_run_ = 0;        ///< Position in uses_.
+    std::size_t uses_run_ = 0;  ///< Position in uses_.
     std::int64_t uses_done_ = 0;
     std::int64_t next_instance_ = 0;
     std::vector<Slot> slots_;

@@ -2,23 +2,23 @@
 // Which instructions the end of a run hung on, kept up to date as it happens.
 #pragma once
 
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "trnsim/neuron_core/queued_instruction.hpp"
-
 namespace trnsim::neuron_core {
 
-/// Every instruction's start hangs on one earlier event: the end of its queue's previous instruction, or the
-/// update of a semaphore. The times along that chain, summed by kind, travel with the instruction; the chain of
-/// the last one to end is the critical path. Kinds are (source line, operation, engine), at most kKinds of
-/// them; the rest are summed by engine.
+/// Every instruction's start hangs on one earlier event: the end of its queue's previous
+/// instruction, or the update of a semaphore. The times along that chain, summed by kind, travel
+/// with the instruction; the chain of the last one to end is the critical path. Kinds are (source
+/// line, operation, engine), at most kKinds of them; the rest are summed by engine.
 ///
-/// Memory: a fixed history per queue. A chain that hangs on an instruction older than the history (its result
-/// was visible long before) is continued from its own queue.
+/// Memory: a fixed history per queue. A chain that hangs on an instruction older than the history
+/// (its result was visible long before) is continued from its own queue.
 class CriticalPath {
 public:
     using Kind = std::uint8_t;
@@ -38,12 +38,13 @@ public:
     [[nodiscard]] Kind kind_of(const std::string& text, Engine engine);
 
     /// Records the start of instruction `sequence` (counting from 0) of a queue.
-    void started(QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold);
+    void started(
+        QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold);
 
     /// Sums by kind of the chain that ends when that instruction is done; they add up to `done`.
     [[nodiscard]] std::vector<std::pair<std::string, Picoseconds>> chain(QueueId queue,
-                                                                        std::uint64_t sequence,
-                                                                        Picoseconds done) const;
+                                                                         std::uint64_t sequence,
+                                                                         Picoseconds done) const;
 
 private:
     static constexpr std::size_t kHistory = 128;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Vector, Scalar, GpSimd and Sync have in common: one instruction at a time through the memory ports.
+// What Vector, Scalar, GpSimd and Sync have in common: one instruction at a time through the memory
+// ports.
 #pragma once
 
 #include "trnsim/neuron_core/psum.hpp"
@@ -18,8 +19,8 @@ struct CoreMemories {
 ///
 ///     sequencer --> [ memory ports ] --> busy for the cost's interval --> done
 ///
-/// Models: initiation interval, completion, port exclusions and sharing. Does not model: overlap of an
-/// instruction's first reads with the last writes of the one before beyond those two numbers.
+/// Models: initiation interval, completion, port exclusions and sharing. Does not model: overlap of
+/// an instruction's first reads with the last writes of the one before beyond those two numbers.
 class DataPathEngine : public Sequencer {
 public:
     DataPathEngine(const sc_core::sc_module_name& name,

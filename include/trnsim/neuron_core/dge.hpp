@@ -2,19 +2,20 @@
 // The Descriptor Generation Engine of a NeuronCore.
 #pragma once
 
-#include <vector>
-
-#include <systemc>
-
 #include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/isa/engine.hpp"
 #include "trnsim/neuron_core/sync_engine_spec.hpp"
+
+#include <systemc>
+
+#include <vector>
 
 namespace trnsim::neuron_core {
 
 /// Makes the descriptors of dynamic DMAs: hardware blocks, or GpSimd in software.
 ///
-///     DMA rings --> [ hardware: 2 blocks | software: GpSimd | static: nothing to do ] --> descriptors
+///     DMA rings --> [ hardware: 2 blocks | software: GpSimd | static: nothing to do ] -->
+///     descriptors
 ///
 /// Models: generators in parallel, each busy for a DMA's generation. One per NeuronCore.
 class Dge : public sc_core::sc_module {

@@ -2,10 +2,10 @@
 // What is counted about one in-order queue.
 #pragma once
 
+#include "trnsim/base/units.hpp"
+
 #include <array>
 #include <cstdint>
-
-#include "trnsim/base/units.hpp"
 
 namespace trnsim::neuron_core {
 

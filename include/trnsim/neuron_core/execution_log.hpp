@@ -2,17 +2,17 @@
 // What was executed, by template, and to the timeline.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "trnsim/neuron_core/critical_path.hpp"
 #include "trnsim/neuron_core/execution_observer.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/neuron_core/semaphore_file.hpp"
 #include "trnsim/neuron_core/template_names.hpp"
 #include "trnsim/timeline/timeline_sink.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace trnsim::neuron_core {
 
@@ -31,7 +31,8 @@ struct TemplateStats {
 struct Execution {
     QueueId queue = 0;
     std::uint64_t sequence = 0;
-    std::uint64_t predecessor = 0;  ///< The instruction of its queue that it follows; of the first: itself.
+    std::uint64_t predecessor =
+        0;  ///< The instruction of its queue that it follows; of the first: itself.
     const QueuedInstruction* instruction = nullptr;
     Picoseconds start{};
     Picoseconds active{};    ///< Time it adds to its queue's active time.
@@ -41,8 +42,8 @@ struct Execution {
     Picoseconds held_until{};  ///< When the producer released it.
 };
 
-/// Collects executions of a NeuronCore: statistics per template, the critical path, timeline slices.
-/// Memory depends on the number of templates only.
+/// Collects executions of a NeuronCore: statistics per template, the critical path, timeline
+/// slices. Memory depends on the number of templates only.
 class ExecutionLog {
 public:
     /// `sink` and `observer` may be nullptr. None is owned.

@@ -2,9 +2,9 @@
 // Who wants to know that an instruction has started.
 #pragma once
 
-#include <cstdint>
-
 #include "trnsim/neuron_core/queued_instruction.hpp"
+
+#include <cstdint>
 
 namespace trnsim::neuron_core {
 

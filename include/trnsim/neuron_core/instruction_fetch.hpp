@@ -2,13 +2,13 @@
 // The instruction queues of a NeuronCore, refilled on demand.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/neuron_core/instruction_source.hpp"
 
 #include <systemc>
 
-#include "trnsim/base/ring_buffer.hpp"
-#include "trnsim/neuron_core/instruction_source.hpp"
+#include <array>
+#include <cstdint>
 
 namespace trnsim::neuron_core {
 
@@ -16,8 +16,8 @@ namespace trnsim::neuron_core {
 ///
 ///     InstructionSource --> [ 21 in-order queues ] --> sequencers, DMA rings
 ///
-/// Models: in-order queues. Does not model: fetch by DMA from HBM; the total of instructions in all queues is
-/// bounded, for the simulator's memory (D-03). One per NeuronCore.
+/// Models: in-order queues. Does not model: fetch by DMA from HBM; the total of instructions in all
+/// queues is bounded, for the simulator's memory (D-03). One per NeuronCore.
 class InstructionFetch : public sc_core::sc_module, private InstructionSink {
 public:
     /// Instructions in all queues together. Far beyond any engine's lead over another.
@@ -28,8 +28,8 @@ public:
     /// The event that wakes the consumer of a queue when it had run dry. Set at elaboration.
     void connect(QueueId queue, sc_core::sc_event& wake);
 
-    /// The oldest instruction of a queue, or nullptr: either the queue will stay empty, or its consumer is
-    /// woken when there is one.
+    /// The oldest instruction of a queue, or nullptr: either the queue will stay empty, or its
+    /// consumer is woken when there is one.
     [[nodiscard]] const QueuedInstruction* front(QueueId queue);
 
     /// The oldest instruction that is in the queue already, or nullptr.

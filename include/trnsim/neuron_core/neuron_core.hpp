@@ -2,14 +2,6 @@
 // One NeuronCore: five engines, SBUF, PSUM, semaphores, descriptor generation and DMA.
 #pragma once
 
-#include <array>
-#include <exception>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <systemc>
-
 #include "trnsim/dma/dma_engines.hpp"
 #include "trnsim/dma/dma_ring.hpp"
 #include "trnsim/memory/hbm.hpp"
@@ -25,6 +17,14 @@
 #include "trnsim/neuron_core/tensor_engine.hpp"
 #include "trnsim/neuron_core/vector_engine.hpp"
 #include "trnsim/spec/chip_spec.hpp"
+
+#include <systemc>
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace trnsim::neuron_core {
 

@@ -2,14 +2,14 @@
 // PSUM as its readers see it: exclusion and bank conflicts.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
-#include <systemc>
-
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
+
+#include <systemc>
+
+#include <array>
+#include <cstdint>
 
 namespace trnsim::neuron_core {
 
@@ -17,9 +17,10 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, scalar --> [ exclusion (v2) | one stream per bank (v3, v4) ] --> 8 banks
 ///
-/// Models: VectorE and ScalarE never at the same time on v2; on v3 and v4 two streams on one bank alternate.
-/// Does not model: conflicts with the Tensor Engine's writes, which accumulation groups keep apart. The
-/// instruction that came first is not stretched after the fact (D-07). One per NeuronCore.
+/// Models: VectorE and ScalarE never at the same time on v2; on v3 and v4 two streams on one bank
+/// alternate. Does not model: conflicts with the Tensor Engine's writes, which accumulation groups
+/// keep apart. The instruction that came first is not stretched after the fact (D-07). One per
+/// NeuronCore.
 class Psum : public sc_core::sc_module {
 public:
     Psum(const sc_core::sc_module_name& name, const PsumSpec& spec);
@@ -27,15 +28,16 @@ public:
     /// When `engine` may begin an access.
     [[nodiscard]] Picoseconds earliest(Engine engine) const;
 
-    /// Begins an access to `banks` (a bit each) of `interval` now; returns by how much sharing lengthens it.
-    Picoseconds access(Engine engine, Picoseconds now, Picoseconds interval, std::uint8_t banks);
+    /// Begins an access to `banks` (a bit each) of `interval` now; returns by how much sharing
+    /// lengthens it.
+    Picoseconds access(Engine engine, Picoseconds now, Picoseconds interval, std::uint64_t banks);
 
     [[nodiscard]] const PsumSpec& spec() const { return spec_; }
 
 private:
     struct Port {
         Picoseconds until;
-        std::uint8_t banks = 0;
+        std::uint64_t banks = 0;
     };
     [[nodiscard]] const Port* rival(Engine engine) const;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in an engine's instruction queue: a costed template, semaphore waits and semaphore updates.
+// What stands in an engine's instruction queue: a costed template, semaphore waits and semaphore
+// updates.
 #pragma once
+
+#include "trnsim/dma/dma_timing.hpp"
+#include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/instruction_cost.hpp"
 
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include "trnsim/dma/dma_timing.hpp"
-#include "trnsim/isa/engine.hpp"
-#include "trnsim/neuron_core/instruction_cost.hpp"
 
 namespace trnsim::neuron_core {
 
@@ -30,9 +31,9 @@ inline constexpr int kQueues = kEngineQueues + kDmaRings;
 enum class Operation : std::uint8_t {
     LoadStationary,
     MultiplyMoving,
-    DataPath,             ///< Anything that streams elements through Vector, Scalar or GpSimd.
-    StreamTranspose,      ///< 32x32 transpose on the Vector Engine: slower when its quadrants change.
-    StreamShuffle,        ///< nc_stream_shuffle: loads its mask when that changes.
+    DataPath,         ///< Anything that streams elements through Vector, Scalar or GpSimd.
+    StreamTranspose,  ///< 32x32 transpose on the Vector Engine: slower when its quadrants change.
+    StreamShuffle,    ///< nc_stream_shuffle: loads its mask when that changes.
     ActivationTableLoad,  ///< ACT_TABLE_LOAD.
     Control,              ///< Registers, barriers, waits that did not fit: no data path.
     Transfer,             ///< DMA.
@@ -42,23 +43,24 @@ enum class Operation : std::uint8_t {
 struct IssueTemplate {
     Operation operation = Operation::DataPath;
     Engine engine = Engine::Vector;
-    std::uint32_t index = 0;        ///< Number of this template within the run: key of its statistics.
-    std::uint32_t source = 0;       ///< Template of the program trace it came from.
-    std::string name{};             ///< "nc_matmul", "ACT_TABLE_LOAD"
-    InstructionCost cost{};         ///< All operations but the tensor engine's and Transfer.
-    Cycles tensor_interval{};       ///< LoadStationary, MultiplyMoving: at full rate.
+    std::uint32_t index = 0;   ///< Number of this template within the run: key of its statistics.
+    std::uint32_t source = 0;  ///< Template of the program trace it came from.
+    std::string name{};        ///< "nc_matmul", "ACT_TABLE_LOAD"
+    InstructionCost cost{};    ///< All operations but the tensor engine's and Transfer.
+    Cycles tensor_interval{};  ///< LoadStationary, MultiplyMoving: at full rate.
     std::int64_t busy_columns = 0;  ///< MultiplyMoving: what the clock gate counts.
     std::int64_t macs = 0;          ///< MultiplyMoving.
     double peak_weight = 1.0;       ///< MultiplyMoving: cost of its dtype relative to BF16.
     bool is_transpose = false;      ///< MultiplyMoving, StreamTranspose.
     bool touches_sbuf = false;
     bool touches_psum = false;
-    std::uint32_t state_key = 0;    ///< Vector Engine state it needs: quadrant pair, or shuffle mask (0: none).
-    dma::DmaTransferCost transfer{};///< Transfer.
-    dma::DgeCost dge_cost{};        ///< Transfer.
-    DgeMode dge = DgeMode::None;    ///< Transfer.
-    bool is_spill_save = false;     ///< Transfer made by the lowering, SBUF to HBM.
-    bool is_spill_reload = false;   ///< Transfer made by the lowering, HBM to SBUF.
+    std::uint32_t state_key =
+        0;  ///< Vector Engine state it needs: quadrant pair, or shuffle mask (0: none).
+    dma::DmaTransferCost transfer{};  ///< Transfer.
+    dma::DgeCost dge_cost{};          ///< Transfer.
+    DgeMode dge = DgeMode::None;      ///< Transfer.
+    bool is_spill_save = false;       ///< Transfer made by the lowering, SBUF to HBM.
+    bool is_spill_reload = false;     ///< Transfer made by the lowering, HBM to SBUF.
 };
 
 /// Wait until a semaphore is at least a value.
@@ -83,9 +85,9 @@ struct QueuedInstruction {
     const IssueTemplate* what = nullptr;
     std::array<SemaphoreWait, kMaxWaits> wait_list{};
     std::array<SemaphoreSignal, kMaxSignals> signal_list{};
+    std::uint64_t psum_banks = 0;  ///< Bit per bank it reads or writes.
     std::uint8_t wait_count = 0;
     std::uint8_t signal_count = 0;
-    std::uint8_t psum_banks = 0;  ///< Bit per bank it reads or writes.
 
     [[nodiscard]] std::span<const SemaphoreWait> waits() const {
         return {wait_list.data(), wait_count};

@@ -2,13 +2,13 @@
 // SBUF as its engines see it: who must keep out, who shares a bus.
 #pragma once
 
-#include <array>
-
-#include <systemc>
-
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
+
+#include <systemc>
+
+#include <array>
 
 namespace trnsim::neuron_core {
 
@@ -16,9 +16,10 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, gpsimd --> [ exclusion (v2) | bus shared in fast modes (v3, v4) ] --> SBUF
 ///
-/// Models: VectorE and GpSimd never at the same time on v2; on v3 and v4 a fast-mode VectorE instruction and a
-/// GpSimd one slow each other to half rate while both run. Does not model: bank conflicts, DMA traffic. The
-/// instruction that came first is not stretched after the fact (D-07). One per NeuronCore.
+/// Models: VectorE and GpSimd never at the same time on v2; on v3 and v4 a fast-mode VectorE
+/// instruction and a GpSimd one slow each other to half rate while both run. Does not model: bank
+/// conflicts, DMA traffic. The instruction that came first is not stretched after the fact (D-07).
+/// One per NeuronCore.
 class Sbuf : public sc_core::sc_module {
 public:
     Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec);

@@ -2,15 +2,15 @@
 // The hardware semaphores of a NeuronCore, with the times at which they will change.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <systemc>
-
 #include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/neuron_core/sync_engine_spec.hpp"
+
+#include <systemc>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace trnsim::neuron_core {
 
@@ -25,9 +25,9 @@ struct Producer {
 ///
 ///     signal(semaphore, at) --> [ counters, updates to come ] --> when(semaphore >= value)
 ///
-/// An instruction's end is known when it starts, so an update is announced with its time and needs no event of
-/// its own. Models: waits on >=, additions in any order from any queue, wake-up of waiting queues. Does not
-/// model: ==, subtraction, event bits (D-04). One per NeuronCore.
+/// An instruction's end is known when it starts, so an update is announced with its time and needs
+/// no event of its own. Models: waits on >=, additions in any order from any queue, wake-up of
+/// waiting queues. Does not model: ==, subtraction, event bits (D-04). One per NeuronCore.
 class SemaphoreFile : public sc_core::sc_module {
 public:
     /// An announced change.
@@ -39,7 +39,8 @@ public:
     /// When a condition becomes true, as far as is announced.
     struct Answer {
         bool is_known = false;
-        const Update* update = nullptr;  ///< That makes it true; nullptr if it has been true for long.
+        const Update* update =
+            nullptr;  ///< That makes it true; nullptr if it has been true for long.
     };
 
     SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);

@@ -2,17 +2,17 @@
 // The in-order half of every engine: takes an instruction, waits for its semaphores, starts it.
 #pragma once
 
-#include <cstdint>
-#include <exception>
-#include <optional>
-#include <string>
-
-#include <systemc>
-
 #include "trnsim/neuron_core/engine_stats.hpp"
 #include "trnsim/neuron_core/execution_log.hpp"
 #include "trnsim/neuron_core/instruction_fetch.hpp"
 #include "trnsim/neuron_core/semaphore_file.hpp"
+
+#include <systemc>
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
 
 namespace trnsim::neuron_core {
 
@@ -26,11 +26,13 @@ struct CoreServices {
 
 /// Fetches, waits and issues in order; derived classes are the data paths.
 ///
-///     fetch --> [ wait for semaphores ] --> [ data path: earliest(), issue() ] --> signal semaphores
+///     fetch --> [ wait for semaphores ] --> [ data path: earliest(), issue() ] --> signal
+///     semaphores
 ///
-/// Wakes once per instruction, at its start, and once more if it had to be told that a semaphore was announced.
-/// Models: in-order issue, semaphore wake-up time, attribution of every gap to what was waited for. Does not
-/// model: the fetch of instructions (D-03). One per engine and per DMA ring in use.
+/// Wakes once per instruction, at its start, and once more if it had to be told that a semaphore
+/// was announced. Models: in-order issue, semaphore wake-up time, attribution of every gap to what
+/// was waited for. Does not model: the fetch of instructions (D-03). One per engine and per DMA
+/// ring in use.
 class Sequencer : public sc_core::sc_module {
 public:
     Sequencer(const sc_core::sc_module_name& name, QueueId queue, const CoreServices& services);
@@ -47,17 +49,19 @@ public:
 protected:
     /// Lengths of an issued instruction, from its start.
     struct Issue {
-        Picoseconds interval;               ///< The queue is occupied.
-        Picoseconds read;                   ///< Sources read.
-        std::optional<Picoseconds> done;    ///< Result visible; none: the data path announces it itself.
+        Picoseconds interval;  ///< The queue is occupied.
+        Picoseconds read;      ///< Sources read.
+        std::optional<Picoseconds>
+            done;  ///< Result visible; none: the data path announces it itself.
     };
 
-    /// When the data path could start it, waits left aside; nothing if only a later event (which must notify
-    /// wake()) can tell. \post >= now if the data path is free earlier
-    [[nodiscard]] virtual std::optional<Picoseconds> earliest(const QueuedInstruction& next) const = 0;
+    /// When the data path could start it, waits left aside; nothing if only a later event (which
+    /// must notify wake()) can tell. \post >= now if the data path is free earlier
+    [[nodiscard]] virtual std::optional<Picoseconds> earliest(
+        const QueuedInstruction& next) const = 0;
 
-    /// Which earlier instruction the data path would let it follow: the one before it unless there is more
-    /// than one path. \pre sequence > 0
+    /// Which earlier instruction the data path would let it follow: the one before it unless there
+    /// is more than one path. \pre sequence > 0
     [[nodiscard]] virtual std::uint64_t predecessor(const QueuedInstruction& /*next*/,
                                                     std::uint64_t sequence) const {
         return sequence - 1;

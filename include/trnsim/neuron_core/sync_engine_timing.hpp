@@ -9,7 +9,8 @@
 namespace trnsim::neuron_core {
 
 /// register_move, register_load, register_store and core_barrier: fixed times, the same on every
-/// sequencer. [M-VOYAGER] [TRACES-TRN2] [ASSUMED] for core_barrier. \pre the operation is one of them
+/// sequencer. [M-VOYAGER] [TRACES-TRN2] [ASSUMED] for core_barrier. \pre the operation is one of
+/// them
 [[nodiscard]] InstructionCost sync_engine_cost(const SyncEngineSpec& spec,
                                                const InstructionTemplate& instruction);
 

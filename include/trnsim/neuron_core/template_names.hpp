@@ -2,9 +2,9 @@
 // What people call an issue template.
 #pragma once
 
-#include <string>
-
 #include "trnsim/neuron_core/queued_instruction.hpp"
+
+#include <string>
 
 namespace trnsim::neuron_core {
 

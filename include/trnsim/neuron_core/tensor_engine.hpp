@@ -9,14 +9,15 @@
 
 namespace trnsim::neuron_core {
 
-/// The Tensor Engine: 128x128 processing elements that multiply a loaded (stationary) tile with a streamed
-/// (moving) one.
+/// The Tensor Engine: 128x128 processing elements that multiply a loaded (stationary) tile with a
+/// streamed (moving) one.
 ///
-///     sequencer --> LoadStationary --> [ next weights ] --swap--> [ PE array ] <-- MultiplyMoving --> PSUM
+///     sequencer --> LoadStationary --> [ next weights ] --swap--> [ PE array ] <-- MultiplyMoving
+///     --> PSUM
 ///
-/// Models: LoadStationary in the background of the MultiplyMoving before it (one tile ahead), initiation
-/// intervals, array fill, the clock gate in its windows. Does not model: row and column tiles that run side by
-/// side, sparse matmuls, the power limit (D-06). One per NeuronCore.
+/// Models: LoadStationary in the background of the MultiplyMoving before it (one tile ahead),
+/// initiation intervals, array fill, the clock gate in its windows. Does not model: row and column
+/// tiles that run side by side, sparse matmuls, the power limit (D-06). One per NeuronCore.
 class TensorEngine : public Sequencer {
 public:
     TensorEngine(const sc_core::sc_module_name& name,

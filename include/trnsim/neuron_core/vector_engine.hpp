@@ -2,17 +2,19 @@
 // The Vector Engine of a NeuronCore.
 #pragma once
 
-#include <cstdint>
-
 #include "trnsim/neuron_core/data_path_engine.hpp"
 #include "trnsim/neuron_core/vector_engine_spec.hpp"
 
+#include <cstdint>
+
 namespace trnsim::neuron_core {
 
-/// The Vector Engine (DVE): 128 lanes for elementwise work, reductions, scans, small transposes, shuffles.
+/// The Vector Engine (DVE): 128 lanes for elementwise work, reductions, scans, small transposes,
+/// shuffles.
 ///
-/// Models, beyond DataPathEngine: the slow first 32x32 transpose after a change of quadrants or of operation,
-/// and the mask load of a shuffle. Does not model: contents of its accumulator registers. One per NeuronCore.
+/// Models, beyond DataPathEngine: the slow first 32x32 transpose after a change of quadrants or of
+/// operation, and the mask load of a shuffle. Does not model: contents of its accumulator
+/// registers. One per NeuronCore.
 class VectorEngine : public DataPathEngine {
 public:
     VectorEngine(const sc_core::sc_module_name& name,

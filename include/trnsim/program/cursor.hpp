@@ -2,11 +2,11 @@
 // Walks a program's executed steps forwards or backwards with memory bounded by its text.
 #pragma once
 
+#include "trnsim/program/program.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "trnsim/program/program.hpp"
 
 namespace trnsim::program {
 
@@ -20,8 +20,8 @@ struct Step {
         friend bool operator==(const At&, const At&) = default;
     };
     bool is_alloc = false;
-    std::uint32_t node = 0;                    ///< Node number in Program::nodes.
-    std::uint32_t run = 0;                     ///< Index into Program::runs; alloc: the buffer.
+    std::uint32_t node = 0;                      ///< Node number in Program::nodes.
+    std::uint32_t run = 0;                       ///< Index into Program::runs; alloc: the buffer.
     std::span<const At> at{};                    ///< One per operand; valid until the next call.
     std::span<const std::int64_t> iterations{};  ///< Of the enclosing loops, outermost first.
 };
@@ -37,8 +37,8 @@ struct Step {
 }
 
 /// Yields every executed step of a program in program order, or in exactly the reverse of it. The
-/// positions of all runs are kept resolved: an iteration adds the coefficients of its loop, and a step
-/// costs nothing more. The program must outlive the cursor.
+/// positions of all runs are kept resolved: an iteration adds the coefficients of its loop, and a
+/// step costs nothing more. The program must outlive the cursor.
 class Cursor {
 public:
     enum class Direction : std::uint8_t { Forward, Backward };

@@ -2,13 +2,13 @@
 // A program trace in memory: declarations, and a flat list of nodes in which loops stay loops.
 #pragma once
 
+#include "trnsim/isa/instruction.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "trnsim/isa/instruction.hpp"
 
 namespace trnsim::program {
 
@@ -36,7 +36,8 @@ struct Buffer {
     BufferKind kind = BufferKind::Internal;
     Dtype dtype = Dtype::Float32;
     std::vector<std::int64_t> shape{};
-    std::optional<std::pair<std::int32_t, std::int64_t>> address{};  ///< [partition, byte], if fixed.
+    std::optional<std::pair<std::int32_t, std::int64_t>>
+        address{};  ///< [partition, byte], if fixed.
     std::vector<SourceFrame> source{};
 
     [[nodiscard]] std::int64_t partitions() const;     ///< shape[0] on chip, 1 in HBM.
@@ -53,8 +54,8 @@ struct Note {
     friend bool operator==(const Note&, const Note&) = default;
 };
 
-/// base + sum of coefficient x iteration over the enclosing loops; depth 0 is the outermost. Terms are
-/// in order of depth, one per depth, and not zero.
+/// base + sum of coefficient x iteration over the enclosing loops; depth 0 is the outermost. Terms
+/// are in order of depth, one per depth, and not zero.
 struct Affine {
     struct Term {
         std::int32_t depth = 0;
@@ -85,14 +86,15 @@ struct SemaphoreWait {
 struct SemaphoreSignal {
     std::int32_t semaphore = 0;
     std::int64_t add = 1;
-    bool at_read = false;  ///< When the sources have been read; otherwise when the result is visible.
+    bool at_read =
+        false;  ///< When the sources have been read; otherwise when the result is visible.
     friend bool operator==(const SemaphoreSignal&, const SemaphoreSignal&) = default;
 };
 
 /// Executes a template once.
 struct Run {
     std::uint32_t instruction = 0;  ///< Index into Program::templates.
-    std::vector<Position> at{};       ///< One per operand.
+    std::vector<Position> at{};     ///< One per operand.
     std::vector<SemaphoreWait> waits{};
     std::vector<SemaphoreSignal> signals{};
     friend bool operator==(const Run&, const Run&) = default;

@@ -2,16 +2,17 @@
 // Reads program traces (.nkt), plain or zstd, strictly.
 #pragma once
 
+#include "trnsim/program/program.hpp"
+
 #include <istream>
 #include <string>
 
-#include "trnsim/program/program.hpp"
-
 namespace trnsim::program {
 
-/// Reads a trace record by record; memory grows with the text, not with trip counts. `name` is for messages.
-/// Checks syntax, references, operand roles, patterns and that no access leaves its instance.
-/// \throws TraceError "name:line: …" naming the key, what is allowed and the nearest valid name
+/// Reads a trace record by record; memory grows with the text, not with trip counts. `name` is for
+/// messages. Checks syntax, references, operand roles, patterns and that no access leaves its
+/// instance. \throws TraceError "name:line: …" naming the key, what is allowed and the nearest
+/// valid name
 [[nodiscard]] Program read(std::istream& input, const std::string& name);
 
 /// Reads a file; "-" is standard input.

@@ -2,18 +2,18 @@
 // Writes program traces; what read() read, byte for byte the same on every machine.
 #pragma once
 
+#include "trnsim/program/program.hpp"
+
 #include <ostream>
 #include <string>
-
-#include "trnsim/program/program.hpp"
 
 namespace trnsim::program {
 
 /// Writes a trace as JSON lines.
 void write(const Program& program, std::ostream& output);
 
-/// Writes to a temporary name beside `path`, then renames; zstd when the name ends in ".zst"; "-" is standard
-/// output. \throws UserError if the file cannot be written
+/// Writes to a temporary name beside `path`, then renames; zstd when the name ends in ".zst"; "-"
+/// is standard output. \throws UserError if the file cannot be written
 void write_file(const Program& program, const std::string& path);
 
 }  // namespace trnsim::program

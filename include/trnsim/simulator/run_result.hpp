@@ -2,14 +2,14 @@
 // Everything a run measured, as plain numbers. Ratios and texts are made in report/.
 #pragma once
 
+#include "trnsim/base/units.hpp"
+#include "trnsim/isa/engine.hpp"
+
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "trnsim/base/units.hpp"
-#include "trnsim/isa/engine.hpp"
 
 namespace trnsim {
 
@@ -32,8 +32,9 @@ inline constexpr int kWaitCauses = 7;
 struct EngineResult {
     Picoseconds active;                              ///< Issue intervals: the engine is occupied.
     std::array<Picoseconds, kWaitCauses> waiting{};  ///< Blocked on a semaphore, by who raises it.
-    Picoseconds idle;                                ///< No instruction at hand, start and end included.
-    Picoseconds covered;  ///< Wall clock with an instruction between issue and result, as profilers count.
+    Picoseconds idle;  ///< No instruction at hand, start and end included.
+    Picoseconds
+        covered;  ///< Wall clock with an instruction between issue and result, as profilers count.
     std::int64_t instructions = 0;
 };
 
@@ -48,7 +49,7 @@ struct DmaRingResult {
 
 struct DmaResult {
     std::vector<DmaRingResult> rings;
-    Picoseconds active;               ///< Any engine moves data.
+    Picoseconds active;                    ///< Any engine moves data.
     std::vector<Picoseconds> engine_busy;  ///< One per DMA engine.
     std::int64_t transfers = 0;
     std::int64_t descriptors = 0;
@@ -67,11 +68,12 @@ struct MemoryResult {
 
 /// Work done by the tensor engine.
 struct TensorWork {
-    std::int64_t macs = 0;            ///< Of matmuls that are not transposes.
+    std::int64_t macs = 0;  ///< Of matmuls that are not transposes.
     std::int64_t transpose_macs = 0;
-    std::int64_t peak_weighted_macs = 0;  ///< macs x dtype weight (FP32 4, BF16 1, FP8 double row 1/2 …).
+    std::int64_t peak_weighted_macs =
+        0;  ///< macs x dtype weight (FP32 4, BF16 1, FP8 double row 1/2 …).
     std::int64_t peak_weighted_transpose_macs = 0;
-    Picoseconds cold;                 ///< Active time at the clock gate's reduced rate.
+    Picoseconds cold;  ///< Active time at the clock gate's reduced rate.
 };
 
 /// Time charged to one line of the kernel on one engine.
@@ -81,26 +83,27 @@ struct LineResult {
     std::string engine;
     std::int64_t instructions = 0;
     Picoseconds active;
-    Picoseconds stalled;                              ///< Waited before it could start.
-    std::map<std::string, Picoseconds> waited_for;    ///< "kernel.py:44 dma_copy" → time.
+    Picoseconds stalled;                            ///< Waited before it could start.
+    std::map<std::string, Picoseconds> waited_for;  ///< "kernel.py:44 dma_copy" → time.
     Picoseconds on_critical_path;
 };
 
-/// One step kind of the critical path: "kernel start", "kernel.py:52 nc_matmul (tensor)", "semaphore".
+/// One step kind of the critical path: "kernel start", "kernel.py:52 nc_matmul (tensor)",
+/// "semaphore".
 struct CriticalPathEntry {
     std::string what;
     Picoseconds time;
 };
 
 struct RunResult {
-    Picoseconds total;         ///< Latency: kernel start to kernel end, both included.
+    Picoseconds total;  ///< Latency: kernel start to kernel end, both included.
     Picoseconds kernel_start;
     Picoseconds kernel_end;
     std::map<Engine, EngineResult> engines;  ///< The five sequenced engines.
     DmaResult dma;
     MemoryResult memory;
     TensorWork tensor;
-    std::int64_t nisa_calls = 0;     ///< Executed operations of the program trace.
+    std::int64_t nisa_calls = 0;  ///< Executed operations of the program trace.
     std::int64_t activation_table_loads = 0;
     std::vector<LineResult> lines;                 ///< By active + stalled time, largest first.
     std::vector<CriticalPathEntry> critical_path;  ///< Sums to total; largest first.

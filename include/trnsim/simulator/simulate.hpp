@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel on one NeuronCore: lowers a program, runs it on the SystemC model, returns what it measured.
+// One kernel on one NeuronCore: lowers a program, runs it on the SystemC model, returns what it
+// measured.
 #pragma once
-
-#include <functional>
 
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/simulator/run_result.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 #include "trnsim/timeline/timeline_sink.hpp"
+
+#include <functional>
 
 namespace trnsim {
 
@@ -20,9 +21,10 @@ struct RunOptions {
     std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-/// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be elaborated
-/// once in a process, so this may be called once; run further simulations in processes of their own.
-/// \throws ProgramError for deadlocks, races, overflows and tiles the chip does not take
+/// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be
+/// elaborated once in a process, so this may be called once; run further simulations in processes
+/// of their own. \throws ProgramError for deadlocks, races, overflows and tiles the chip does not
+/// take
 [[nodiscard]] RunResult simulate(const program::Program& program,
                                  const ChipSpec& chip,
                                  const RunOptions& options);

@@ -2,11 +2,11 @@
 // Where the simulated chip tells what happened when; an exporter stands behind it.
 #pragma once
 
+#include "trnsim/base/units.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "trnsim/base/units.hpp"
 
 namespace trnsim::timeline {
 
@@ -29,8 +29,8 @@ struct Slice {
     std::span<const FlowId> waited_on;  ///< What it waited for: drawn as arrows.
 };
 
-/// Receives a run as it happens, in no particular order between tracks and in time order within one.
-/// Memory use must not depend on the number of calls.
+/// Receives a run as it happens, in no particular order between tracks and in time order within
+/// one. Memory use must not depend on the number of calls.
 class TimelineSink {
 public:
     TimelineSink() = default;
@@ -41,7 +41,9 @@ public:
     /// A row; `group` nests rows ("NeuronCore 0", "DMA").
     virtual TrackId add_track(std::string_view group, std::string_view name) = 0;
     /// A row that shows a number over time, with its unit.
-    virtual TrackId add_counter(std::string_view group, std::string_view name, std::string_view unit) = 0;
+    virtual TrackId add_counter(std::string_view group,
+                                std::string_view name,
+                                std::string_view unit) = 0;
     /// A slice name with its category, source line and one-line details.
     virtual LabelId add_label(std::string_view name,
                               std::string_view category,

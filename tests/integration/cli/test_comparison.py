@@ -32,7 +32,7 @@ def test_a_compared_chip_has_the_numbers_of_a_run(trnsim: CommandLine) -> None:
     assert outcome.status == 0, outcome.error
     rows = json.loads(outcome.output)["chips"]
     assert [row["chip"] for row in rows] == ["trainium1", "trainium2"]
-    for row, chip in zip(rows, ("trn1", "trn2")):
+    for row, chip in zip(rows, ("trn1", "trn2"), strict=True):
         summary = trnsim.result("add.nkt", "--chip", chip)["summary"]
         assert {key: row[key] for key in summary if key in row} == {
             key: value for key, value in summary.items() if key in row}
@@ -44,6 +44,11 @@ def test_a_chip_that_fails_does_not_hide_the_others(trnsim: CommandLine) -> None
     assert outcome.status == 2
     assert "trn22" in outcome.error
     assert "trainium1" in outcome.output and "trainium2" in outcome.output
+
+
+def test_what_is_wrong_on_all_chips_is_said_once(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "compare", "add.nkt", "--policy", "spiling=off")
+    assert message.count("spiling") == 1
 
 
 @pytest.mark.parametrize("chips", ["", "trn1,", "trn1,trn1"])
@@ -71,7 +76,8 @@ def test_a_difference_is_shown_with_both_values_and_percent(trnsim: CommandLine)
     assert " -> " in latency and latency.endswith("%")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff\xfe", b"null", b'{"schema_version": 1}'])
+@pytest.mark.parametrize("content", [
+    b"", b"{", b"[]", b"{}", b"\xff\xfe", b"null", b'{"schema_version": 1}'])
 def test_a_file_that_is_no_result_is_named(trnsim: CommandLine, content: bytes) -> None:
     result_file(trnsim, "a.json")
     (trnsim.folder / "b.json").write_bytes(content)

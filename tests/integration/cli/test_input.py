@@ -47,7 +47,8 @@ def test_moved_bytes_are_those_of_the_program(trnsim: CommandLine, add_trace: Pa
 
 def test_two_runs_give_the_same_bytes(trnsim: CommandLine, add_trace: Path) -> None:
     for name in ("a", "b"):
-        outcome = trnsim("run", "add.nkt", "--json", f"{name}.json", "--timeline", f"{name}.pftrace")
+        outcome = trnsim("run", "add.nkt", "--json", f"{name}.json",
+                         "--timeline", f"{name}.pftrace")
         assert outcome.status == 0, outcome.error
     folder = trnsim.folder
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
@@ -89,8 +90,8 @@ def test_a_truncated_zstd_frame_is_an_error(trnsim: CommandLine, add_trace: Path
 
 
 def test_bytes_that_are_not_utf8_are_located(trnsim: CommandLine) -> None:
-    (trnsim.folder / "latin.nkt").write_bytes(
-        traces.add().replace('"kernel": "add"', '"kernel": "caf\udce9"').encode("utf-8", "surrogateescape"))
+    text = traces.add().replace('"kernel": "add"', '"kernel": "caf\udce9"')
+    (trnsim.folder / "latin.nkt").write_bytes(text.encode("utf-8", "surrogateescape"))
     assert "latin.nkt:1" in trnsim.fails(2, "run", "latin.nkt")
 
 

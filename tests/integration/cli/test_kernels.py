@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -108,7 +111,8 @@ def fake_python(folder: Path, body: str) -> str:
 
 
 @pytest.mark.parametrize("status", [2, 3])
-def test_status_and_message_of_the_frontend_pass_unchanged(trnsim: CommandLine, status: int) -> None:
+def test_status_and_message_of_the_frontend_pass_unchanged(
+        trnsim: CommandLine, status: int) -> None:
     python = fake_python(trnsim.folder, f"sys.stderr.write('where: what\\n'); sys.exit({status})")
     assert trnsim.fails(status, "run", "k.py::f", TRNSIM_PYTHON=python) == "where: what\n"
 
@@ -130,8 +134,35 @@ def test_the_users_python_path_is_kept(trnsim: CommandLine) -> None:
     folder = trnsim.folder / "elsewhere"
     folder.mkdir()
     (folder / "helper.py").write_text("TIMES = 2\n")
-    (trnsim.folder / "imports.py").write_text(
-        KERNELS.replace("import nki\n", "import nki\nimport helper\n").replace("times=1", "times=helper.TIMES"))
+    text = KERNELS.replace("import nki\n", "import nki\nimport helper\n", 1)
+    (trnsim.folder / "imports.py").write_text(text.replace("times=1", "times=helper.TIMES"))
     outcome = trnsim("run", "imports.py::double", "--arg", "float32[128,512]", "--quiet",
                      PYTHONPATH=os.fspath(folder))
     assert outcome.status == 0, outcome.error
+
+
+def test_an_interrupt_ends_the_frontend_too(trnsim: CommandLine) -> None:
+    python = fake_python(trnsim.folder, "import time; open('started', 'w'); time.sleep(600)")
+    process = subprocess.Popen([trnsim.binary, "run", "k.py::f"], cwd=trnsim.folder,
+                               stderr=subprocess.PIPE, env={**os.environ, "TRNSIM_PYTHON": python})
+    deadline = time.monotonic() + 30
+    while not (trnsim.folder / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM, error
+    deadline = time.monotonic() + 30
+    while python in running_commands() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert python not in running_commands()
+
+
+def running_commands() -> str:
+    """The command lines of all processes."""
+    texts = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            texts.append(path.read_text(errors="replace"))
+        except OSError:
+            continue  # It has ended meanwhile.
+    return "\n".join(texts)

@@ -35,7 +35,8 @@ def test_an_unknown_setting_is_answered_with_the_nearest(trnsim: CommandLine) ->
     assert "clok_ghz" in message and "clock_ghz" in message
 
 
-@pytest.mark.parametrize("setting", ["", CLOCK, f"{CLOCK}=", f"{CLOCK}=fast", f"{CLOCK}=-1", f"{CLOCK}=1e300"])
+@pytest.mark.parametrize("setting", [
+    "", CLOCK, f"{CLOCK}=", f"{CLOCK}=fast", f"{CLOCK}=-1", f"{CLOCK}=1e300"])
 def test_a_setting_that_cannot_be_is_the_users_error(trnsim: CommandLine, setting: str) -> None:
     trnsim.fails(2, "run", "add.nkt", "--set", setting)
 
@@ -65,7 +66,8 @@ def test_describe_aligns_its_columns(trnsim: CommandLine) -> None:
 def test_describe_lists_the_chips(trnsim: CommandLine) -> None:
     outcome = trnsim("describe")
     assert outcome.status == 0
-    assert {"trn1", "inf2", "trn2", "trn3"} <= {line.split()[0] for line in outcome.output.splitlines()}
+    listed = {line.split()[0] for line in outcome.output.splitlines()}
+    assert {"trn1", "inf2", "trn2", "trn3"} <= listed
 
 
 def test_describe_tells_what_was_set(trnsim: CommandLine) -> None:

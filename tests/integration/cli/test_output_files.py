@@ -15,6 +15,10 @@ import traces
 from command_line import CommandLine
 
 
+LONG_BLOCKS = 20_000_000
+"""Of three instructions each: minutes of simulation."""
+
+
 @pytest.fixture(autouse=True)
 def add_trace(tmp_path: Path) -> None:
     (tmp_path / "add.nkt").write_text(traces.add())
@@ -22,7 +26,8 @@ def add_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--json", "--timeline"])
 @pytest.mark.parametrize("path", ["missing/out", "add.nkt/out", "."])
-def test_a_path_that_cannot_be_written_is_named(trnsim: CommandLine, option: str, path: str) -> None:
+def test_a_path_that_cannot_be_written_is_named(
+        trnsim: CommandLine, option: str, path: str) -> None:
     message = trnsim.fails(2, "run", "add.nkt", option, path)
     assert option in message and path in message
 
@@ -70,23 +75,35 @@ def test_a_closed_pipe_ends_the_command_in_silence(trnsim: CommandLine) -> None:
     assert ended.stderr == b""
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: int) -> None:
-    (trnsim.folder / "long.nkt").write_text(traces.add(128 * 2_000_000, 512))
-    (trnsim.folder / "out.json").write_text("old")
+def interrupt(trnsim: CommandLine, words: list[str], signal_number: int) -> None:
+    """Starts a command that writes files, and interrupts it once the first has been begun."""
     before = sorted(os.listdir(trnsim.folder))
-    process = subprocess.Popen(
-        [trnsim.binary, "run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace"],
-        cwd=trnsim.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen([trnsim.binary, *words], cwd=trnsim.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
     deadline = time.monotonic() + 30
     while sorted(os.listdir(trnsim.folder)) == before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert process.poll() is None, "the run ended before it could be interrupted"
+    time.sleep(0.3)
+    assert process.poll() is None, "the command ended before it could be interrupted"
     process.send_signal(signal_number)
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=30)  # Ends only when no child holds the pipes.
     assert process.returncode == -signal_number, error
     assert sorted(os.listdir(trnsim.folder)) == before
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: int) -> None:
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
+    (trnsim.folder / "out.json").write_text("old")
+    interrupt(trnsim, ["run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace"],
+              signal_number)
     assert (trnsim.folder / "out.json").read_text() == "old"
+
+
+def test_an_interrupted_sweep_leaves_no_table_and_no_processes(trnsim: CommandLine) -> None:
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
+    interrupt(trnsim, ["sweep", "long.nkt", "--policy", "dma_rings=1,2,4", "--csv", "out.csv"],
+              signal.SIGTERM)
 
 
 def test_quiet_leaves_the_files(trnsim: CommandLine) -> None:

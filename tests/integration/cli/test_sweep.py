@@ -84,9 +84,12 @@ def test_an_unknown_chip_fails_its_points_alone(trnsim: CommandLine) -> None:
     (["--chip", "trn2,trn2"], "trn2 is given twice"),
     (["--set", f"{CLOCK}=1", "--set", f"{CLOCK}=2"], "varied twice"),
     (["--processes", "0"], "--processes"),
+    (["--processes", "-1"], "--processes"),
+    (["--processes", "99999999999999999999"], "--processes"),
     (["--csv", "missing/out.csv"], "missing/out.csv"),
 ])
-def test_a_wrong_grid_is_the_users_error(trnsim: CommandLine, words: list[str], expected: str) -> None:
+def test_a_wrong_grid_is_the_users_error(
+        trnsim: CommandLine, words: list[str], expected: str) -> None:
     assert expected in trnsim.fails(2, "sweep", "add.nkt", *words)
 
 

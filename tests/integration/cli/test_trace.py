@@ -41,7 +41,8 @@ def test_standard_output_takes_a_trace(trnsim: CommandLine, add_trace: Path) -> 
     assert json.loads(outcome.output.splitlines()[-1]) == {"record": "summary", "instructions": 6}
 
 
-def test_the_written_trace_simulates_like_the_one_read(trnsim: CommandLine, add_trace: Path) -> None:
+def test_the_written_trace_simulates_like_the_one_read(
+        trnsim: CommandLine, add_trace: Path) -> None:
     assert trnsim("trace", "add.nkt", "-o", "copy.nkt").status == 0
     assert trnsim.result("copy.nkt")["summary"] == trnsim.result("add.nkt")["summary"]
 
@@ -65,7 +66,8 @@ def test_a_wrong_trace_leaves_the_old_file_whole(trnsim: CommandLine, add_trace:
 
 
 @pytest.mark.parametrize("path", ["missing/k.nkt", ".", "/dev/full"])
-def test_a_path_that_cannot_be_written_is_named(trnsim: CommandLine, add_trace: Path, path: str) -> None:
+def test_a_path_that_cannot_be_written_is_named(
+        trnsim: CommandLine, add_trace: Path, path: str) -> None:
     assert path in trnsim.fails(2, "trace", "add.nkt", "-o", path)
 
 

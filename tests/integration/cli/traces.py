@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def text(records: list[Record], instructions: int) -> str:
-    """Records between a summary and nothing: one JSON object a line."""
+    """Records and a summary after them, one JSON object a line."""
     records = [*records, {"record": "summary", "instructions": instructions}]
     return "".join(json.dumps(record) + "\n" for record in records)
 
@@ -30,7 +30,8 @@ def operand(role: str, access: str, buffer: int, columns: int, partitions: int =
 
 def hbm_operand(role: str, access: str, buffer: int, columns: int) -> Record:
     """128 rows of a matrix in HBM."""
-    return {"role": role, "access": access, "buffer": buffer, "pattern": [[columns, 128], [1, columns]]}
+    return {"role": role, "access": access, "buffer": buffer,
+            "pattern": [[columns, 128], [1, columns]]}
 
 
 def add(rows: int = 256, columns: int = 512) -> str:
@@ -120,5 +121,6 @@ def race(ordered: bool = False) -> str:
 def unsupported() -> str:
     """A trace whose frontend had to leave an operation out."""
     records = [json.loads(line) for line in add().splitlines()]
-    records.insert(1, {"record": "note", "kind": "unsupported", "text": "sendrecv between two cores"})
+    records.insert(1, {"record": "note", "kind": "unsupported",
+                       "text": "sendrecv between two cores"})
     return "".join(json.dumps(record) + "\n" for record in records)

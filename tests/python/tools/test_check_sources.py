@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SOURCES = "| Tag | Document |\n|---|---|\n| NKI-ARCH-V3 | the guide |\n| ASSUMED | a guess |\n"
+SOURCES = "| Tag | Document |\n|---|---|\n| `NKI-ARCH-V3` | the guide |\n| `ASSUMED` | a guess |\n"
 
 
 def test_explained_tags_pass(run_check: Any) -> None:

@@ -8,7 +8,8 @@ namespace trnsim {
 namespace {
 
 TEST(OperandTest, CountsElementsPerPartitionAndBytesOverAll) {
-    const Operand operand{.dtype = Dtype::Bfloat16, .partitions = 128, .pattern = {{0, 4}, {1, 64}}};
+    const Operand operand{
+        .dtype = Dtype::Bfloat16, .partitions = 128, .pattern = {{0, 4}, {1, 64}}};
     EXPECT_EQ(operand.elements(), 256);
     EXPECT_EQ(operand.total_bytes(), 256 * 128 * 2);
 }
@@ -26,7 +27,8 @@ TEST(OperandTest, ReadsUnlessItWritesOnly) {
 
 TEST(InstructionTemplateTest, FindsTheFirstOperandOfARole) {
     InstructionTemplate instruction;
-    instruction.operands = {{.role = Role::Dst}, {.role = Role::Src, .buffer = 1}, {.role = Role::Src}};
+    instruction.operands = {
+        {.role = Role::Dst}, {.role = Role::Src, .buffer = 1}, {.role = Role::Src}};
     ASSERT_NE(instruction.find(Role::Src), nullptr);
     EXPECT_EQ(instruction.find(Role::Src)->buffer, 1U);
     EXPECT_EQ(&instruction.at(Role::Dst), instruction.operands.data());

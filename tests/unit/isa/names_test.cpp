@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of operations, engines and operand properties.
-#include <set>
-#include <string_view>
+#include "trnsim/isa/instruction.hpp"
 
 #include <gtest/gtest.h>
 
-#include "trnsim/isa/instruction.hpp"
+#include <set>
+#include <string_view>
 
 namespace trnsim {
 namespace {

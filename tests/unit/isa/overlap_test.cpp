@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overlap of access patterns: theorems at the edges, and enumeration of random ones as the oracle.
-#include <cstdint>
-#include <random>
-#include <set>
+#include "trnsim/isa/access_pattern.hpp"
 
 #include <gtest/gtest.h>
 
-#include "trnsim/isa/access_pattern.hpp"
+#include <cstdint>
+#include <random>
+#include <set>
 
 namespace trnsim {
 namespace {
@@ -120,8 +120,8 @@ TEST(OverlapTest, DivisibilitySettlesWhatASearchCouldNot) {
 }
 
 TEST(OverlapTest, AnswersTrueWhenTheSearchIsTooLong) {
-    // The bytes of a are multiples of 2310, those of b multiples of 2310 plus 5 or 1000008: disjoint,
-    // but the one odd stride hides it from divisibility.
+    // The bytes of a are multiples of 2310, those of b multiples of 2310 plus 5 or 1000008:
+    // disjoint, but the one odd stride hides it from divisibility.
     const AccessPattern a{{2310 * 1009, 40}, {2310 * 1013, 40}, {2310 * 1019, 40}};
     const AccessPattern b{{2310 * 1021, 40}, {2310 * 1031, 40}, {2310 * 1033, 40}, {1000003, 2}};
     EXPECT_TRUE(overlap(a, 0, 1, b, 5, 1));

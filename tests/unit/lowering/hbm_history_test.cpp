@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace trnsim::lowering {
 namespace {
 
@@ -60,8 +62,9 @@ TEST(HbmHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
 
 TEST(HbmHistoryTest, AWideAccessFindsEveryBlock) {
     HbmHistory history;
+    std::deque<Span> pieces;
     for (std::uint64_t i = 0; i < 50; ++i) {
-        const Span piece(static_cast<std::int64_t>(i) * 10 * kBlock, 16);
+        const Span& piece = pieces.emplace_back(static_cast<std::int64_t>(i) * 10 * kBlock, 16);
         history.record(piece.access(Access::Write, 0, i + 1));
     }
     const Span all(0, 500 * kBlock);
@@ -72,9 +75,10 @@ TEST(HbmHistoryTest, AWideAccessFindsEveryBlock) {
 
 TEST(HbmHistoryTest, ManyAccessesApartDoNotMeet) {
     HbmHistory history;
+    std::deque<Span> pieces;
     constexpr std::uint64_t kPieces = 10 * AccessHistory::kMaxEntries;
     for (std::uint64_t i = 0; i < kPieces; ++i) {
-        const Span piece(static_cast<std::int64_t>(i) * kBlock, kBlock);
+        const Span& piece = pieces.emplace_back(static_cast<std::int64_t>(i) * kBlock, kBlock);
         const RegionAccess access = piece.access(Access::Write, 0, i + 1);
         ASSERT_EQ(done_needed(history, piece.access(Access::Read, 1, 1), 0), 0U);
         history.record(access);

@@ -74,18 +74,17 @@ TEST(IssueTableTest, EnginesThatTheChipLetsNotRunItAreLeftOut) {
     EXPECT_THAT(table.engines(sample.load), ElementsAre(Engine::Dma));
 }
 
-TEST(IssueTableTest, ATemplateThatNoEngineRunsIsAnErrorThatNamesTheLine) {
+TEST(IssueTableTest, ATemplateThatTheChipDoesNotTakeIsAnErrorThatNamesTheLine) {
     test::ProgramBuilder builder;
-    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
-    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 512});
-    builder.unary(Opcode::TensorCopy, Engine::Gpsimd, tile, sum);
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    builder.unary(Opcode::Exponential, Engine::Vector, tile, tile);
     const program::Program program = builder.build();
     const ChipSpec trn2 = chip("trainium2");
     try {
         const IssueTable table(program, trn2);
         FAIL() << "there is no error";
     } catch (const ProgramError& error) {
-        EXPECT_THAT(error.what(), testing::StartsWith("kernel.py:101: tensor_copy: "));
+        EXPECT_THAT(error.what(), testing::StartsWith("kernel.py:101: exponential: "));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 namespace trnsim::lowering {
@@ -13,6 +14,10 @@ namespace {
 
 /// Programs of one kind, and the memory they have.
 struct Setting {
+    friend std::ostream& operator<<(std::ostream& os, const Setting& setting) {
+        return os << setting.name;
+    }
+
     std::string name;
     test::RandomProgramShape shape{};
     std::int64_t sbuf_kib = 192;
@@ -46,8 +51,8 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     RecordProperty("reused_stationaries", reused);
 }
 
-const test::RandomProgramShape kManySites{
-    .sbuf_sites = 8, .sbuf_elements = 256, .items = 20, .with_spare_tiles = false};
+const test::RandomProgramShape kTwoPhases{.sbuf_sites = 6, .phases = 2};
+const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40};
 
 INSTANTIATE_TEST_SUITE_P(
     Settings,
@@ -59,10 +64,10 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "OneRing", .policies = {.ring_assignment = RingAssignment::Single}},
         Setting{.name = "ManyRings", .shape = {.sbuf_sites = 6}, .policies = {.dma_rings = 16}},
         Setting{.name = "Spilling",
-                .shape = {.sbuf_elements = 512, .items = 25},
-                .sbuf_kib = 16,
+                .shape = kManyTiles,
+                .sbuf_kib = 6,
                 .must_spill = true},
-        Setting{.name = "Overlaid", .shape = kManySites, .sbuf_kib = 13, .must_overlay = true},
+        Setting{.name = "Overlaid", .shape = kTwoPhases, .sbuf_kib = 14, .must_overlay = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}}),
     [](const testing::TestParamInfo<Setting>& setting) { return setting.param.name; });
 

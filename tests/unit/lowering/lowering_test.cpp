@@ -197,7 +197,7 @@ TEST(LoweringTest, WhatIsReadBackFromHbmWaitsForItsStore) {
     builder.alloc(tile).run(again, {at(affine(1))});
     const LoweredProgram queues(builder.build());
     EXPECT_EQ(waits_of(queues.entries()[2].instruction),
-              std::to_string(test::done_semaphore(queue_of_ring(3))) + ">=1 ");
+              std::to_string(test::done_semaphore(queue_of_ring(3))) + ">=1");
 }
 
 TEST(LoweringTest, AMatmulResultAcrossBanksIsAnError) {
@@ -230,6 +230,25 @@ TEST(LoweringTest, AnInstructionKnowsThePsumBanksItTouches) {
     EXPECT_EQ(queues.entries()[0].instruction.psum_banks, 0b011);
     EXPECT_EQ(queues.entries()[1].instruction.psum_banks, 0b101);
     EXPECT_EQ(queues.entries()[2].instruction.psum_banks, 0b111);
+}
+
+TEST(LoweringTest, ARegisterMoveOnTheTensorEngineIsOneInstruction) {
+    ProgramBuilder builder;
+    builder.run(builder.add(Opcode::RegisterMove, {Engine::Tensor}, {}));
+    EXPECT_THAT(LoweredProgram(builder.build()).names(), ElementsAre("register_move"));
+}
+
+TEST(LoweringTest, AChipWithTooFewSemaphoresIsAnError) {
+    ChipSpec chip = test::chip_named("trainium2");
+    chip.neuron_core.semaphore_file.count = 41;
+    try {
+        const LoweredProgram lowered(LoadsAndStores(1).builder.build(), {}, chip);
+        FAIL() << "there is no error";
+    } catch (const ConfigError& error) {
+        EXPECT_STREQ(error.what(),
+                     "neuron_core.semaphore_file.count: 41, but 42 are needed to order 21 queues; set at "
+                     "least 42");
+    }
 }
 
 TEST(LoweringTest, AnInstanceUsedBeforeItIsAllocatedIsAnError) {

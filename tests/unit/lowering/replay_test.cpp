@@ -118,16 +118,6 @@ TEST(ReplayTest, WaitsFollowTheLoop) {
     EXPECT_EQ(waits_of(instructions[2]), "17>=48");
 }
 
-TEST(ReplayTest, AWaitForLessThanNothingIsAWaitForZero) {
-    Lowered p;
-    const auto copy = p.copy();
-    p.builder.loop(2).run(copy, {}, {{17, affine(-1, {1})}}).end();
-    const Played played = p.play();
-    const auto instructions = played.of(queue_of(Engine::Vector));
-    EXPECT_EQ(waits_of(instructions[0]), "17>=0");
-    EXPECT_EQ(waits_of(instructions[1]), "17>=0");
-}
-
 TEST(ReplayTest, SignalsAreTakenAsTheyAre) {
     Lowered p;
     p.builder.run(p.load(0), {}, {}, {{5, 16, false}, {6, 1, true}});
@@ -173,6 +163,27 @@ TEST(ReplayTest, ASemaphoreThatTheChipDoesNotHaveIsAnError) {
     EXPECT_EQ(signals.error(),
               "kernel.py:101: tensor_copy: semaphore 300, but trn2 has semaphores 0 to 255; use one of "
               "them");
+}
+
+TEST(ReplayTest, ARingThatTheChipDoesNotHaveIsAnError) {
+    Lowered p;
+    p.builder.run(p.load(12));
+    ChipSpec chip = trn2();
+    chip.dma.rings = 4;
+    const program::Program program = p.builder.build();
+    try {
+        const Replay replay(program, chip);
+        FAIL() << "there is no error";
+    } catch (const ProgramError& error) {
+        EXPECT_STREQ(error.what(),
+                     "kernel.py:101: dma_copy: DMA ring 12, but trn2 has rings 0 to 3; use one of them");
+    }
+}
+
+TEST(ReplayTest, ARegisterMoveOnTheTensorEngineIsOneInstruction) {
+    Lowered p;
+    p.builder.run(p.builder.add(Opcode::RegisterMove, {Engine::Tensor}, {}));
+    EXPECT_EQ(p.play().names(), (std::vector<std::string>{"register_move"}));
 }
 
 TEST(ReplayTest, AnAddressBeyondSbufIsAnError) {

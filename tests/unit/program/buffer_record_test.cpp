@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffer record.
-#include <gtest/gtest.h>
-
 #include "trace_text.hpp"
+
+#include <gtest/gtest.h>
 
 namespace trnsim::program {
 namespace {
@@ -40,8 +40,9 @@ TEST(BufferRecordTest, RejectsUnknownNames) {
 }
 
 TEST(BufferRecordTest, ArgumentsAreInHbm) {
-    EXPECT_EQ(error_of(edited(sample(), "\"space\":\"sbuf\"", "\"space\":\"sbuf\",\"kind\":\"output\"")),
-              "t.nkt:5: buffer 1: an output in sbuf, allowed is hbm; copy it with dma_copy");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"space\":\"sbuf\"", "\"space\":\"sbuf\",\"kind\":\"output\"")),
+        "t.nkt:5: buffer 1: an output in sbuf, allowed is hbm; copy it with dma_copy");
 }
 
 TEST(BufferRecordTest, RejectsShapesThatAreNone) {
@@ -59,12 +60,14 @@ TEST(BufferRecordTest, RejectsShapesThatAreNone) {
 
 TEST(BufferRecordTest, RejectsProductsThatOverflow) {
     EXPECT_EQ(error_of(edited(sample(), "[256,512]}", "[16777216,16777216]}")), "no error");
-    EXPECT_EQ(error_of(edited(sample(), "[256,512]}", "[16777216,16777217]}")),
-              "t.nkt:4: buffer 0: \"shape\" is more than 281474976710656 elements in all; split the "
-              "buffer");
-    EXPECT_EQ(error_of(edited(sample(), "[256,512]}", "[1099511627776,1099511627776,1099511627776]}")),
-              "t.nkt:4: buffer 0: \"shape\" is more than 281474976710656 elements in all; split the "
-              "buffer");
+    EXPECT_EQ(
+        error_of(edited(sample(), "[256,512]}", "[16777216,16777217]}")),
+        "t.nkt:4: buffer 0: \"shape\" is more than 281474976710656 elements in all; split the "
+        "buffer");
+    EXPECT_EQ(
+        error_of(edited(sample(), "[256,512]}", "[1099511627776,1099511627776,1099511627776]}")),
+        "t.nkt:4: buffer 0: \"shape\" is more than 281474976710656 elements in all; split the "
+        "buffer");
 }
 
 TEST(BufferRecordTest, AddressesLieOnTheChip) {
@@ -72,9 +75,10 @@ TEST(BufferRecordTest, AddressesLieOnTheChip) {
               "t.nkt:4: buffer 0: \"address\" is for sbuf and psum only; leave it out");
     EXPECT_EQ(error_of(edited(sample(), "[0,2048]", "[2048]")),
               "t.nkt:6: buffer 2: \"address\" is an array of 1; write [partition, byte]");
-    EXPECT_EQ(error_of(edited(sample(), "[0,2048]", "[32,2048]")),
-              "t.nkt:6: buffer 2: \"address\" is partition 32, but the buffer has 128 and the last one "
-              "is 127; start at 0 or lower");
+    EXPECT_EQ(
+        error_of(edited(sample(), "[0,2048]", "[32,2048]")),
+        "t.nkt:6: buffer 2: \"address\" is partition 32, but the buffer has 128 and the last one "
+        "is 127; start at 0 or lower");
 }
 
 TEST(BufferRecordTest, IsNotForLoweredTraces) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cursor: compared, forwards and backwards, with the plain recursive expansion of random programs.
+// The cursor: compared, forwards and backwards, with the plain recursive expansion of random
+// programs.
 #include "trnsim/program/cursor.hpp"
-
-#include <algorithm>
-#include <limits>
-
-#include <gtest/gtest.h>
 
 #include "random_program.hpp"
 #include "trace_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
 
 namespace trnsim::program {
 namespace {
@@ -119,10 +120,12 @@ TEST(CursorTest, PassesEmptyLoopsWithoutCountingTheirTrips) {
 }
 
 TEST(CursorTest, StartsAtTheFirstStepHoweverManyFollow) {
-    const Program program = read_text(
-        edited(edited(edited(sample(), "\"count\":2", "\"count\":100000000000"), "\"instructions\":4",
-                      "\"instructions\":200000000000"),
-               "{\"m\":65536}", "{}"));
+    const Program program =
+        read_text(edited(edited(edited(sample(), "\"count\":2", "\"count\":100000000000"),
+                                "\"instructions\":4",
+                                "\"instructions\":200000000000"),
+                         "{\"m\":65536}",
+                         "{}"));
     Cursor forward(program);
     EXPECT_EQ(forward.next()->iterations[0], 0);
     Cursor backward(program, Cursor::Direction::Backward);

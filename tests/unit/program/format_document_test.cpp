@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/trace-format.md and configs/schema/trace.schema.json say of each operation what the reader checks.
+// docs/trace-format.md and configs/schema/trace.schema.json say of each operation what the reader
+// checks.
+#include "program/operation_rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <simdjson.h>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <gtest/gtest.h>
-
-#include "program/operation_rules.hpp"
 
 namespace trnsim::program {
 namespace {
@@ -40,7 +40,8 @@ std::string bare(std::string_view text) {
         depth -= character == ')' ? 1 : 0;
     }
     const std::size_t first = kept.find_first_not_of(' ');
-    return first == std::string::npos ? "" : kept.substr(first, kept.find_last_not_of(' ') - first + 1);
+    return first == std::string::npos ? ""
+                                      : kept.substr(first, kept.find_last_not_of(' ') - first + 1);
 }
 
 Texts split(std::string_view text, char separator) {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that declare and remark: header, file, note, and the source key.
-#include <gtest/gtest.h>
-
 #include "trace_text.hpp"
+
+#include <gtest/gtest.h>
 
 namespace trnsim::program {
 namespace {
 
 TEST(HeaderRecordTest, KeepsAllKeys) {
     const std::string digest(64, 'a');
-    const std::string text = edited(
-        sample(), "\"api\":\"trace\"", "\"api\":\"neuronxcc.nki\",\"source_sha256\":\"" + digest + "\"");
+    const std::string text =
+        edited(sample(),
+               "\"api\":\"trace\"",
+               "\"api\":\"neuronxcc.nki\",\"source_sha256\":\"" + digest + "\"");
     const Header expected{.form = Form::Program,
                           .producer = "test",
                           .target = "trn2",
@@ -22,17 +24,20 @@ TEST(HeaderRecordTest, KeepsAllKeys) {
 }
 
 TEST(HeaderRecordTest, RejectsOtherFormatsAndVersions) {
-    EXPECT_EQ(error_of(edited(sample(), "\"nkt\"", "\"ntff\"")),
-              "t.nkt:1: header: \"format\" is \"ntff\", allowed is \"nkt\"; this is another kind of "
-              "file");
-    EXPECT_EQ(error_of(edited(sample(), "\"version\":1", "\"version\":2")),
-              "t.nkt:1: header: \"version\" is 2, this program reads 1; write the trace again with its "
-              "frontend");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"nkt\"", "\"ntff\"")),
+        "t.nkt:1: header: \"format\" is \"ntff\", allowed is \"nkt\"; this is another kind of "
+        "file");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"version\":1", "\"version\":2")),
+        "t.nkt:1: header: \"version\" is 2, this program reads 1; write the trace again with its "
+        "frontend");
 }
 
 TEST(HeaderRecordTest, RejectsUnknownFormsAndApis) {
-    EXPECT_EQ(error_of(edited(sample(), "\"form\":\"program\"", "\"form\":\"lowerd\"")),
-              "t.nkt:1: header: \"form\" is \"lowerd\", an unknown name; did you mean \"lowered\"?");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"form\":\"program\"", "\"form\":\"lowerd\"")),
+        "t.nkt:1: header: \"form\" is \"lowerd\", an unknown name; did you mean \"lowered\"?");
     EXPECT_EQ(error_of(edited(sample(), "\"api\":\"trace\"", "\"api\":\"jax\"")),
               "t.nkt:1: header: \"api\" is \"jax\", an unknown name; allowed: nki, neuronxcc.nki, "
               "trace");
@@ -41,16 +46,18 @@ TEST(HeaderRecordTest, RejectsUnknownFormsAndApis) {
 TEST(HeaderRecordTest, RejectsEmptyNamesAndMalformedDigests) {
     EXPECT_EQ(error_of(edited(sample(), "\"kernel\":\"sample\"", "\"kernel\":\"\"")),
               "t.nkt:1: header: \"kernel\" is empty; write at least one character");
-    EXPECT_EQ(error_of(edited(sample(), "\"api\"", "\"source_sha256\":\"ABC\",\"api\"")),
-              "t.nkt:1: header: \"source_sha256\" is \"ABC\"; write 64 lower-case hexadecimal digits, or "
-              "leave the key out");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"api\"", "\"source_sha256\":\"ABC\",\"api\"")),
+        "t.nkt:1: header: \"source_sha256\" is \"ABC\"; write 64 lower-case hexadecimal digits, or "
+        "leave the key out");
     EXPECT_EQ(error_of(edited(sample(), "[\"bfloat16[256,512]\"]", "[1]")),
               "t.nkt:1: header: \"arguments\", entry 0, is an integer; write a string");
 }
 
 TEST(FileRecordTest, IdsCountFromZero) {
-    EXPECT_EQ(error_of(edited(sample(), "\"id\":1,\"path\"", "\"id\":0,\"path\"")),
-              "t.nkt:3: file 1: \"id\" is 0, the next one is 1; count from 0 in order of declaration");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"id\":1,\"path\"", "\"id\":0,\"path\"")),
+        "t.nkt:3: file 1: \"id\" is 0, the next one is 1; count from 0 in order of declaration");
     EXPECT_EQ(read_text(sample()).files, (std::vector<std::string>{"kernel.py", "library.py"}));
 }
 
@@ -67,9 +74,10 @@ TEST(NoteRecordTest, IsAllowedAnywhereAfterTheHeader) {
 
 TEST(NoteRecordTest, RejectsUnknownKinds) {
     const std::string note = "{\"record\":\"note\",\"kind\":\"warn\",\"text\":\"x\"}\n";
-    EXPECT_EQ(error_of(edited(sample(), "{\"record\":\"end\"}\n", note)),
-              "t.nkt:14: note: \"kind\" is \"warn\", an unknown name; allowed: assumption, unsupported, "
-              "warning");
+    EXPECT_EQ(
+        error_of(edited(sample(), "{\"record\":\"end\"}\n", note)),
+        "t.nkt:14: note: \"kind\" is \"warn\", an unknown name; allowed: assumption, unsupported, "
+        "warning");
 }
 
 TEST(SourceTest, ListsFramesInnermostFirst) {
@@ -81,7 +89,8 @@ TEST(SourceTest, RefersToDeclaredFilesInPairs) {
               "t.nkt:5: buffer 1: \"source\", entry 2, is file 2, but 2 files are declared so far; "
               "declare it before");
     const std::string odd =
-        "t.nkt:5: buffer 1: \"source\" is not made of pairs; write [file, line, …], innermost first";
+        "t.nkt:5: buffer 1: \"source\" is not made of pairs; write [file, line, …], innermost "
+        "first";
     EXPECT_EQ(error_of(edited(sample(), "[1,7,0,41]", "[1,7,0]")), odd);
     EXPECT_EQ(error_of(edited(sample(), "[1,7,0,41]", "[]")), odd);
     EXPECT_EQ(error_of(edited(sample(), "[1,7,0,41]", "[1,-7]")),

@@ -2,9 +2,9 @@
 // Edit distance and suggestions.
 #include "program/nearest_name.hpp"
 
-#include <array>
-
 #include <gtest/gtest.h>
+
+#include <array>
 
 namespace trnsim::program {
 namespace {

@@ -117,7 +117,8 @@ private:
         program_.nodes.push_back(
             {.kind = Node::Kind::Run, .index = static_cast<std::uint32_t>(program_.runs.size())});
         program_.runs.push_back(
-            {.instruction = 0, .at = {position(4000, 60), position(500000, 0), position(4000, 60)}});
+            {.instruction = 0,
+             .at = {position(4000, 60), position(500000, 0), position(4000, 60)}});
         program_.instruction_count += executions_;
     }
 

@@ -2,16 +2,16 @@
 // The reader as a whole: order of records, text encoding, compression, files.
 #include "trnsim/program/reader.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include "trace_text.hpp"
+#include "trnsim/base/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-#include "trace_text.hpp"
-#include "trnsim/base/error.hpp"
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 namespace trnsim::program {
 namespace {
@@ -109,8 +109,7 @@ TEST(ReaderTest, RejectsTextThatIsNotUtf8) {
 }
 
 TEST(ReaderTest, RejectsControlCharactersInStrings) {
-    const std::string expected =
-        "t.nkt:3: a string holds a control character; write it as \\u00XX";
+    const std::string expected = "t.nkt:3: a string holds a control character; write it as \\u00XX";
     EXPECT_EQ(error_of(edited(sample(), "library.py", std::string("lib\0py", 6))), expected);
     EXPECT_EQ(error_of(edited(sample(), "library.py", "lib\tpy")), expected);
 }
@@ -139,26 +138,30 @@ TEST(ReaderTest, RejectsJsonThatIsNoRecord) {
 TEST(ReaderTest, RejectsNumbersBeyond64Bits) {
     EXPECT_EQ(error_of(edited(sample(), "\"instructions\":4", "\"instructions\":1e999")),
               "t.nkt:15: a number is malformed or beyond 64 bits; correct it");
-    EXPECT_EQ(error_of(edited(sample(), "\"instructions\":4", "\"instructions\":4e0")),
-              "t.nkt:15: summary: \"instructions\" is a number with a fraction or exponent; write an "
-              "integer");
-    EXPECT_EQ(error_of(edited(sample(), "\"instructions\":4", "\"instructions\":9223372036854775808")),
-              "t.nkt:15: summary: \"instructions\" is beyond 2^63, allowed is 0 to 1000000000000");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"instructions\":4", "\"instructions\":4e0")),
+        "t.nkt:15: summary: \"instructions\" is a number with a fraction or exponent; write an "
+        "integer");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"instructions\":4", "\"instructions\":9223372036854775808")),
+        "t.nkt:15: summary: \"instructions\" is beyond 2^63, allowed is 0 to 1000000000000");
 }
 
 TEST(ReaderTest, RejectsUnknownRecordsAndNamesTheNearest) {
     EXPECT_EQ(error_of(edited(sample(), "\"record\":\"end\"", "\"record\":\"ends\"")),
               "t.nkt:14: unknown record \"ends\"; did you mean \"end\"?");
-    EXPECT_EQ(error_of(edited(sample(), "\"record\":\"end\"", "\"record\":\"collective\"")),
-              "t.nkt:14: unknown record \"collective\"; allowed: run, alloc, loop, end, header, file, "
-              "buffer, template, note, summary");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"record\":\"end\"", "\"record\":\"collective\"")),
+        "t.nkt:14: unknown record \"collective\"; allowed: run, alloc, loop, end, header, file, "
+        "buffer, template, note, summary");
 }
 
 TEST(ReaderTest, RejectsUnknownKeysAndNamesTheNearest) {
     EXPECT_EQ(error_of(edited(sample(), "\"count\":2", "\"cuont\":2")),
               "t.nkt:9: loop: unknown key \"cuont\"; did you mean \"count\"?");
-    EXPECT_EQ(error_of(edited(sample(), "{\"record\":\"end\"}", "{\"record\":\"end\",\"of\":\"m\"}")),
-              "t.nkt:14: end: unknown key \"of\"; allowed: record");
+    EXPECT_EQ(
+        error_of(edited(sample(), "{\"record\":\"end\"}", "{\"record\":\"end\",\"of\":\"m\"}")),
+        "t.nkt:14: end: unknown key \"of\"; allowed: record");
 }
 
 TEST(ReaderTest, RejectsMissingAndRepeatedKeys) {
@@ -173,8 +176,7 @@ TEST(ReaderTest, WantsOneHeaderFirst) {
     const std::size_t second = text.find('\n') + 1;
     EXPECT_EQ(error_of(text.substr(second)),
               "t.nkt:1: the first record is not a header; begin with one");
-    EXPECT_EQ(error_of(text.substr(0, second) + text),
-              "t.nkt:2: a second header; a trace has one");
+    EXPECT_EQ(error_of(text.substr(0, second) + text), "t.nkt:2: a second header; a trace has one");
 }
 
 TEST(ReaderTest, WantsTheSummaryLast) {
@@ -183,9 +185,10 @@ TEST(ReaderTest, WantsTheSummaryLast) {
 }
 
 TEST(ReaderTest, ComparesTheSummaryWithTheProgram) {
-    EXPECT_EQ(error_of(edited(sample(), "\"instructions\":4", "\"instructions\":5")),
-              "t.nkt:15: summary: \"instructions\" is 5, but the program above runs 4; the trace was "
-              "changed or cut, write it again");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"instructions\":4", "\"instructions\":5")),
+        "t.nkt:15: summary: \"instructions\" is 5, but the program above runs 4; the trace was "
+        "changed or cut, write it again");
 }
 
 TEST(ReaderTest, RejectsRecordsBeyond16MiB) {
@@ -217,7 +220,8 @@ TEST(ReaderTest, RejectsTruncatedAndDamagedZstd) {
     std::string damaged = packed;
     damaged[6] = static_cast<char>(damaged[6] ^ 0x55);
     EXPECT_THAT(error_of(damaged), StartsWith("t.nkt:"));
-    EXPECT_THAT(error_of(packed + "not zstd"), HasSubstr("the zstd data after this line is damaged"));
+    EXPECT_THAT(error_of(packed + "not zstd"),
+                HasSubstr("the zstd data after this line is damaged"));
 }
 
 TEST(ReaderTest, ReadsFiles) {
@@ -232,9 +236,10 @@ TEST(ReaderTest, NamesTheFileAndTheLine) {
 }
 
 TEST(ReaderTest, RejectsMissingFilesAndDirectories) {
-    EXPECT_EQ(message_of_file("no/such/file.nkt"),
-              "no/such/file.nkt: cannot be opened: No such file or directory; check the name and the "
-              "permissions");
+    EXPECT_EQ(
+        message_of_file("no/such/file.nkt"),
+        "no/such/file.nkt: cannot be opened: No such file or directory; check the name and the "
+        "permissions");
     EXPECT_EQ(message_of_file("."), ".: is a directory; name a trace in it");
 }
 
@@ -243,7 +248,8 @@ TEST(ReaderTest, QuotesNamesFromTheTraceShortAndWithoutControlCharacters) {
     EXPECT_THAT(error_of(text), StartsWith("t.nkt:14: unknown record \"a\\u0007b\"; allowed: "));
     const std::string longer =
         edited(sample(), "\"record\":\"end\"", "\"record\":\"" + std::string(1000, 'x') + "\"");
-    EXPECT_THAT(error_of(longer), StartsWith("t.nkt:14: unknown record \"" + std::string(60, 'x') + "…\";"));
+    EXPECT_THAT(error_of(longer),
+                StartsWith("t.nkt:14: unknown record \"" + std::string(60, 'x') + "…\";"));
 }
 
 }  // namespace

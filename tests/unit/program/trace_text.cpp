@@ -2,13 +2,13 @@
 // The sample traces of the reader's tests.
 #include "trace_text.hpp"
 
-#include <sstream>
+#include "trnsim/base/error.hpp"
+#include "trnsim/program/reader.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "trnsim/base/error.hpp"
-#include "trnsim/program/reader.hpp"
+#include <sstream>
 
 namespace trnsim::program {
 
@@ -93,13 +93,9 @@ std::string around_template(std::string_view op,
         attributes.empty() ? "" : fmt::format(",\"attributes\":{{{}}}", attributes));
 }
 
-std::string operand(std::string_view role,
-                    char space,
-                    int partitions,
-                    int elements,
-                    std::string_view access) {
-    const std::string on_chip =
-        space == 'h' ? "" : fmt::format("\"partitions\":{},", partitions);
+std::string operand(
+    std::string_view role, char space, int partitions, int elements, std::string_view access) {
+    const std::string on_chip = space == 'h' ? "" : fmt::format("\"partitions\":{},", partitions);
     return fmt::format(R"({{"role":"{}","access":"{}","buffer":{},{}"pattern":[[1,{}]]}})",
                        role,
                        access,

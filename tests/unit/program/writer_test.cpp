@@ -2,6 +2,13 @@
 // The writer: what it writes reads back the same, and files appear whole or not at all.
 #include "trnsim/program/writer.hpp"
 
+#include "random_program.hpp"
+#include "trace_text.hpp"
+#include "trnsim/base/error.hpp"
+#include "trnsim/program/reader.hpp"
+
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,13 +16,7 @@
 #include <limits>
 #include <sstream>
 
-#include <gtest/gtest.h>
 #include <unistd.h>
-
-#include "random_program.hpp"
-#include "trace_text.hpp"
-#include "trnsim/base/error.hpp"
-#include "trnsim/program/reader.hpp"
 
 namespace trnsim::program {
 namespace {
@@ -78,20 +79,30 @@ TEST(WriterTest, WhatItWritesReadsBackTheSame) {
 TEST(WriterTest, LeavesOutDefaults) {
     const std::string verbose = edited(
         edited(edited(sample(), "\"space\":\"sbuf\",", "\"space\":\"sbuf\",\"kind\":\"internal\","),
-               "\"source\":[0,42]", "\"attributes\":{\"dge\":\"auto\"},\"source\":[0,42]"),
-        "{\"m\":65536}", "{\"base\":0,\"m\":65536}");
+               "\"source\":[0,42]",
+               "\"attributes\":{\"dge\":\"auto\"},\"source\":[0,42]"),
+        "{\"m\":65536}",
+        "{\"base\":0,\"m\":65536}");
     EXPECT_EQ(written(read_text(verbose)), sample());
 }
 
 TEST(WriterTest, KeepsEveryValueOfMemset) {
     const auto value_of = [](double value) {
-        Program program = read_text(
-            around_template("memset", "\"vector\"", dst('s', 1, 1), "\"value\":1"));
+        Program program =
+            read_text(around_template("memset", "\"vector\"", dst('s', 1, 1), "\"value\":1"));
         program.templates[0].attributes.value = value;
         return read_text(written(program)).templates[0].attributes.value;
     };
-    for (const double value : {0.0, 1.0, -1.0, 0.1, 1e300, 5e-324, 1e17, 123456789012345680.0,
-                               std::numeric_limits<double>::max(), 3.4028234663852886e38,
+    for (const double value : {0.0,
+                               1.0,
+                               -1.0,
+                               0.1,
+                               1e300,
+                               5e-324,
+                               1e17,
+                               123456789012345680.0,
+                               std::numeric_limits<double>::max(),
+                               3.4028234663852886e38,
                                std::numeric_limits<double>::infinity(),
                                -std::numeric_limits<double>::infinity()}) {
         EXPECT_EQ(value_of(value), value);
@@ -105,15 +116,19 @@ TEST(WriterTest, KeepsEveryAttribute) {
         "\"start\":false,\"is_transpose\":true,\"onezero\":\"both\",\"tile_position\":[32,0],"
         "\"tile_size\":[32,128]";
     const std::string operands = operand("dst", 'p', 32, 8, "accumulate") + "," +
-                                 operand("stationary", 's', 32, 32) + "," + operand("moving", 's', 32, 8);
-    const Program program = read_text(around_template("nc_matmul", "\"tensor\"", operands, attributes));
+                                 operand("stationary", 's', 32, 32) + "," +
+                                 operand("moving", 's', 32, 8);
+    const Program program =
+        read_text(around_template("nc_matmul", "\"tensor\"", operands, attributes));
     EXPECT_EQ(read_text(written(program)), program);
     EXPECT_NE(written(program).find(attributes), std::string::npos);
 }
 
 TEST(WriterTest, EscapesWhatJsonDoesNotAllow) {
     Program program = read_text(sample());
-    program.header.kernel = "a\"b\\c\nd\x01" "e/é";
+    program.header.kernel =
+        "a\"b\\c\nd\x01"
+        "e/é";
     EXPECT_NE(written(program).find(R"("kernel":"a\"b\\c\u000ad\u0001e/é")"), std::string::npos);
     EXPECT_EQ(read_text(written(program)), program);
 }

@@ -144,6 +144,25 @@ TEST(ReportTextTest, ShowsOnlyPoliciesThatAreNotTheDefaultsAndNumbersTheUserSet)
     EXPECT_THAT(text, HasSubstr("chip set: dma.engine_gb_per_s=27.2\n"));
 }
 
+TEST(ReportTextTest, TensorUseNamesThePeakOfItsTypesOnlyWhenItDiffersFromBf16) {
+    RunResult result = matmul_result();
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("MFU 21.1 %, HFU 21.1 % of BF16 peak, 84.3 % of its types'; clock "
+                          "gated 2.9 % of active\n"));
+    result.tensor.peak_weighted_macs = result.tensor.macs;
+    result.tensor.cold = Picoseconds{};
+    EXPECT_THAT(sample_text(result), HasSubstr("MFU 21.1 %, HFU 21.1 % of BF16 peak\n"));
+}
+
+TEST(ReportTextTest, StepsOfAProgramWithoutSourceLinesAreNamedByOperationAlone) {
+    RunResult result = matmul_result();
+    result.lines[0].source = "?";
+    result.critical_path[0].what = "? nc_matmul (tensor)";
+    const std::string text = sample_text(std::move(result));
+    EXPECT_THAT(text, HasSubstr("801.2  77.3 %  nc_matmul (tensor)\n"));
+    EXPECT_THAT(text, HasSubstr("\n  nc_matmul     83.6  "));
+}
+
 TEST(ReportTextTest, SpillsNameTheirShareOfTheTraffic) {
     RunResult result = matmul_result();
     result.memory.spill_save_bytes = 8'388'608;

@@ -44,10 +44,14 @@ class Region:
         """Whether all programs of a grid see the same tensor."""
         return self.name == "shared_hbm"
 
-    def addresses(self, lead: Shape, tile: Shape, itemsize: int) -> list[Address | None]:
-        """The address of each block, or one None when the compiler chooses."""
-        if self._place is None:
-            return [None]
+    @property
+    def is_placed(self) -> bool:
+        """Whether the program fixes the addresses of blocks."""
+        return self._place is not None
+
+    def addresses(self, lead: Shape, tile: Shape, itemsize: int) -> list[Address]:
+        """The address of each block, by the program's rule."""
+        assert self._place is not None
         size = prod(tile[1:]) * itemsize
         return [self._place(block, tile[0], size) for block in product(*map(range, lead))]
 

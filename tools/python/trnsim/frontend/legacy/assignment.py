@@ -61,7 +61,10 @@ def _assign_tile(target: Tensor, value: Tensor) -> None:
         return
     if _same_but_ones(value.shape, target.shape) and retarget(target, value):
         return
+    held = value.held
     release(value)
+    if held is not None and held.clip is not None and value.shape == target.shape:
+        value, target = value.clipped(held.clip), target.clipped(held.clip)
     if value.shape != target.shape:
         value = matched(value, target.shape, "assignment")
     issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {})
@@ -84,7 +87,11 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     """Lets the held-back instruction that makes `value` write `target`; False if none does."""
     held = value.held
     active = recorder.required()
-    if held is None or not active.is_pending(held.view):
+    if held is None:
+        return False
+    if held.view is None:
+        return True
+    if not active.is_pending(held.view):
         return False
     op = active.pending.op  # type: ignore[union-attr]
     if not _reaches(op, value, target.form.space) or (held.clip is not None
@@ -109,9 +116,11 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
 
 def accumulate(target: Tensor, value: Any) -> None:
     """`target += value`: PSUM accumulation if `value` is a matmul that was just issued."""
+    held = value.held if isinstance(value, Tensor) else None
+    if held is not None and held.view is None:
+        return
     if isinstance(value, Tensor) and target.form.space == PSUM and value.shape == target.shape:
         active = recorder.required()
-        held = value.held
         if (held is not None and active.is_pending(held.view)
                 and active.pending.op == "nc_matmul"):  # type: ignore[union-attr]
             retarget(target, value, accumulate=True)

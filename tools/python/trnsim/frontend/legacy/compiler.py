@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.compiler.
-"""Directives to AWS's compiler. Allocation is honoured, the others are accepted. [NKI-COMPILER-2.26]"""
+"""Directives to AWS's compiler: allocation is honoured, the rest accepted. [NKI-COMPILER-2.26]"""
 
 from __future__ import annotations
 

@@ -15,16 +15,8 @@ from trnsim.frontend.dtypes import bool_, float32, int32, uint8
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
-from trnsim.frontend.legacy.emit import (
-    Role,
-    as_tile,
-    broadcast_free,
-    flush,
-    issue,
-    produce,
-    promoted,
-    result_dtype,
-)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, issue, produce,
+                                         promoted, result_dtype)
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -173,8 +165,8 @@ def _common_width(left: Tensor, right: Tensor) -> Any:
     widths = (left.dtype.itemsize, right.dtype.itemsize)
     if (widths[0] == 4) == (widths[1] == 4):
         return None
-    required().note("assumption", f"nl.matmul of {left.dtype} and {right.dtype}: the 32-bit operand "
-                                  "is converted to the type of the other")
+    required().note("assumption", f"nl.matmul of {left.dtype} and {right.dtype}: the 32-bit "
+                                  "operand is converted to the type of the other")
     return left.dtype if widths[0] < 4 else right.dtype
 
 

@@ -80,17 +80,57 @@ def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
              name: str) -> list[Buffer]:
     """The allocation sites of a tensor: one, or one for each address the program fixed."""
     active = recorder.required()
-    addresses = region.addresses(lead, tile, kind.itemsize)
+    addresses = _addresses(region, lead, tile, kind)
     return [active.storage(region.space, kind, tile, name=name, address=address).buffer
             for address in addresses]
+
+
+def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[Any]:
+    """The address of each block, or one None.
+
+    AWS's compiler executes the body of an affine or sequential loop once: the addresses that its
+    first iteration computes hold for all.
+    """
+    if not region.is_placed:
+        return [None]
+    here = session()
+    key = (source.stack(), lead, tile, kind)
+    found = here.addresses.get(key) if _is_traced_once(here.recorder.frame) else None
+    if found is None:
+        found = here.addresses[key] = region.addresses(lead, tile, kind.itemsize)
+        for address in found:
+            _check_address(region, address, tile, kind)
+    return found
+
+
+def _is_traced_once(frame: recorder.Frame | None) -> bool:
+    """Whether all open loops are affine or sequential ones."""
+    while frame is not None and frame.folder is not None:
+        if frame.folder.origin.kind not in ("affine", "sequential"):
+            return False
+        frame = frame.parent
+    return True
+
+
+def _check_address(region: Region, address: tuple[int, int], tile: Shape, kind: DType) -> None:
+    """IllegalInstruction if a tile at a fixed address leaves the memory."""
+    chip = recorder.required().chip
+    capacity = chip.psum_partition_bytes if region.space == PSUM else chip.sbuf_partition_bytes
+    partition, byte = address
+    size = prod(tile[1:]) * kind.itemsize
+    if byte < 0 or byte + size > capacity or not 0 <= partition <= chip.partitions - tile[0]:
+        raise IllegalInstruction(
+            f"{source.here()}: a {region.space} tile of {tile[0]} partitions and {size} bytes each "
+            f"is placed at byte {byte} of partition {partition}, but {region.space} has "
+            f"{chip.partitions} partitions of {capacity} bytes; choose another address")
 
 
 def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
                      fill: float | None) -> Tensor:
     if fill is not None:
         raise IllegalInstruction(
-            f"{source.here()}: a tensor in hbm with an initial value, but nothing can initialise it "
-            "except a store; create it with nl.ndarray and nl.store the value")
+            f"{source.here()}: a tensor in hbm with an initial value, but nothing can initialise "
+            "it except a store; create it with nl.ndarray and nl.store the value")
     here = session()
     key = (source.stack(), name, shape, kind)
     found = here.outputs.get(key) if region.is_shared else None

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.errors import UnsupportedFeature, UserError
+from trnsim.frontend.errors import UserError
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.legacy.grid import axis_of
 
@@ -21,15 +21,15 @@ class GridKernel(Kernel):
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
         axes = tuple(axis_of(item) for item in items)
         if any(axis.size < 1 for axis in axes):
-            name = getattr(self, "__name__", "")
-            raise UserError(f"{source.here()}: kernel {name} is launched on a grid of "
+            raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
                             f"{[axis.size for axis in axes]}, but every axis has a program at "
                             "least; launch it on a larger grid")
         return GridKernel(self.function, self.api, axes)  # type: ignore[arg-type]
 
 
-def jit(function: Any = None, *_: Any, **options: Any) -> Any:
+def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
     """Marks a kernel; with and without arguments."""
+    function = func if fn is None else fn
     if isinstance(function, Kernel):
         return function
     if callable(function):
@@ -37,6 +37,6 @@ def jit(function: Any = None, *_: Any, **options: Any) -> Any:
     return jit
 
 
-def simulate_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> NoReturn:
-    """The values of a kernel's results are not computed."""
-    raise UnsupportedFeature.named(str(source.here()), "neuronxcc.nki.simulate_kernel")
+def simulate_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Calls a kernel; the values of its results are not computed."""
+    return jit(kernel)(*arguments, **keywords)

@@ -3,7 +3,7 @@
 """Binary and unary operations on tiles.
 
 Two tiles are a tensor_tensor, a tile and a number or one value per partition a tensor_scalar, a
-function an activation. A tile with one partition is repeated over the partitions of the other first.
+function an activation. A tile with one partition is repeated over those of the other first.
 [NKI-LANGUAGE-2.26]
 """
 
@@ -15,17 +15,8 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, bool_
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
-from trnsim.frontend.legacy.emit import (
-    Role,
-    as_tile,
-    broadcast_free,
-    is_vector,
-    issue,
-    no_broadcast,
-    produce,
-    promoted,
-    result_dtype,
-)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
+                                         no_broadcast, produce, promoted, result_dtype)
 from trnsim.frontend.legacy.index import Index, as_integer
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
@@ -157,7 +148,7 @@ def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
 
 
 def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
-    """x / y: by a number a tensor_scalar; a number by a tile a reciprocal and, unless 1, a product."""
+    """x / y: by a number a tensor_scalar; a number by a tile a reciprocal and a product."""
     if is_number(x) and not is_number(y):
         result = reciprocal(y, dtype=dtype, mask=mask)
         return result if float(x) == 1.0 else binary("multiply", result, x, dtype=dtype, mask=mask)

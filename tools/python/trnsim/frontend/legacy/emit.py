@@ -32,8 +32,9 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
         value = value.tile()
     if isinstance(value, Blocks):
         raise ProgramError(
-            f"{source.here()}: {argument} is {value.table.name!r}, which has {len(value.lead)} block "
-            "dimensions before its partitions, but an instruction works on one tile; index them")
+            f"{source.here()}: {argument} is {value.table.name!r}, which has {len(value.lead)} "
+            "block dimensions before its partitions, but an instruction works on one tile; "
+            "index them")
     if not isinstance(value, Tensor):
         raise ProgramError(f"{source.here()}: {argument} is {type(value).__name__}, but must be a "
                            "tensor; load or create one")
@@ -61,12 +62,19 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
     active = recorder.required()
     bounds = mask_bounds(mask, shape)
     if bounds == EMPTY:
-        return fresh(shape, dtype, space)
+        return dropped(shape, dtype, space)
     ready = _ready(operands, bounds)
     tile = fresh(shape, dtype, space)
     view = tile if bounds is None else tile.clipped(bounds)
     active.hold(op, engines, (("dst", access, view), *ready), attributes)
     tile.held = Held(view, bounds)
+    return tile
+
+
+def dropped(shape: Shape, dtype: DType, space: str) -> Tensor:
+    """The result of an instruction that its mask dropped: assigning it changes nothing."""
+    tile = fresh(shape, dtype, space)
+    tile.held = Held(None, EMPTY)
     return tile
 
 

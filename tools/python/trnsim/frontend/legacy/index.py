@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Affine index expressions of the 0.1 dialect: nl.arange, nl.mgrid, and what arithmetic makes of them.
+# Affine index expressions of the 0.1 dialect, and what arithmetic makes of them.
 """Index expressions: a constant plus one coefficient per axis of the tile they span.
 
-`nl.arange(128)[:, None] + 512 * i` is the constant `512 * i` (an integer or a loop index) and a `Form`: shape (128, 1) and
-coefficients (1, 0). Forms are interned, so that two expressions of the same form are recognised by
-identity and everything derived from a form is computed once. What is not affine (`//`, `%`,
-a product of two axes) becomes an `ArrayIndex` that holds every value. [NKI-PROGRAMMING-2.26]
+`nl.arange(128)[:, None] + 512 * i` is the constant `512 * i` (an integer or a loop index) and a
+`Form`: shape (128, 1) and coefficients (1, 0). Forms are interned, so that two expressions of the
+same form are recognised by identity and everything derived from a form is computed once. What is
+not affine (`//`, `%`, a product of two axes) becomes an `ArrayIndex` that holds every value.
+[NKI-PROGRAMMING-2.26]
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ class Index:
         return subscript(self, key if isinstance(key, tuple) else (key,))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise UserError(f"{source.here()}: an index expression is written to, and it is a constant; "
-                        "make a tile of it with nisa.iota first")
+        raise UserError(f"{source.here()}: an index expression is written to, and it is a "
+                        "constant; make a tile of it with nisa.iota first")
 
     def __iter__(self) -> Iterator[Any]:
         raise UserError(f"{source.here()}: a Python loop runs over nl.arange, which is an index "
@@ -218,8 +219,8 @@ class Index:
         return ~(self == other)
 
     def __bool__(self) -> bool:
-        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose values "
-                        "are those of all elements; use mask=")
+        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
+                        "values are those of all elements; use mask=")
 
     def __repr__(self) -> str:
         return f"Index({self.const}, shape={self.form.shape}, coefs={self.form.coefficients})"
@@ -289,8 +290,8 @@ class ArrayIndex:
         return compare(self, other, 0)
 
     def __bool__(self) -> bool:
-        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose values "
-                        "are those of all elements; use mask=")
+        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
+                        "values are those of all elements; use mask=")
 
 
 def as_integer(value: Any) -> Any:
@@ -345,8 +346,8 @@ def subscript(index: Index, key: tuple[Any, ...]) -> Index:
             coefficients.append(0)
             continue
         if taken == len(index.form.shape):
-            raise UserError(f"{source.here()}: an index expression with {taken} axes is subscripted "
-                            f"with more; nl.arange has one axis")
+            raise UserError(f"{source.here()}: an index expression with {taken} axes is "
+                            "subscripted with more; nl.arange has one axis")
         size, coefficient = index.form.shape[taken], index.form.coefficients[taken]
         taken += 1
         number = as_integer(item)

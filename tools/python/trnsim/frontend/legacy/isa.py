@@ -6,40 +6,18 @@ from __future__ import annotations
 
 from trnsim.frontend import recorder as _recorder
 from trnsim.frontend.legacy.isa_dma import dma_copy, dma_transpose
-from trnsim.frontend.legacy.isa_gpsimd import (
-    affine_select,
-    bn_aggr,
-    bn_stats,
-    dropout,
-    iota,
-    local_gather,
-    max8,
-    nc_find_index8,
-    nc_match_replace8,
-    nc_stream_shuffle,
-    sequence_bounds,
-    tensor_partition_reduce,
-)
+from trnsim.frontend.legacy.isa_gpsimd import (affine_select, bn_aggr, bn_stats, dropout, iota,
+                                               local_gather, max8, nc_find_index8,
+                                               nc_match_replace8, nc_stream_shuffle,
+                                               sequence_bounds, tensor_partition_reduce)
 from trnsim.frontend.legacy.isa_tensor import nc_matmul, nc_transpose
-from trnsim.frontend.legacy.isa_vector import (
-    activation,
-    activation_reduce,
-    memset,
-    range_select,
-    reciprocal,
-    scalar_tensor_tensor,
-    select_reduce,
-    tensor_copy,
-    tensor_copy_dynamic_dst,
-    tensor_copy_dynamic_src,
-    tensor_copy_predicated,
-    tensor_reduce,
-    tensor_scalar,
-    tensor_scalar_cumulative,
-    tensor_scalar_reduce,
-    tensor_tensor,
-    tensor_tensor_scan,
-)
+from trnsim.frontend.legacy.isa_vector import (activation, activation_reduce, memset, range_select,
+                                               reciprocal, scalar_tensor_tensor, select_reduce,
+                                               tensor_copy, tensor_copy_dynamic_dst,
+                                               tensor_copy_dynamic_src, tensor_copy_predicated,
+                                               tensor_reduce, tensor_scalar,
+                                               tensor_scalar_cumulative, tensor_scalar_reduce,
+                                               tensor_tensor, tensor_tensor_scan)
 from trnsim.frontend.legacy.language import fp32
 from trnsim.frontend.nki.enums import dge_mode, dma_engine, engine, nc_version, oob_mode, reduce_cmd
 from trnsim.frontend.nki.enums import matmul_perf_mode as performance_mode

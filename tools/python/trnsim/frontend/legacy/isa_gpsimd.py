@@ -65,7 +65,7 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
 
 
 def _per_row(op: str, tile: Tensor, values: int, dtype: Any, mask: Any) -> Tensor:
-    """An instruction that makes a few values of each row; a mask clips the rows and columns read."""
+    """An instruction that makes a few values of each row; a mask clips what is read."""
     from trnsim.frontend.legacy.emit import mask_bounds
 
     bounds = mask_bounds(mask, tile.shape)

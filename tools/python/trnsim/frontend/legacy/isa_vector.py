@@ -15,21 +15,13 @@ from trnsim.frontend.dtypes import bool_, uint8
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import as_vector
-from trnsim.frontend.legacy.emit import (
-    Role,
-    as_tile,
-    broadcast_free,
-    issue,
-    produce,
-    promoted,
-    result_dtype,
-)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
+                                         result_dtype)
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
-from trnsim.frontend.operators import alu, function, optional_alu
-from trnsim.frontend.tensor import PSUM, SBUF
+from trnsim.frontend.operators import alu, function
 
 _any = engine.unknown
 _idle = reduce_cmd.idle
@@ -47,8 +39,8 @@ def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Ro
     tile = as_tile(value, role)
     if tile.form.free_elements != 1 or tile.shape[0] != like.shape[0]:
         raise ProgramError(
-            f"{source.here()}: {role} has the shape {list(tile.shape)}, but must hold one value per "
-            f"partition, [{like.shape[0]}, 1]; slice it, or broadcast it over the partitions")
+            f"{source.here()}: {role} has the shape {list(tile.shape)}, but must hold one value "
+            f"per partition, [{like.shape[0]}, 1]; slice it, or broadcast it over the partitions")
     return [(role, access, as_vector(tile))]
 
 
@@ -191,8 +183,8 @@ def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bi
 def _add_only(reduce_op: Any) -> str:
     name = alu(reduce_op, "reduce_op")
     if name != "add":
-        raise IllegalInstruction(f"{source.here()}: activation: reduce_op is {name}, but the scalar "
-                                 "engine only adds; use nisa.tensor_reduce")
+        raise IllegalInstruction(f"{source.here()}: activation: reduce_op is {name}, but the "
+                                 "scalar engine only adds; use nisa.tensor_reduce")
     return name
 
 
@@ -202,8 +194,8 @@ def _check_bias(bias: Any, scale: Any) -> None:
         raise IllegalInstruction(f"{source.here()}: activation: bias is {bias.dtype}, but must be "
                                  "float32, float16 or bfloat16; convert it")
     if is_tile(scale) and scale.dtype.name != "float32":
-        raise IllegalInstruction(f"{source.here()}: activation: scale is {scale.dtype}, but must be "
-                                 "float32; convert it")
+        raise IllegalInstruction(f"{source.here()}: activation: scale is {scale.dtype}, but must "
+                                 "be float32; convert it")
 
 
 def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
@@ -292,10 +284,3 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
     return produce("memset", (), {"value": float(value)}, tuple(int(size) for size in shape),
                    result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
                    engines=engine_names(engine))
-
-
-__all__ = ["PSUM", "SBUF", "activation", "activation_reduce", "memset", "optional_alu",
-           "range_select", "reciprocal", "scalar_tensor_tensor", "select_reduce", "tensor_copy",
-           "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src", "tensor_copy_predicated",
-           "tensor_reduce", "tensor_scalar", "tensor_scalar_cumulative", "tensor_scalar_reduce",
-           "tensor_tensor", "tensor_tensor_scan"]

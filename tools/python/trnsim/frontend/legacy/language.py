@@ -8,21 +8,30 @@ from typing import Any
 
 import numpy as _np
 
+from trnsim.frontend.dtypes import (bfloat16, bool_, float8_e4m3, float8_e5m2, float16, float32,
+                                    int8, int16, int32, int64, tfloat32, uint8, uint16, uint32)
 from trnsim.frontend.dtypes import dtype as _dtype_of
-from trnsim.frontend.dtypes import (
-    float32,
-    tfloat32,
-)
 from trnsim.frontend.legacy import composite as _composite
 from trnsim.frontend.legacy import elementwise as _elementwise
 from trnsim.frontend.legacy import reductions as _reductions
-from trnsim.frontend.legacy.index import mgrid
+from trnsim.frontend.legacy.allocation import ParDim as par_dim
+from trnsim.frontend.legacy.allocation import hbm, private_hbm, psum, sbuf, shared_hbm
+from trnsim.frontend.legacy.arange import arange, mgrid
+from trnsim.frontend.legacy.broadcast import broadcast_to
+from trnsim.frontend.legacy.creation import (empty_like, full, ndarray, ones, shared_constant,
+                                             shared_identity_matrix, zeros, zeros_like)
+from trnsim.frontend.legacy.grid import nc, num_programs, program_id, program_ndim, spmd_dim
 from trnsim.frontend.legacy.isa_gpsimd import random_tile as _random_tile
+from trnsim.frontend.legacy.loops import AffineRange as affine_range
+from trnsim.frontend.legacy.loops import SequentialRange as sequential_range
+from trnsim.frontend.legacy.loops import StaticRange as static_range
 from trnsim.frontend.legacy.selection import DynamicSlice as _DynamicSlice
+from trnsim.frontend.legacy.transfer import load, store
+from trnsim.frontend.legacy.views import expand_dims
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
+from trnsim.frontend.nki.tile_size import tile_size
 
 float32r = tfloat32
-int64 = _dtype_of("int64")
 
 
 class fp32:

@@ -5,9 +5,9 @@
 AWS's compiler traced the body of an affine or sequential loop once, with a symbolic index. Here
 such a loop executes its iterations until two successive ones are equal but for constant steps, then
 the last one before the loop's horizon (see loop_index.py); those between are extrapolated. That is
-exact if the body depends on the index only through affine positions and comparisons, which LoopIndex
-watches, and the iteration executed last is compared with its prediction. If it deviates, `Retrace`
-asks for the kernel to be traced again with all iterations.
+exact if the body depends on the index only through affine positions and comparisons, which
+LoopIndex watches, and the iteration executed last is compared with its prediction. If it deviates,
+`Retrace` asks for the kernel to be traced again with all iterations.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from typing import Any
 
 from trnsim.frontend import loops, recorder, source
 from trnsim.frontend.dialect import Retrace
+from trnsim.frontend.folding import Folder
 from trnsim.frontend.legacy.blocks import clone
 from trnsim.frontend.legacy.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.legacy.tensor import Tensor
-from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.recorder import LoopOrigin
 
 _origins: dict[tuple[source.Site, str], LoopOrigin] = {}
 
@@ -76,16 +77,18 @@ def _origin(kind: str) -> LoopOrigin:
 
 
 class _Mark:
-    """What one iteration has changed outside of the recorder's folder; two marks are a step."""
+    """The state between two iterations of a loop; the differences of three marks are two steps."""
 
-    __slots__ = ("blocks", "clock", "instances", "regions", "tables")
+    __slots__ = ("blocks", "clock", "instances", "pieces", "regions", "run", "tables")
 
-    def __init__(self, here: Session) -> None:
+    def __init__(self, here: Session, folder: Folder) -> None:
+        self.run = folder.count
+        self.pieces = len(folder.pieces)
         self.instances = [buffer.instances for buffer in here.recorder.buffers]
         self.blocks = len(here.block_log)
         self.tables = here.tables
-        self.regions = len(here.region_log)
         self.clock = here.clock
+        self.regions = len(here.region_log)
 
 
 def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
@@ -96,21 +99,28 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
         return
     loop = Loop(values)
     frame = active.open_loop(origin)
+    folder = frame.folder
+    assert folder is not None
     try:
-        at, last, marks = 0, len(values) - 1, [_Mark(here)]
+        at, last, marks = 0, len(values) - 1, [_Mark(here, folder)]
         while at <= last:
             yield _index(loop, values[at])
             active.end_iteration(frame)
             at += 1
             if not active.takes_shortcuts or not loop.is_affine or at >= last:
                 continue
-            marks = [*marks[-2:], _Mark(here)]
+            marks = [*marks[-2:], _Mark(here, folder)]
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
-            if at >= end:
+            if at >= end or frame is not active.frame:
                 continue
-            if _extrapolate(here, frame, marks, end - at):
-                yield from _verified(here, frame, loop, values[end])
-                at, marks = end + 1, [_Mark(here)]
+            if _extrapolate(here, folder, marks, end - at):
+                grows = marks[-1].run - marks[-2].run
+                before = folder.count
+                yield _index(loop, values[end])
+                active.end_iteration(frame)
+                if folder.count != before + grows or not loop.is_affine:
+                    raise Retrace
+                at, marks = end + 1, [_Mark(here, folder)]
     finally:
         active.close_loop(frame)
 
@@ -122,32 +132,19 @@ def _index(loop: Loop, value: int) -> LoopIndex:
     return LoopIndex(value, {loop: 1})
 
 
-def _verified(here: Session, frame: Frame, loop: Loop, value: int) -> Iterator[Any]:
-    """The iteration after extrapolated ones, compared with what they predict."""
-    folder = frame.folder
-    assert folder is not None
-    before = folder.count
-    yield _index(loop, value)
-    here.recorder.end_iteration(frame)
-    if folder.count != before + 1 or not loop.is_affine:
-        raise Retrace()
-
-
-def _extrapolate(here: Session, frame: Frame, marks: list[_Mark], count: int) -> bool:
+def _extrapolate(here: Session, folder: Folder, marks: list[_Mark], count: int) -> bool:
     """Adds `count` iterations like the last two; False if those two are no pattern."""
-    if len(marks) < 3 or frame is not here.recorder.frame:
-        return False
-    folder = frame.folder
-    assert folder is not None
-    if folder.count < 2:
+    if len(marks) < 3 or not _is_run(marks):
         return False
     steps = _instance_steps(marks)
     tiles = _block_steps(here, marks, count)
     if steps is None or tiles is None or not _regions_are_local(here, marks):
         return False
-    folder.count += count
-    folder.last = [value + count * delta for value, delta in zip(folder.last, folder.deltas)]
-    for buffer, step in zip(here.recorder.buffers, steps):
+    if marks[-1].run != marks[-2].run:
+        folder.count += count
+        folder.last = [value + count * delta
+                       for value, delta in zip(folder.last, folder.deltas, strict=True)]
+    for buffer, step in zip(here.recorder.buffers, steps, strict=True):
         buffer.instances += step * count
     for table, number, tile, step in tiles:
         extra = clone(tile, step)
@@ -158,6 +155,14 @@ def _extrapolate(here: Session, frame: Frame, marks: list[_Mark], count: int) ->
         if id(tile.storage) in here.promised:
             here.promised[id(extra.storage)] = (extra, here.promised[id(tile.storage)][1])
     return True
+
+
+def _is_run(marks: list[_Mark]) -> bool:
+    """Whether the last two iterations are one run of the folder, or recorded nothing."""
+    first, second, third = ((mark.run, mark.pieces) for mark in marks)
+    if third[0] == second[0] + 1:
+        return third[0] >= 2 and third[1] == second[1]
+    return first == second == third
 
 
 def _instance_steps(marks: list[_Mark]) -> list[int] | None:

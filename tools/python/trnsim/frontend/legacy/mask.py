@@ -83,8 +83,8 @@ class Mask:
 
     def __bool__(self) -> bool:
         raise UserError(f"{source.here()}: the kernel branches on a mask, which has one value per "
-                        "element; combine masks with & instead of 'and', and branch on loop indices "
-                        "only")
+                        "element; combine masks with & instead of 'and', and branch on loop "
+                        "indices only")
 
 
 def as_index(mask: Mask) -> Index | ArrayIndex:

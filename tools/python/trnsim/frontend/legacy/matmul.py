@@ -9,7 +9,7 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legacy.emit import fresh, mask_bounds
+from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Held, Tensor
@@ -31,8 +31,8 @@ def begins_group(view: Tensor, accumulate: bool) -> bool:
     coverage = regions.coverage(view) if accumulate else "none"
     if coverage == "some":
         raise IllegalInstruction(
-            f"{source.here()}: part of {view.name!r} has been written and part has not, so a matmul "
-            "can neither overwrite nor accumulate; let each group write its own region")
+            f"{source.here()}: part of {view.name!r} has been written and part has not, so a "
+            "matmul can neither overwrite nor accumulate; let each group write its own region")
     regions.add(view)
     return coverage == "none"
 
@@ -50,7 +50,7 @@ def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], 
     shape = shape or (stationary.form.free_elements, moving.form.free_elements)
     bounds = mask_bounds(mask, shape)
     if bounds == EMPTY:
-        return fresh(shape, float32, PSUM)
+        return dropped(shape, float32, PSUM)
     if bounds is not None:
         (row, rows), (column, columns) = bounds
         stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))

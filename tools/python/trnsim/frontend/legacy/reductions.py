@@ -14,16 +14,8 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
-from trnsim.frontend.legacy.emit import (
-    as_tile,
-    flush,
-    fresh,
-    issue,
-    mask_bounds,
-    produce,
-    result_dtype,
-    touch,
-)
+from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
+                                         produce, result_dtype, touch)
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
@@ -62,9 +54,10 @@ def reduce(op: Any, data: Any, axis: Any, *, dtype: Any = None, mask: Any = None
     attributes: dict[str, Any] = {"op": operator_name(op)}
     if negate:
         attributes["negate"] = True
-    result = fresh(shape, result_dtype(dtype, tile.dtype))
+    kind = result_dtype(dtype, tile.dtype)
     if bounds == EMPTY:
-        return result
+        return dropped(shape, kind, SBUF)
+    result = fresh(shape, kind)
     touch(tile, "read")
     source_tile = tile.clipped(bounds)
     walked = _permuted(source_tile, [*kept, *axes])
@@ -111,8 +104,8 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> 
     tile = as_tile(x, "x of nl.var")
     release(tile)
     if mask is not None or axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
-        raise IllegalInstruction(f"{source.here()}: nl.var with a mask or over some free axes only, "
-                                 "but bn_stats takes whole rows; use nl.mean and nl.square")
+        raise IllegalInstruction(f"{source.here()}: nl.var with a mask or over some free axes "
+                                 "only, but bn_stats takes whole rows; use nl.mean and nl.square")
     columns = tile.form.free_elements
     flat = tile.reshape((tile.shape[0], columns))
     pieces = -(-columns // BN_STATS_COLUMNS)

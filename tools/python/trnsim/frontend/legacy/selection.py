@@ -5,9 +5,11 @@
 A key is split into *tokens*, which say what the result looks like, and *constants*, which say where
 it starts. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
 per form and tokens. An index that is not affine is walked with several strides per axis, if its
-values repeat so (`Steps`); the view then has more dimensions than its tile has axes. Basic indexing (integers and slices) drops integer dimensions; advanced indexing
-(integers and index expressions) has the shape that the expressions broadcast to. On chip the
-partition axis stays the first and a tile has at least two axes. [NKI-PROGRAMMING-2.26]
+values repeat so (`Steps`); the view then has more dimensions than its tile has axes.
+
+Basic indexing (integers and slices) drops integer dimensions; advanced indexing (integers and index
+expressions) has the shape that the expressions broadcast to. On chip the partition axis stays the
+first and a tile has at least two axes. [NKI-PROGRAMMING-2.26]
 """
 
 from __future__ import annotations
@@ -115,7 +117,7 @@ def _steps(index: ArrayIndex) -> tuple[Steps, int]:
 
 
 def _factors(sequence: list[int], depth: int) -> tuple[tuple[int, int], ...] | None:
-    """(stride, count) pairs, outermost first, whose nested walk is the sequence; None if none is."""
+    """(stride, count) pairs, outermost first, whose nested walk is the sequence, or None."""
     size = len(sequence)
     if size == 1:
         return ((0, 1),)
@@ -136,8 +138,8 @@ def _factors(sequence: list[int], depth: int) -> tuple[tuple[int, int], ...] | N
 def _not_affine(index: ArrayIndex) -> ProgramError:
     return ProgramError(
         f"{source.here()}: an index of shape {list(index.shape)} is not affine (values "
-        f"{index.values().flat[:4].tolist()}...), and no access pattern walks it; use an expression "
-        "that is a sum of nl.arange axes times constants")
+        f"{index.values().flat[:4].tolist()}...), and no access pattern walks it; use an "
+        "expression that is a sum of nl.arange axes times constants")
 
 
 FULL_SLICE = slice(None)
@@ -217,7 +219,7 @@ def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
     advanced = any(isinstance(token, (IndexForm, Steps)) for token in tokens)
     chosen = _advanced(tokens, shape) if advanced else _basic(tokens, shape)
     if form.is_on_chip:
-        chosen = _as_tile(chosen, shape)
+        chosen = _as_tile(chosen, shape, advanced)
     units = form.steps
     steps = tuple(
         Step(unit, -low, size - 1 - high, axis, size, row)
@@ -321,10 +323,10 @@ def _spread(coefficient: int, split: Shape) -> list[int]:
     return row
 
 
-def _as_tile(chosen: Selection, shape: Shape) -> Selection:
+def _as_tile(chosen: Selection, shape: Shape, advanced: bool) -> Selection:
     """Makes axis 0 of the result the partition axis, and the rank at least 2."""
     row = chosen.rows[0]
-    if not any(row) and (not chosen.shape or chosen.shape[0] != 1):
+    if not any(row) and not advanced and chosen.shape[:1] != (1,):
         chosen = Selection((1, *chosen.shape), tuple((0, *one) for one in chosen.rows),
                            (1, *chosen.tile))
         row = chosen.rows[0]

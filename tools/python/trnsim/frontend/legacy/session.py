@@ -51,21 +51,8 @@ class Contents(MatmulRegions):
 class Session:
     """What this dialect remembers about one trace."""
 
-    __slots__ = (
-        "accumulators",
-        "block_log",
-        "clock",
-        "constants",
-        "filled",
-        "grid",
-        "outputs",
-        "program",
-        "promised",
-        "recorder",
-        "region_log",
-        "tables",
-        "tiles",
-    )
+    __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "filled", "grid",
+                 "outputs", "program", "promised", "recorder", "region_log", "tables", "tiles")
 
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
@@ -79,6 +66,8 @@ class Session:
         """Tiles of constants that the frontend needs itself."""
         self.accumulators: dict[Any, Tensor] = {}
         """Tiles of loop reductions that are bound to variables, by site."""
+        self.addresses: dict[Any, list[Any]] = {}
+        """Addresses that the program fixed, by site."""
         self.grid: Shape = ()
         self.program: tuple[Any, ...] = ()
         self.outputs: dict[Any, Tensor] = {}

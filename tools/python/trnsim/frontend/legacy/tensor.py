@@ -24,9 +24,12 @@ from trnsim.frontend.tensor import Form, Shape, Storage, View
 
 
 class Held(NamedTuple):
-    """The dst of a held-back instruction, and the clip (None: all) that a mask made of it."""
+    """The dst of a held-back instruction, and the clip (None: all) that a mask made of it.
 
-    view: View
+    `view` is None if the mask left nothing: there is no instruction.
+    """
+
+    view: View | None
     clip: Any
 
 
@@ -223,8 +226,8 @@ class Tensor(Operators, View):
     __radd__ = __add__
 
     def _uneven(self, what: str) -> ProgramError:
-        return ProgramError(f"{source.here()}: a view of {self.name!r} whose index is not affine is "
-                            f"{what}, which is not possible; copy it first")
+        return ProgramError(f"{source.here()}: a view of {self.name!r} whose index is not affine "
+                            f"is {what}, which is not possible; copy it first")
 
     # Other views ------------------------------------------------------------------------------
 
@@ -236,7 +239,7 @@ class Tensor(Operators, View):
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape; on chip the partition axis stays as it is."""
         sizes = _sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-        return _module("views").reshape(self, sizes)
+        return _module("views").reshape(self, sizes)  # type: ignore[no-any-return]
 
     def broadcast_to(self, shape: Sequence[int], **_: Any) -> Tensor:
         """The tile repeated along axes of size 1."""
@@ -244,7 +247,7 @@ class Tensor(Operators, View):
 
     def expand_dims(self, axis: Any) -> Tensor:
         """The tile with axes of size 1 inserted."""
-        return _module("views").expand_dims(self, axis)
+        return _module("views").expand_dims(self, axis)  # type: ignore[no-any-return]
 
     def astype(self, dtype: Any) -> Tensor:
         """A copy in another data type."""
@@ -252,7 +255,7 @@ class Tensor(Operators, View):
 
     def view(self, dtype: Any) -> Tensor:
         """The same bytes as another data type; the last dimension grows or shrinks."""
-        return _module("views").view_as(self, dtypes.dtype(dtype))
+        return _module("views").view_as(self, dtypes.dtype(dtype))  # type: ignore[no-any-return]
 
     def assert_shape(self, shape: Sequence[int]) -> Tensor:
         """This tensor; ProgramError unless it has the shape."""

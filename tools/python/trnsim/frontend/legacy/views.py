@@ -31,8 +31,9 @@ def reshape(tensor: Tensor, shape: Shape) -> Tensor:
         shape = tuple(tensor.size // rest if size == -1 else size for size in shape)
     first = 1 if tensor.form.is_on_chip else 0
     if prod(shape) != tensor.size or shape[:first] != tensor.shape[:first]:
-        raise ProgramError(f"{source.here()}: a tensor of shape {list(tensor.shape)} is reshaped to "
-                           f"{list(shape)}; the elements, and the partitions on chip, must be equal")
+        raise ProgramError(f"{source.here()}: a tensor of shape {list(tensor.shape)} is reshaped "
+                           f"to {list(shape)}; the elements, and the partitions on chip, must be "
+                           "equal")
     strides = _reshaped_strides(tensor.form, shape, first)
     if strides is None:
         raise ProgramError(f"{source.here()}: a strided view of shape {list(tensor.shape)} has no "

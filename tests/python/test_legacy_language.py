@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.language of the 0.1 dialect: which instructions each function is.
+"""The lowering of nl functions and Python operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from legacy_helpers import F32, attribute, nki, nl, ops, pattern, program, tensor, traced
+from trnsim.frontend import IllegalInstruction, ProgramError, UnsupportedFeature
+
+HALF = tensor("bfloat16", 128, 512)
+
+
+def after_load(body: Any, argument: Any = F32, chip: str = "trn2") -> Any:
+    """What a function of one loaded tile records after the load."""
+    def kernel(x: Any) -> None:
+        body(nl.load(x))
+
+    return traced(kernel, argument, chip=chip)[1:]
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    (lambda t: t + t, ["tensor_tensor"]), (lambda t: t + 1, ["tensor_scalar"]),
+    (lambda t: 2.0 * t, ["tensor_scalar"]), (lambda t: np.float32(3) - t, ["tensor_scalar"]),
+    (lambda t: t * t[:, 0:1], ["tensor_scalar"]), (lambda t: t[:, 4] - t, ["tensor_scalar"]),
+    (lambda t: t / 8, ["tensor_scalar"]), (lambda t: t / t, ["tensor_tensor"]),
+    (lambda t: 1.0 / t, ["reciprocal"]), (lambda t: 3.0 / t, ["reciprocal", "tensor_scalar"]),
+    (lambda t: -t, ["tensor_scalar"]), (lambda t: t > 0, ["tensor_scalar"]),
+    (lambda t: t == t, ["tensor_tensor"]), (lambda t: t ** 2, ["tensor_scalar"]),
+    (lambda t: nl.maximum(t, t), ["tensor_tensor"]), (lambda t: nl.exp(t), ["activation"]),
+    (lambda t: nl.add(t, t[0:1, :]), ["memset", "nc_matmul", "tensor_copy", "tensor_tensor"]),
+    (lambda t: nl.add(t[:, 0:1], t[0:1, :]), ["memset", "nc_matmul", "tensor_copy",
+                                              "tensor_scalar"]),
+    (lambda t: nl.reciprocal(t), ["reciprocal"]), (lambda t: nl.copy(t), ["tensor_copy"]),
+    (lambda t: t.astype(nl.bfloat16), ["tensor_copy"]),
+    (lambda t: nl.static_cast(t, nl.bfloat16), ["tensor_copy"]),
+    (lambda t: nl.cos(t), ["tensor_scalar", "activation"]),
+    (lambda t: nl.tan(t), ["tensor_scalar", "activation", "reciprocal", "activation",
+                           "tensor_tensor"]),
+    (lambda t: nl.floor(t), ["tensor_copy", "tensor_copy", "tensor_tensor", "tensor_tensor"]),
+    (lambda t: nl.sum(t, axis=1), ["tensor_reduce"]),
+    (lambda t: nl.mean(t, axis=[1]), ["tensor_reduce", "tensor_scalar"]),
+    (lambda t: nl.var(t, axis=1), ["bn_stats", "bn_aggr"]),
+    (lambda t: nl.softmax(t, axis=[1]), ["tensor_reduce", "activation_reduce", "reciprocal",
+                                         "tensor_scalar"]),
+    (lambda t: nl.rms_norm(t, t, 1, 512), ["activation_reduce", "tensor_scalar", "activation",
+                                           "tensor_scalar", "tensor_tensor"]),
+    (lambda t: nl.transpose(t[:, 0:64]), ["nc_transpose", "tensor_copy"]),
+    (lambda t: nl.matmul(t[:, 0:128], t, transpose_x=True), ["nc_matmul"]),
+    (lambda t: nl.matmul(t[:, 0:128], t), ["nc_transpose", "tensor_copy", "nc_matmul"]),
+    (lambda t: nl.where(t > 0, t, 0.0), ["tensor_scalar", "memset", "tensor_copy_predicated"]),
+    (lambda t: nl.where(t > 0, 1.0, t), ["tensor_scalar", "tensor_copy",
+                                         "tensor_copy_predicated"]),
+    (lambda t: nl.where(t, t, t), ["tensor_copy", "tensor_copy", "tensor_copy_predicated"]),
+    (lambda t: nl.broadcast_to(t[0:1, :], shape=(128, 512)), ["memset", "nc_matmul",
+                                                              "tensor_copy"]),
+    (lambda t: t[:, 0:1].broadcast_to((128, 512)), []),
+    (lambda t: nl.dropout(t, 0.5), ["dropout"]),
+    (lambda t: nl.dropout(t, t[0:1, 0:1]), ["memset", "nc_matmul", "tensor_copy", "dropout"]),
+    (lambda t: nl.rand((128, 4)), ["rng", "tensor_scalar"]),
+    (lambda t: nl.random_seed(7), ["memset", "set_rng_seed"]),
+    (lambda t: nl.device_print("t", t), [])])
+def test_a_function_is_these_instructions(body: Any, expected: list[str]) -> None:
+    assert ops(after_load(body)) == expected
+
+
+@pytest.mark.parametrize(("body", "role", "name"), [
+    (lambda t: nl.gelu(t), "function", "gelu"), (lambda t: nl.rsqrt(t), "function", "rsqrt"),
+    (lambda t: nl.abs(t), "function", "abs"), (lambda t: t < 3, "op0", "less"),
+    (lambda t: 3 < t, "op0", "greater"), (lambda t: nl.less(2, t), "op0", "greater"),
+    (lambda t: t[:, 0:1] >= t, "op0", "less_equal"), (lambda t: ~t.view(nl.int32), "op0",
+                                                      "bitwise_xor"),
+    (lambda t: t.view(nl.int32) << 2, "op0", "left_shift"),
+    (lambda t: nl.max(t, axis=1), "op", "maximum"), (lambda t: nl.prod(t, 1), "op", "multiply"),
+    (lambda t: nl.all(t, 1), "op", "logical_and"), (lambda t: nl.divide(t, t), "op", "divide")])
+def test_operators_keep_their_names(body: Any, role: str, name: str) -> None:
+    assert attribute(after_load(body)[0], role) == name
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    (lambda t: nl.exp(t), "bfloat16"), (lambda t: nl.exp(t, dtype=nl.float32), "float32"),
+    (lambda t: t + t, "bfloat16"), (lambda t: t > t, "bool"),
+    (lambda t: nl.add(t, nl.copy(t, dtype=nl.float32)), "float32"),
+    (lambda t: nl.sum(t, axis=1, dtype=np.float32), "float32"),
+    (lambda t: nl.add(t, nl.copy(t, dtype=nl.int32)), "bfloat16")])
+def test_a_result_has_the_type_asked_for_or_the_widest_of_the_operands(body: Any,
+                                                                      expected: str) -> None:
+    def kernel(x: Any) -> None:
+        assert body(nl.load(x)).dtype == expected
+
+    program(kernel, HALF)
+
+
+@pytest.mark.parametrize(("axis", "keepdims", "shape", "walk"), [
+    ([2, 4], False, (128, 4, 8), ((64, 4), (4, 8), (32, 2), (1, 4))),
+    ([3], False, (128, 4, 2, 4), ((32, 8), (1, 4), (4, 8))),
+    ([1, 2, 3, 4], False, (128, 1), ((1, 256),)),
+    ([2, 4], True, (128, 4, 1, 8, 1), ((64, 4), (4, 8), (32, 2), (1, 4))),
+    (-1, False, (128, 4, 2, 8), ((1, 256),))])
+def test_reduced_axes_are_walked_last(axis: Any, keepdims: bool, shape: Any, walk: Any) -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        assert nl.sum(tile, axis=axis, keepdims=keepdims).shape == shape
+
+    assert pattern(traced(kernel, tensor("float32", 128, 4, 2, 8, 4))[1], "data") == walk
+
+
+def test_a_wide_broadcast_over_partitions_takes_a_matmul_per_bank() -> None:
+    executed = after_load(lambda t: t[0:1, :].broadcast_to((128, 1300)), tensor("float32", 1, 1300))
+    assert ops(executed) == ["memset"] + ["nc_matmul", "tensor_copy"] * 3
+    assert [pattern(one, "moving") for one in executed if one.op == "nc_matmul"] == [
+        ((1, 512),), ((1, 512),), ((1, 276),)]
+    assert attribute(executed[1], "onezero") == "stationary"
+
+
+def test_the_ones_of_broadcasts_are_written_once_before_the_loops() -> None:
+    def kernel(x: Any) -> None:
+        for i in nl.affine_range(20):
+            row = nl.load(x[i:i + 1, :])
+            nl.store(x, row.broadcast_to((128, 512)))
+
+    executed = traced(kernel, F32)
+    assert ops(executed)[:3] == ["memset", "dma_copy", "nc_matmul"]
+    assert ops(executed).count("memset") == 1
+
+
+def test_a_variance_over_a_long_row_takes_several_statistics() -> None:
+    executed = after_load(lambda t: nl.var(t, axis=1), tensor("float32", 128, 1200))
+    assert ops(executed) == ["bn_stats"] * 3 + ["bn_aggr"]
+    assert pattern(executed[-1], "data") == ((1, 18),)
+
+
+def test_a_matmul_of_mixed_widths_converts_the_wide_operand() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        nl.matmul(nl.exp(tile[:, 0:128], dtype=nl.float32), tile)
+
+    found = program(kernel, HALF)
+    assert found.instructions == 5 and "is converted to the type of the other" in found.notes[0]
+
+
+def test_data_moves_by_dma() -> None:
+    def kernel(x: Any, out: Any) -> None:
+        turned = nl.load_transpose2d(x[0:16, 0:128])
+        assert turned.shape == (128, 16)
+        half = nl.load(x, dtype=nl.bfloat16)
+        assert half.dtype == nl.bfloat16
+        nl.store(out, half)
+        nl.store(out[:, 0], half[:, 3])
+        nl.store(out[0:64, 0:8], value=0)
+        nl.atomic_rmw(out, half, op=np.add)
+
+    assert ops(traced(kernel, F32, F32)) == ["dma_transpose", "dma_copy", "dma_copy", "dma_copy",
+                                             "memset", "dma_copy", "dma_compute"]
+
+
+def test_constants_are_buffers_of_hbm_that_hold_a_value() -> None:
+    def kernel(x: Any) -> None:
+        for _ in nl.affine_range(3):
+            nl.load(nl.shared_identity_matrix(128, dtype=nl.bfloat16))
+        constant = nl.shared_constant(np.identity(128, dtype=np.int8), dtype=nl.bfloat16)
+        nl.load(constant)
+
+    lines = [line for line in program(kernel, F32).lines() if '"kind":"constant"' in line]
+    assert len(lines) == 2 and all('"shape":[128,128]' in line for line in lines)
+
+
+def test_an_operation_walked_with_too_many_strides_is_divided() -> None:
+    def kernel(x: Any) -> None:
+        p, a, b, c, d, e = nl.mgrid[0:128, 0:2, 0:2, 0:2, 0:2, 0:2]
+        tile = nl.load(x)
+        out = nl.ndarray((128, 512), dtype=x.dtype)
+        out[p, a * 200 + b * 90 + c * 40 + d * 17 + e * 3] = nl.exp(
+            tile[p, a * 3 + b * 17 + c * 40 + d * 90 + e * 200])
+
+    executed = traced(kernel, F32)
+    assert ops(executed) == ["dma_copy", "activation", "activation"]
+    assert pattern(executed[1], "dst") == ((90, 2), (40, 2), (17, 2), (3, 2))
+
+
+def test_tile_sizes_are_those_of_the_chip() -> None:
+    def kernel() -> None:
+        size = nl.tile_size
+        assert (size.pmax, size.psum_fmax, size.gemm_stationary_fmax, size.gemm_moving_fmax) == (
+            128, 512, 128, 512)
+        assert nl.fp32.min == np.finfo(np.float32).min and nl.finfo(nl.float16).bits == 16
+
+    program(kernel)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t: nl.add(1, 2), "nl.add of two numbers"),
+    (lambda t: nl.add(t, t[0:64, :]), r"does not broadcast to|do not broadcast"),
+    (lambda t: nl.add(t, t[:, 0:100]), r"a tile of shape \[128, 100\] does not broadcast to"),
+    (lambda t: nl.sum(t, axis=0), r"axis \[0\] of a tile with 2 axes, but axes 1 to 1 are reduced"),
+    (lambda t: nl.sum(t, axis=2), r"axis \[2\] of a tile with 2 axes"),
+    (lambda t: nl.transpose(t.reshape((128, 4, 128))), "nl.transpose of a tile with 3 axes"),
+    (lambda t: nl.transpose(t), "the tensor engine transposes at most 128 x 128|takes 512 part"),
+    (lambda t: nl.matmul(t, t, transpose_x=True), "stationary|takes 512 partitions"),
+    (lambda t: nl.softmax(t.reshape((128, 4, 128)), axis=2), "over some free axes only"),
+    (lambda t: nl.var(t.reshape((128, 4, 128)), axis=2), "bn_stats takes whole rows"),
+    (lambda t: nl.matmul(t[0:64, 0:128], t, transpose_x=True), "64 partitions|contract"),
+    (lambda t: nl.bitwise_and(t, t), "but bitwise_and takes integers")])
+def test_what_no_instruction_does_is_refused_with_its_line(body: Any, message: str) -> None:
+    with pytest.raises((ProgramError, IllegalInstruction), match=message) as caught:
+        after_load(body)
+    assert f"{__file__}:{body.__code__.co_firstlineno}: " in str(caught.value)
+
+
+def test_a_name_out_of_scope_is_named_when_it_is_called() -> None:
+    with pytest.raises(UnsupportedFeature, match=r"neuronxcc\.nki\.language\.all_reduce is not"):
+        after_load(lambda t: nl.all_reduce(t, op=np.add, program_axes=0))
+
+
+def test_decorators_and_directives_are_accepted() -> None:
+    compiler = nki.compiler
+
+    @compiler.skip_middle_end_transformations
+    @compiler.enable_stack_allocator(log_level=10)
+    @nki.jit(additional_compile_opt="--some", platform_target="trn2")
+    def kernel(x: Any) -> None:
+        with compiler.allocation_scope():
+            for _ in nl.sequential_range(2, directives=compiler.no_reorder()):
+                nl.load(x)
+        for _ in nl.affine_range(2, multi_buffer=compiler.multi_buffer(2)):
+            nl.load(x)
+
+    assert ops(traced(kernel, F32)) == ["dma_copy"] * 4
+    assert nki.benchmark(warmup=5, iters=10)(kernel) is kernel
+    assert nki.baremetal()(lambda x: None).api == "neuronxcc.nki"

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loops of the 0.1 dialect: extrapolation is exact, and gives way where it would not be.
+"""nl.affine_range and its relatives, the launch grid, and nl.loop_reduce."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from legacy_helpers import (F32, attribute, count, in_full, nisa, nki, nl, ops, program, tensor,
+                            traced, where)
+from trace_expander import expand, parse
+from trnsim.frontend import UserError, trace
+
+P = nl.arange(128)[:, None]
+F = nl.arange(512)[None, :]
+BIG = tensor("float32", 4096, 4096)
+
+
+def executions(body: Any) -> int:
+    """How often the body of an affine loop of 64 iterations is executed as Python."""
+    calls = []
+
+    def kernel(x: Any) -> None:
+        tile = nl.load(x[0:128, 0:512])
+        for i in nl.affine_range(64):
+            calls.append(1)
+            body(i, x, tile)
+
+    program(kernel, BIG)
+    return len(calls)
+
+
+def blocked(x: Any, y: Any) -> Any:
+    """A matmul with blocks, accumulation, masks and a reduction over a loop."""
+    out = nl.ndarray((1000, 2048), dtype=x.dtype, buffer=nl.shared_hbm)
+    left = nl.ndarray((8, 8, nl.par_dim(128), 128), dtype=x.dtype)
+    total = nl.zeros((8, nl.par_dim(128), 512), nl.float32)
+    for m in nl.affine_range(8):
+        for k in nl.affine_range(8):
+            left[m, k] = nl.load(x[k * 128 + P, m * 128 + nl.arange(128)[None, :]])
+    for n in nl.sequential_range(4):
+        right = nl.ndarray((8, nl.par_dim(128), 512), dtype=x.dtype)
+        for k in nl.affine_range(8):
+            right[k] = nl.load(y[k * 128 + P, n * 512 + F])
+        for m in nl.affine_range(8):
+            bank = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
+            for k in nl.affine_range(8):
+                bank += nisa.nc_matmul(left[m, k], right[k])
+            rows = nl.ndarray((128, 512), dtype=x.dtype)
+            rows[...] = nl.copy(bank)
+            nl.store(out[m * 128 + P, n * 512 + F], rows, mask=m * 128 + P < 1000)
+            total[m] += rows
+    for m in nl.affine_range(8):
+        nl.store(out[m * 100:m * 100 + 100, 0:512], total[7 - m][0:100, :])
+    return out
+
+
+def bounded(x: Any) -> None:
+    tile = nl.load(x[0:128, 0:512])
+    for i in nl.affine_range(40):
+        for j in nl.affine_range(30):
+            if i + j < 20:
+                nl.store(x[0:128, nl.ds(i * 8 + j, 8)], tile[:, 0:8])
+            else:
+                nl.store(x[0:128, nl.ds(j, 4)], tile[:, 0:4])
+
+
+def alternating(x: Any) -> None:
+    tiles = nl.ndarray((2, nl.par_dim(128), 512), dtype=x.dtype)
+    for i in nl.sequential_range(32):
+        tiles[i % 2] = nl.load(x[i * 128 + P, F])
+        nl.store(x[i * 128 + P, F], tiles[(i + 1) % 2] if i > 0 else tiles[0])
+
+
+def carried(x: Any) -> None:
+    last = nl.load(x[0:128, 0:512])
+    for i in nl.sequential_range(20):
+        last = nl.add(last, nl.load(x[i * 128 + P, F]))
+    nl.store(x[0:128, 0:512], last)
+
+
+def escaping(x: Any) -> None:
+    for i in nl.affine_range(20):
+        tile = nl.load(x[i * 128 + P, F])
+    nl.store(x[0:128, 0:512], tile)
+
+
+def reduced(x: Any) -> None:
+    parts = nl.ndarray((8, 4, nl.par_dim(128), 1), nl.float32)
+    top = nl.ndarray((8, nl.par_dim(128), 1), nl.float32)
+    for i in nl.affine_range(8):
+        for j in nl.affine_range(4):
+            tile = nl.load(x[i * 128 + P, j * 512 + F])
+            parts[i, j, P, 0] = nisa.tensor_reduce(nl.max, tile, axis=[1])
+            top[i, P, 0] = nl.loop_reduce(parts[i, j, P, 0], op=nl.max, loop_indices=[j])
+        nl.store(x[i * 128 + P, 0], top[i])
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), [
+    (blocked, [tensor("bfloat16", 1024, 1024), tensor("bfloat16", 1024, 2048)]),
+    (bounded, [BIG]), (alternating, [BIG]), (carried, [BIG]), (escaping, [BIG]), (reduced, [BIG])])
+def test_an_extrapolated_trace_is_the_executed_one_byte_for_byte(
+        kernel: Any, arguments: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = program(kernel, *arguments).lines()
+    assert lines == in_full(kernel, *arguments, patch=monkeypatch)
+    assert expand(lines)
+
+
+@pytest.mark.parametrize(("body", "most"), [
+    (lambda i, x, t: nl.store(x[0:128, nl.ds(i * 8, 8)], t[:, 0:8]), 3),
+    (lambda i, x, t: nl.store(x[0:128, i * 64:(i + 1) * 64], t[:, 0:64], mask=i < 50), 7),
+    (lambda i, x, t: nl.store(x[0:128, 0:8], t[:, 0:8]) if i >= 32 else None, 7),
+    (lambda i, x, t: nl.store(x[0:128, 0:8], nl.exp(t)[:, nl.ds((i * 8) // 4, 8)]), 3)])
+def test_an_affine_loop_executes_a_few_iterations(body: Any, most: int) -> None:
+    assert executions(body) <= most
+
+
+@pytest.mark.parametrize("body", [
+    lambda i, x, t: nl.store(x[0:128, 0:8], t[:, nl.ds((i % 3) * 8, 8)]),
+    lambda i, x, t: nl.store(x[0:128, 0:8], t[:, nl.ds(list(range(64))[i], 8)]),
+    lambda i, x, t: nl.store(x[0:128, 0:8], t[:, nl.ds(i * i // 64, 8)])])
+def test_a_loop_whose_index_is_asked_for_is_executed_in_full(body: Any) -> None:
+    assert executions(body) == 64
+
+
+def test_a_last_iteration_that_deviates_has_the_kernel_traced_again() -> None:
+    runs = []
+
+    def kernel(x: Any) -> None:
+        runs.append(1)
+        tile = nl.load(x[0:128, 0:512])
+        turns = 0
+        for i in nl.affine_range(16):
+            turns += 1
+            width = 16 if len(runs) == 1 and turns == 3 else 8
+            nl.store(x[0:128, nl.ds(i * 8, width)], tile[:, 0:width])
+
+    executed = traced(kernel, BIG)
+    assert len(runs) == 2 and len(executed) == 17
+
+
+def test_static_and_python_loops_have_plain_integers() -> None:
+    def kernel(x: Any) -> None:
+        tiles = []
+        for i in nl.static_range(10):
+            assert type(i) is int
+            tiles.append(nl.load(x[i * 128:(i + 1) * 128, 0:512]))
+        for i, tile in enumerate(tiles):
+            nl.store(x[i * 128:(i + 1) * 128, 0:512], tile)
+
+    assert len(traced(kernel, BIG)) == 20
+
+
+def test_loops_stay_loops_in_the_trace() -> None:
+    def kernel(x: Any) -> None:
+        for row in nl.affine_range(2, 30, 2):
+            tile = nl.load(x[row * 128 + P, F])
+            nl.store(x[row * 128 + P, F], tile)
+
+    (loop,) = parse(program(kernel, BIG).lines())._walk(
+        parse(program(kernel, BIG).lines()).body)
+    assert (loop["index"], loop["count"], loop["kind"]) == ("row", 14, "affine")
+    assert where(traced(kernel, BIG)[2], "src") == (4 * 128 * 4096, 0)
+
+
+def test_an_empty_loop_is_no_loop_and_a_break_ends_one() -> None:
+    def kernel(x: Any) -> None:
+        for _ in nl.affine_range(0):
+            nl.load(x)
+        for i in nl.sequential_range(100):
+            nl.store(x[i * 8:i * 8 + 8, 0:1], nl.zeros((8, 1), nl.float32))
+            if i == 4:
+                break
+
+    assert count(traced(kernel, BIG)) == {"memset": 5, "dma_copy": 5}
+
+
+def test_a_loop_reduction_copies_first_and_combines_then() -> None:
+    executed = traced(reduced, BIG)
+    kinds = [(one.op, attribute(one, "op")) for one in executed
+             if one.operand("dst")[2] == "top"]
+    assert kinds == ([("tensor_copy", None)] + [("tensor_tensor", "maximum")] * 3) * 8
+
+
+def test_a_loop_reduction_counts_the_value_that_its_tile_was_created_with() -> None:
+    def kernel(x: Any) -> None:
+        total = nl.zeros((128, 512), nl.float32)
+        for i in nl.affine_range(3):
+            tile = nl.load(x[i * 128 + P, F])
+            total[...] = nl.loop_reduce(tile, op=nl.add, loop_indices=i)
+
+    assert ops(traced(kernel, BIG)) == ["memset"] + ["dma_copy", "tensor_tensor"] * 3
+
+
+def test_a_loop_reduction_bound_to_a_variable_accumulates_too() -> None:
+    def kernel(x: Any) -> None:
+        for i in nl.affine_range(6):
+            tile = nl.load(x[i * 128 + P, F])
+            total = nl.loop_reduce(tile, op=nl.add, loop_indices=[i], dtype=nl.float32)
+        nl.store(x[0:128, 0:512], total)
+
+    executed = traced(kernel, BIG)
+    assert ops(executed) == (["dma_copy", "tensor_copy"] + ["dma_copy", "tensor_tensor"] * 5
+                             + ["dma_copy"])
+    assert len({one.operand("dst")[5] for one in executed if one.op == "tensor_tensor"}) == 1
+
+
+# The launch grid ------------------------------------------------------------------------------
+
+@nki.jit
+def add(a: Any, b: Any) -> Any:
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    rows = nl.program_id(0) * 128 + P
+    columns = nl.program_id(1) * 512 + F
+    assert nl.num_programs(0) == 8 and nl.num_programs() == 48 and nl.program_ndim() == 2
+    nl.store(out[rows, columns], nl.load(a[rows, columns]) + nl.load(b[rows, columns]))
+    return out
+
+
+GRID = [tensor("float32", 1024, 3072)] * 2
+
+
+def test_the_programs_of_a_grid_run_one_after_the_other_and_share_their_output() -> None:
+    executed = expand(trace(add[8, 6], GRID).lines())
+    assert len(executed) == 8 * 6 * 4
+    stores = [one for one in executed if one.operand("dst")[2] == "out"]
+    assert [where(one, "dst")[0] for one in stores] == [
+        row * 128 * 3072 + column * 512 for row in range(8) for column in range(6)]
+
+
+def test_a_grid_over_cores_traces_the_first_core_and_says_so() -> None:
+    found = trace(add[nl.spmd_dim(4, nl.nc(2)), 6], GRID)
+    assert found.instructions == 4 * 6 * 4
+    assert "the programs of core 0 are traced" in found.notes[0]
+
+
+def test_a_grid_without_programs_is_refused() -> None:
+    with pytest.raises(UserError, match=r"kernel add is launched on a grid of \[0\], but every"):
+        add[0]
+
+
+def test_without_a_grid_there_is_one_program() -> None:
+    def kernel() -> None:
+        assert (nl.program_id(0), nl.num_programs(0), nl.program_ndim()) == (0, 1, 0)
+
+    program(kernel)
+
+
+def test_a_kernel_called_from_a_kernel_is_part_of_it() -> None:
+    @nki.jit(mode="trace")
+    def inner(tile: Any) -> Any:
+        return nl.exp(tile)
+
+    def kernel(x: Any) -> None:
+        nl.store(x, inner(nl.load(x)))
+
+    assert ops(traced(kernel, F32)) == ["dma_copy", "activation", "dma_copy"]

@@ -89,7 +89,7 @@ def measure(trnsim: Path, corpus: Path, case: dict[str, Any], folder: Path) -> R
 
 def macs_text(row: Row) -> str:
     """The ratio to the analytic count, or the count itself where that is zero."""
-    macs = (row.summary["model_flops"] - row.summary.get("transpose_flops", 0)) / 2
+    macs = row.summary["model_flops"] / 2
     if row.case["macs"]:
         return f"{macs / row.case['macs']:.4f}"
     return "0 / 0" if macs == 0 else f"{macs:,.0f} / 0"

@@ -15,8 +15,6 @@ four passes of the tensor engine, bfloat16 one. Try
         --arg 'bfloat16[4,2048,128]' --arg causal=True
 """
 
-import math
-
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -31,7 +29,7 @@ def scores_of(query, k_tile, first_query, key_count, causal):
     """q k^T of 128 queries and the first key_count keys in SBUF, float32 [128, key_count]."""
     scores = nl.ndarray((QUERIES, key_count), dtype=nl.float32, buffer=nl.sbuf)
     for first_key in range(0, key_count, KEYS):
-        keys = slice(first_key, first_key + KEYS)
+        keys = nl.ds(first_key, KEYS)
         psum = nl.ndarray((QUERIES, KEYS), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=psum, stationary=query, moving=k_tile[:, keys])
         nisa.tensor_copy(dst=scores[:, keys], src=psum)
@@ -94,7 +92,7 @@ def attention(q_t, k_t, v, causal=False):
             nisa.dma_copy(dst=query, src=q_t[head, :, first_query:first_query + QUERIES])
             key_count = min(tokens, (first_query // KEYS + 1) * KEYS) if causal else tokens
             scores = scores_of(query, k_tile, first_query, key_count, causal)
-            numerator, inverse = softmax_numerator(scores, v.dtype, 1.0 / math.sqrt(dim))
+            numerator, inverse = softmax_numerator(scores, v.dtype, dim**-0.5)
             psum = weighted_values(numerator, v_tile, dim)
 
             result = nl.ndarray((QUERIES, dim), dtype=out.dtype, buffer=nl.sbuf)

@@ -25,13 +25,14 @@ def average_pool2d(images, window):
     out = nl.ndarray((channels, rows, columns), dtype=images.dtype, buffer=nl.shared_hbm)
 
     for first in range(0, channels, nl.tile_size.pmax):
-        block = slice(first, min(first + nl.tile_size.pmax, channels))
-        image = nl.ndarray((block.stop - first, height, width), dtype=images.dtype, buffer=nl.sbuf)
+        count = min(nl.tile_size.pmax, channels - first)
+        block = nl.ds(first, count)
+        image = nl.ndarray((count, height, width), dtype=images.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=image, src=images[block, :, :])
 
-        windows = image.reshape((block.stop - first, rows, window, columns, window))
+        windows = image.reshape((count, rows, window, columns, window))
         windows = windows.permute((0, 1, 3, 2, 4))
-        mean = nl.ndarray((block.stop - first, rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+        mean = nl.ndarray((count, rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=mean, op=nl.add, data=windows, axis=(3, 4))
 
         pooled = nl.ndarray(mean.shape, dtype=out.dtype, buffer=nl.sbuf)

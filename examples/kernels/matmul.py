@@ -32,24 +32,18 @@ def check_shapes(lhs_t, rhs):
     return k, m, n
 
 
-def load(source, rows, columns):
-    """A new SBUF tile with the given window of an HBM matrix."""
-    tile = nl.ndarray((rows.stop - rows.start, columns.stop - columns.start),
-                      dtype=source.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source[rows, columns])
+def load(source, row, column, width):
+    """A new SBUF tile: 128 rows of an HBM matrix, `width` columns, from (row, column) on."""
+    tile = nl.ndarray((TILE_K, width), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source[row:row + TILE_K, column:column + width])
     return tile
 
 
-def span(index, size):
-    """The window of the index-th tile of a dimension."""
-    return slice(index * size, (index + 1) * size)
-
-
-def store(destination, rows, columns, psum):
+def store(destination, row, column, psum):
     """Moves a finished PSUM tile through SBUF, where it takes the output's type, to HBM."""
     tile = nl.ndarray(psum.shape, dtype=destination.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=tile, src=psum)
-    nisa.dma_copy(dst=destination[rows, columns], src=tile)
+    nisa.dma_copy(dst=destination[row:row + TILE_M, column:column + TILE_N], src=tile)
 
 
 @nki.jit
@@ -62,10 +56,10 @@ def matmul_naive(lhs_t, rhs):
         for n_tile in nl.affine_range(n // TILE_N):
             psum = nl.ndarray((TILE_M, TILE_N), dtype=nl.float32, buffer=nl.psum)
             for k_tile in nl.affine_range(k // TILE_K):
-                stationary = load(lhs_t, span(k_tile, TILE_K), span(m_tile, TILE_M))
-                moving = load(rhs, span(k_tile, TILE_K), span(n_tile, TILE_N))
+                stationary = load(lhs_t, k_tile * TILE_K, m_tile * TILE_M, TILE_M)
+                moving = load(rhs, k_tile * TILE_K, n_tile * TILE_N, TILE_N)
                 nisa.nc_matmul(dst=psum, stationary=stationary, moving=moving)
-            store(out, span(m_tile, TILE_M), span(n_tile, TILE_N), psum)
+            store(out, m_tile * TILE_M, n_tile * TILE_N, psum)
     return out
 
 
@@ -77,29 +71,29 @@ def matmul_hoisted(lhs_t, rhs):
     k_tiles = k // TILE_K
 
     for m_tile in nl.affine_range(m // TILE_M):
-        row = nl.ndarray((TILE_K, k_tiles, TILE_M), dtype=lhs_t.dtype, buffer=nl.sbuf)
-        for k_tile in nl.affine_range(k_tiles):
-            nisa.dma_copy(dst=row[:, k_tile, :],
-                          src=lhs_t[span(k_tile, TILE_K), span(m_tile, TILE_M)])
+        left = []
+        for k_tile in range(k_tiles):
+            left.append(load(lhs_t, k_tile * TILE_K, m_tile * TILE_M, TILE_M))
         for n_tile in nl.affine_range(n // TILE_N):
             psum = nl.ndarray((TILE_M, TILE_N), dtype=nl.float32, buffer=nl.psum)
-            for k_tile in nl.affine_range(k_tiles):
-                moving = load(rhs, span(k_tile, TILE_K), span(n_tile, TILE_N))
-                nisa.nc_matmul(dst=psum, stationary=row[:, k_tile, :], moving=moving)
-            store(out, span(m_tile, TILE_M), span(n_tile, TILE_N), psum)
+            for k_tile in range(k_tiles):
+                moving = load(rhs, k_tile * TILE_K, n_tile * TILE_N, TILE_N)
+                nisa.nc_matmul(dst=psum, stationary=left[k_tile], moving=moving)
+            store(out, m_tile * TILE_M, n_tile * TILE_N, psum)
     return out
 
 
-def accumulate(sums, lhs_panels, rhs_panels, tiles_m, tiles_n, is_first):
+def accumulate(sums, left, right, tiles_m, tiles_n, is_first):
     """Adds one K block's products to the running sums of an output block, tile by tile."""
     for m_tile in range(tiles_m):
+        rows = nl.ds(m_tile * TILE_M, TILE_M)
         for n_tile in range(tiles_n):
+            columns = nl.ds(n_tile * TILE_N, TILE_N)
             psum = nl.ndarray((TILE_M, TILE_N), dtype=nl.float32, buffer=nl.psum)
-            for lhs_panel, rhs_panel in zip(lhs_panels, rhs_panels):
-                nisa.nc_matmul(dst=psum,
-                               stationary=lhs_panel[:, span(m_tile, TILE_M)],
-                               moving=rhs_panel[:, span(n_tile, TILE_N)])
-            target = sums[:, m_tile, span(n_tile, TILE_N)]
+            for k_tile in range(len(left)):
+                nisa.nc_matmul(dst=psum, stationary=left[k_tile][:, rows],
+                               moving=right[k_tile][:, columns])
+            target = sums[:, m_tile, columns]
             if is_first:
                 nisa.tensor_copy(dst=target, src=psum)
             else:
@@ -115,17 +109,18 @@ def matmul(lhs_t, rhs, tiles_m=4, tiles_n=2, tiles_k=8):
         f"M, N, K = {m}, {n}, {k} must be multiples of the blocks {block_m}, {block_n}, {block_k}")
     out = nl.ndarray((m, n), dtype=lhs_t.dtype, buffer=nl.shared_hbm)
 
-    for m_block in nl.affine_range(m // block_m):
-        for n_block in nl.affine_range(n // block_n):
+    for m_start in range(0, m, block_m):
+        for n_start in range(0, n, block_n):
             sums = nl.ndarray((TILE_M, tiles_m, block_n), dtype=nl.float32, buffer=nl.sbuf)
-            for k_block in nl.sequential_range(k // block_k):
-                panels = [span(k_block * tiles_k + tile, TILE_K) for tile in range(tiles_k)]
-                lhs_panels = [load(lhs_t, panel, span(m_block, block_m)) for panel in panels]
-                rhs_panels = [load(rhs, panel, span(n_block, block_n)) for panel in panels]
-                accumulate(sums, lhs_panels, rhs_panels, tiles_m, tiles_n, k_block == 0)
+            for k_start in range(0, k, block_k):
+                left, right = [], []
+                for panel in range(k_start, k_start + block_k, TILE_K):
+                    left.append(load(lhs_t, panel, m_start, block_m))
+                    right.append(load(rhs, panel, n_start, block_n))
+                accumulate(sums, left, right, tiles_m, tiles_n, k_start == 0)
             for m_tile in range(tiles_m):
-                rows = span(m_block * tiles_m + m_tile, TILE_M)
+                row = m_start + m_tile * TILE_M
                 result = nl.ndarray((TILE_M, block_n), dtype=out.dtype, buffer=nl.sbuf)
                 nisa.tensor_copy(dst=result, src=sums[:, m_tile, :])
-                nisa.dma_copy(dst=out[rows, span(n_block, block_n)], src=result)
+                nisa.dma_copy(dst=out[row:row + TILE_M, n_start:n_start + block_n], src=result)
     return out

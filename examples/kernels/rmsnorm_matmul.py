@@ -68,7 +68,7 @@ def rmsnorm_matmul(x, weight):
 
         result = nl.ndarray((ROWS, n), dtype=out.dtype, buffer=nl.sbuf)
         for n_tile in nl.affine_range(n // TILE_N):
-            columns = slice(n_tile * TILE_N, (n_tile + 1) * TILE_N)
+            columns = nl.ds(n_tile * TILE_N, TILE_N)
             psum = nl.ndarray((ROWS, TILE_N), dtype=nl.float32, buffer=nl.psum)
             for k_tile in nl.affine_range(k_tiles):
                 nisa.nc_matmul(dst=psum, stationary=x_t[:, k_tile, :],

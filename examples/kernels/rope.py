@@ -38,7 +38,7 @@ def rope(x, cosine, sine):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
 
     for block in nl.affine_range(tokens // TOKENS):
-        window = slice(block * TOKENS, (block + 1) * TOKENS)
+        window = nl.ds(block * TOKENS, TOKENS)
         cosine_tile = nl.ndarray((TOKENS, half), dtype=cosine.dtype, buffer=nl.sbuf)
         sine_tile = nl.ndarray((TOKENS, half), dtype=sine.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=cosine_tile, src=cosine[window, :])

@@ -26,12 +26,10 @@ def tensor_add(a, b):
         height = min(nl.tile_size.pmax, rows - row)
         for column in range(0, columns, COLUMNS_PER_TILE):
             width = min(COLUMNS_PER_TILE, columns - column)
-            window = (slice(row, row + height), slice(column, column + width))
-
             a_tile = nl.ndarray((height, width), dtype=a.dtype, buffer=nl.sbuf)
             b_tile = nl.ndarray((height, width), dtype=b.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=a_tile, src=a[window])
-            nisa.dma_copy(dst=b_tile, src=b[window])
+            nisa.dma_copy(dst=a_tile, src=a[row:row + height, column:column + width])
+            nisa.dma_copy(dst=b_tile, src=b[row:row + height, column:column + width])
             nisa.tensor_tensor(dst=a_tile, data1=a_tile, data2=b_tile, op=nl.add)
-            nisa.dma_copy(dst=total[window], src=a_tile)
+            nisa.dma_copy(dst=total[row:row + height, column:column + width], src=a_tile)
     return total

@@ -201,6 +201,18 @@ void record(const Program& program, Packer& packer, Allocation& result) {
     }
 }
 
+/// Gives up slots of the sites' own.
+void pool(Packer& packer, std::int64_t capacity, Allocation& result) {
+    for (const Candidate& site : packer.sites()) {
+        SitePlacement& placement = result.sites[site.site];
+        placement.slots = site.live;
+        placement.slot_bytes = site.slot_bytes;
+        placement.is_pooled = true;
+    }
+    result.notes.push_back(
+        fmt::format("SBUF is full: all tiles share one pool of {} bytes per partition", capacity));
+}
+
 void allocate_sbuf(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const SbufSpec& spec,
@@ -225,12 +237,8 @@ void allocate_sbuf(const Program& program,
                 largest_sites(program, packer.sites())));
         }
         if (!packer.shrink([](const Candidate& site) { return site.least; })) {
-            throw ProgramError(fmt::format(
-                "SBUF: the operands of single instructions need {} bytes per partition, but {} are "
-                "usable; make tiles smaller. Largest: {}",
-                packer.used(),
-                capacity,
-                largest_sites(program, packer.sites())));
+            pool(packer, capacity, result);
+            return;
         }
     }
     result.sbuf_bytes = packer.used();

@@ -22,6 +22,8 @@ using program::Step;
 
 namespace {
 
+constexpr std::int64_t kKib = 1024;
+
 std::vector<bool> written_buffers(const program::Program& program) {
     std::vector<bool> written(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -43,7 +45,9 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       table_(program, chip),
       writer_(table_),
       cursor_(program),
+      pool_(chip.neuron_core.sbuf.usable_partition_kib * kKib),
       sites_(program.buffers.size()),
+      slots_(program.buffers.size()),
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
       is_written_(written_buffers(program)) {
@@ -61,7 +65,16 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
     allocation_ = lowering::allocate(program, liveness, chip.neuron_core, policies);
     for (std::size_t buffer = 0; buffer < sites_.size(); ++buffer) {
         if (allocation_.sites[buffer].slots > 0) {
-            sites_[buffer].emplace(allocation_.sites[buffer], liveness[buffer]);
+            const SitePlacement& placement = allocation_.sites[buffer];
+            const auto number = static_cast<std::uint32_t>(buffer);
+            if (placement.is_pooled) {
+                sites_[buffer] = std::make_unique<PooledTiles>(
+                    pool_, number, placement.slot_bytes, liveness[buffer]);
+            } else {
+                auto slots = std::make_unique<TileSlots>(placement, liveness[buffer], number);
+                slots_[buffer] = slots.get();
+                sites_[buffer] = std::move(slots);
+            }
         }
     }
     make_plans();
@@ -85,7 +98,7 @@ void Lowering::make_plans() {
         plans_.push_back(std::move(plan));
     }
     for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
-        if (allocation_.sites[buffer].spills) {
+        if (allocation_.sites[buffer].spills || allocation_.sites[buffer].is_pooled) {
             tile_shapes_[buffer] = std::make_unique<RegionShape>(whole_buffer(buffer));
         }
     }
@@ -151,7 +164,9 @@ void Lowering::find_used_queues() {
             }
         }
     }
-    const bool any_spill = std::ranges::any_of(allocation_.sites, &SitePlacement::spills);
+    const bool any_spill = std::ranges::any_of(allocation_.sites, [](const SitePlacement& site) {
+        return site.spills || site.is_pooled;
+    });
     if (any_spill) {
         uses_[queue_of_ring(0)] = true;
     }
@@ -177,13 +192,13 @@ void Lowering::allocate(InstructionSink& sink, std::uint32_t buffer) {
         }
         return;
     }
-    TileSlots& site = *sites_[buffer];
+    TileStore& site = *sites_[buffer];
     ++stamp_;
     if (!site.next_is_unused() && !site.has_free_slot()) {
         make_room(sink, buffer);
     }
-    if (site.allocate()) {
-        inherit_overlaid(site);
+    if (site.allocate() && slots_[buffer] != nullptr) {
+        inherit_overlaid(*slots_[buffer]);
     }
 }
 
@@ -235,7 +250,7 @@ void Lowering::resolve(InstructionSink& sink,
                 resolved.memory = instances[instance].get();
             }
         } else {
-            resolved.site = &*sites_[operand.buffer];
+            resolved.site = sites_[operand.buffer].get();
             resolved.slot = resolved.site->find(at.instance);
             if (resolved.slot == nullptr) {
                 check_spilled(instruction, operand, at.instance);
@@ -316,7 +331,7 @@ std::uint64_t Lowering::psum_banks() const {
     std::uint64_t banks = 0;
     for (const Resolved& operand : operands_) {
         if (operand.operand->space == Space::Psum) {
-            const std::int64_t base = operand.site->address(*operand.slot);
+            const std::int64_t base = operand.slot->address;
             banks |= banks_of(chip_.neuron_core.psum,
                               base + operand.region.begin(),
                               base + operand.region.end());
@@ -327,7 +342,7 @@ std::uint64_t Lowering::psum_banks() const {
 
 void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const {
     const PsumSpec& psum = chip_.neuron_core.psum;
-    const std::int64_t base = dst.site->address(*dst.slot);
+    const std::int64_t base = dst.slot->address;
     if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[instruction];
         throw ProgramError(fmt::format(
@@ -421,16 +436,18 @@ void Lowering::lower_transfer(InstructionSink& sink, std::uint32_t instruction) 
 }
 
 void Lowering::make_room(InstructionSink& sink, std::uint32_t buffer) {
-    TileSlots& site = *sites_[buffer];
-    TileSlots::Slot& slot = site.least_recently_used(stamp_);
-    if (slot.is_dirty && !slot.is_saved) {
-        save(sink, buffer, slot);
+    while (!sites_[buffer]->has_free_slot()) {
+        TileStore::Slot& slot = sites_[buffer]->least_recently_used(stamp_);
+        const std::uint32_t owner = slot.buffer;
+        if (slot.is_dirty && !slot.is_saved) {
+            save(sink, owner, slot);
+        }
+        stationary_.written(&slot);
+        sites_[owner]->forget(slot);
     }
-    stationary_.written(&slot);
-    site.forget(slot);
 }
 
-void Lowering::save(InstructionSink& sink, std::uint32_t buffer, TileSlots::Slot& slot) {
+void Lowering::save(InstructionSink& sink, std::uint32_t buffer, TileStore::Slot& slot) {
     const QueueId queue = queue_of_ring(0);
     const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
                               .access = Access::Read,
@@ -444,14 +461,11 @@ void Lowering::save(InstructionSink& sink, std::uint32_t buffer, TileSlots::Slot
     slot.is_saved = true;
 }
 
-TileSlots::Slot& Lowering::reload(InstructionSink& sink,
+TileStore::Slot& Lowering::reload(InstructionSink& sink,
                                   std::uint32_t buffer,
                                   std::int64_t instance) {
-    TileSlots& site = *sites_[buffer];
-    if (!site.has_free_slot()) {
-        make_room(sink, buffer);
-    }
-    TileSlots::Slot& slot = site.restore(instance);
+    make_room(sink, buffer);
+    TileStore::Slot& slot = sites_[buffer]->restore(instance);
     if (!slot.is_saved) {  // Nothing was written to it.
         return slot;
     }
@@ -470,12 +484,12 @@ TileSlots::Slot& Lowering::reload(InstructionSink& sink,
 
 void Lowering::inherit_overlaid(TileSlots& site) {
     for (const std::uint32_t other : site.take_overlaid()) {
-        TileSlots& earlier = *sites_[other];
+        TileSlots& earlier = *slots_[other];
         for (TileSlots::Slot& slot : site.slots()) {
-            const std::int64_t begin = site.address(slot);
+            const std::int64_t begin = slot.address;
             const std::int64_t end = begin + site.placement().slot_bytes;
             for (const TileSlots::Slot& old : earlier.slots()) {
-                const std::int64_t old_begin = earlier.address(old);
+                const std::int64_t old_begin = old.address;
                 const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
                 if (begin < old_end && old_begin < end) {
                     slot.history.inherit(old.history);

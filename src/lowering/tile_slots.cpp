@@ -8,31 +8,27 @@
 
 namespace trnsim::lowering {
 
-TileSlots::TileSlots(const SitePlacement& placement, const SiteLiveness& liveness)
+TileSlots::TileSlots(const SitePlacement& placement,
+                     const SiteLiveness& liveness,
+                     std::uint32_t buffer)
     : placement_(placement),
-      uses_(liveness.uses),
+      counter_(liveness.uses),
       slots_(static_cast<std::size_t>(placement.slots)) {
+    std::int64_t address = placement.address;
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        slots_[slot].buffer = buffer;
+        slots_[slot].address = address;
+        address += placement.slot_bytes;
         free_.push_back(slot);
     }
 }
 
-bool TileSlots::next_is_unused() {
-    while (uses_done_ == uses_[uses_run_].instances) {
-        uses_done_ = 0;
-        ++uses_run_;
-    }
-    return uses_[uses_run_].uses == 0;
-}
-
 bool TileSlots::allocate() {
-    const bool is_unused = next_is_unused();
-    ++uses_done_;
-    const std::int64_t instance = next_instance_++;
-    if (!is_unused) {
-        take_free(instance, uses_[uses_run_].uses);
+    const UseCounter::Instance next = counter_.next();
+    if (next.uses > 0) {
+        take_free(next.number, next.uses);
     }
-    return !is_unused;
+    return next.uses > 0;
 }
 
 TileSlots::Slot& TileSlots::take_free(std::int64_t instance, std::int64_t uses) {
@@ -94,10 +90,6 @@ void TileSlots::use(Slot& slot, std::uint64_t stamp) {
     if (--slot.uses_left == 0) {
         forget(slot);
     }
-}
-
-std::int64_t TileSlots::address(const Slot& slot) const {
-    return placement_.address + (&slot - slots_.data()) * placement_.slot_bytes;
 }
 
 }  // namespace trnsim::lowering

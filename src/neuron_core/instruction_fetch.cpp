@@ -13,7 +13,7 @@ void InstructionFetch::connect(QueueId queue, sc_core::sc_event& wake) {
 
 const QueuedInstruction* InstructionFetch::front(QueueId queue) {
     RingBuffer<QueuedInstruction>& instructions = queues_[queue];
-    while (instructions.empty() && !exhausted_ && held_ < kCapacity && source_.uses(queue)) {
+    while (instructions.empty() && !exhausted_ && held_ < capacity_ && source_.uses(queue)) {
         exhausted_ = !source_.produce(*this);
     }
     if (!instructions.empty()) {
@@ -45,13 +45,21 @@ void InstructionFetch::push(QueueId queue, const QueuedInstruction& instruction)
     }
 }
 
-void InstructionFetch::wake_starving() {
+bool InstructionFetch::extend() {
+    capacity_ = held_ + kCapacity;
+    return wake_starving();
+}
+
+bool InstructionFetch::wake_starving() {
+    bool woke = false;
     for (std::size_t queue = 0; queue < starving_.size(); ++queue) {
         if (starving_[queue] && !exhausted_ && source_.uses(static_cast<QueueId>(queue))) {
             starving_[queue] = false;
             wake_[queue]->notify(sc_core::SC_ZERO_TIME);
+            woke = true;
         }
     }
+    return woke;
 }
 
 }  // namespace trnsim::neuron_core

@@ -79,6 +79,9 @@ void SemaphoreFile::signal(int semaphore,
         for (std::size_t i = position + 1; i < counter.updates.size(); ++i) {
             counter.updates[i].value_after += add;
         }
+        for (sc_core::sc_event* queue : queues_) {
+            queue->notify(sc_core::SC_ZERO_TIME);
+        }
     }
     settle(counter);
     wake_waiters(counter);

@@ -36,6 +36,7 @@ Sequencer::Sequencer(const sc_core::sc_module_name& name,
     sensitive << wake_;
     dont_initialize();
     services_.fetch.connect(queue_, wake_);
+    services_.semaphores.connect(wake_);
 }
 
 Picoseconds Sequencer::now() {

@@ -14,18 +14,27 @@ TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
     : Sequencer(name, queue_of(Engine::Tensor), services), spec_(spec) {}
 
 std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next) const {
-    if (next.what->operation == Operation::LoadStationary) {
-        return std::max(load_free_, multiply_start_);
+    switch (next.what->operation) {
+        case Operation::LoadStationary:
+            return std::max({load_free_, multiply_start_, control_free_});
+        case Operation::MultiplyMoving:
+            return std::max({multiply_free_, weights_ready_, control_free_});
+        default:
+            return control_free_;
     }
-    return std::max(multiply_free_, weights_ready_);
 }
 
 std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
-                                        std::uint64_t /*sequence*/) const {
-    const bool follows_multiply = next.what->operation == Operation::LoadStationary
-                                      ? multiply_start_ > load_free_
-                                      : multiply_free_ > weights_ready_;
-    return follows_multiply ? last_multiply_ : last_load_;
+                                        std::uint64_t sequence) const {
+    if (next.what->operation == Operation::Control) {
+        return sequence - 1;
+    }
+    const bool is_load = next.what->operation == Operation::LoadStationary;
+    const Picoseconds multiply = is_load ? multiply_start_ : multiply_free_;
+    if (control_free_ >= std::max(multiply, load_free_)) {
+        return last_control_;
+    }
+    return multiply > load_free_ ? last_multiply_ : last_load_;
 }
 
 Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {
@@ -37,6 +46,8 @@ Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_
             last_multiply_ = sequence;
             return multiply_moving(*next.what);
         default:
+            last_control_ = sequence;
+            control_free_ = now() + next.what->cost.interval;
             return {.interval = next.what->cost.interval,
                     .read = next.what->cost.read,
                     .done = next.what->cost.done};

@@ -58,8 +58,8 @@ void read_into(double& member, const JsonValue& value, const AttributeRule& /*ru
     } else if (value.text() == "nan") {
         member = Limits::quiet_NaN();
     } else {
-        value.fail(fmt::format("{}; write a number, \"inf\", \"-inf\" or \"nan\"",
-                               in_quotes(value.text())));
+        value.fail(
+            fmt::format(R"({}; write a number, "inf", "-inf" or "nan")", in_quotes(value.text())));
     }
 }
 
@@ -109,7 +109,7 @@ void read_into(std::optional<Engine>& member,
 /// A tile of the PE array starts at a multiple of its size and ends within the array. [NKI-ISA]
 void check_pe_tile(const Place& place, const Attributes& attributes) {
     if (attributes.tile_position.has_value() != attributes.tile_size.has_value()) {
-        place.fail("\"tile_position\" and \"tile_size\" only mean something together; give both");
+        place.fail(R"("tile_position" and "tile_size" only mean something together; give both)");
     }
     if (!attributes.tile_size.has_value()) {
         return;
@@ -143,7 +143,7 @@ Attributes read_attributes(const Place& place, Opcode op, const std::optional<Js
     if (!value) {
         const auto required = std::ranges::find(rules, true, &AttributeRule::required);
         if (required != rules.end()) {
-            place.fail(fmt::format("key \"attributes\" is missing; {} needs \"{}\" in it",
+            place.fail(fmt::format(R"(key "attributes" is missing; {} needs "{}" in it)",
                                    name(op),
                                    name(required->attribute)));
         }

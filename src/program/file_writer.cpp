@@ -109,7 +109,7 @@ void write_to(const Program& program,
 /// Removes the unfinished file unless it was renamed.
 class Unfinished {
 public:
-    explicit Unfinished(const fs::path& target) : path_(target) {
+    explicit Unfinished(fs::path target) : path_(std::move(target)) {
         path_ += fmt::format(".{}.partial", ::getpid());
     }
     ~Unfinished() {

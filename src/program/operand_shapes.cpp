@@ -62,7 +62,7 @@ private:
 
     void equal(const Count& count, const Count& other) const {
         if (count.value != other.value) {
-            place_.fail(fmt::format("\"{}\" has {} {}, \"{}\" has {} {}; {} needs as many",
+            place_.fail(fmt::format(R"("{}" has {} {}, "{}" has {} {}; {} needs as many)",
                                     name(count.operand.role),
                                     count.value,
                                     count.unit,

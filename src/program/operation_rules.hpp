@@ -97,9 +97,9 @@ private:
 
 /// A row of the table.
 struct OperationRule {
-    Opcode op;
+    Opcode op = Opcode::NcMatmul;
     RuleList<Engine, 5> engines;
-    ShapeRule shape;
+    ShapeRule shape = ShapeRule::Free;
     RuleList<OperandRule, 5> operands;
     RuleList<AttributeRule, 7> attributes;
 };

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -85,10 +86,8 @@ const RecordKind& kind_of(const Place& place, JsonObject object) {
             return kind;
         }
     }
-    std::vector<std::string_view> names;
-    for (const RecordKind& kind : kRecordKinds) {
-        names.push_back(kind.name);
-    }
+    std::array<std::string_view, kRecordKinds.size()> names{};
+    std::ranges::transform(kRecordKinds, names.begin(), &RecordKind::name);
     place.fail(fmt::format("unknown record {}{}", in_quotes(given), suggestion(given, names)));
 }
 

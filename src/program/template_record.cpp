@@ -159,14 +159,14 @@ void check_access(const Place& place, const InstructionTemplate& instruction, co
     if (instruction.op == Opcode::NcMatmul || instruction.op == Opcode::NcMatmulMx) {
         const Access wanted = instruction.attributes.start ? Access::Write : Access::Accumulate;
         if (each.access != wanted) {
-            place.fail(fmt::format("\"access\" is \"{}\", but with \"start\" {} it is \"{}\"",
+            place.fail(fmt::format(R"("access" is "{}", but with "start" {} it is "{}")",
                                    name(each.access),
                                    instruction.attributes.start,
                                    name(wanted)));
         }
     } else if (each.access != Access::Write && each.access != Access::Update) {
-        place.fail(fmt::format("\"access\" is \"{}\", allowed is \"write\" or \"update\"",
-                               name(each.access)));
+        place.fail(
+            fmt::format(R"("access" is "{}", allowed is "write" or "update")", name(each.access)));
     }
 }
 
@@ -288,8 +288,7 @@ void read_lowered_keys(const ReaderState& state,
     if (needs_ring) {
         to.ring = static_cast<std::int32_t>(fields["ring"].integer(0, kRings - 1));
         if (to.attributes.dge == DgeMode::Auto) {
-            state.place.fail(
-                "\"dge\" is \"auto\"; a lowered trace says none, software or hardware");
+            state.place.fail(R"("dge" is "auto"; a lowered trace says none, software or hardware)");
         }
     }
     if (state.is_lowered() && to.engines.size() != 1) {

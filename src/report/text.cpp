@@ -109,6 +109,7 @@ std::string waited_for(const LineResult& line, const TimeColumn& column) {
         return a.second > b.second;
     });
     std::vector<std::string> texts;
+    texts.reserve(producers.size());
     for (const auto& [what, time] : producers) {
         texts.push_back(fmt::format("{} {}", without_unknown_source(what), column.text(time)));
     }
@@ -176,6 +177,7 @@ void add_notes(const Report& report, Screen& screen) {
 
 std::string assignments(const std::vector<std::pair<std::string, std::string>>& pairs) {
     std::vector<std::string> texts;
+    texts.reserve(pairs.size());
     for (const auto& [key, value] : pairs) {
         texts.push_back(fmt::format("{}={}", key, value));
     }

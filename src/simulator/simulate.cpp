@@ -133,7 +133,7 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
 void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     result.nisa_calls = lowered.executed();
     result.activation_table_loads = lowered.table_loads();
-    result.memory.sbuf_peak_partition_bytes = lowered.allocation().sbuf_bytes;
+    result.memory.sbuf_peak_partition_bytes = lowered.sbuf_peak_bytes();
     result.memory.psum_peak_banks = lowered.allocation().psum_banks;
     for (const std::string& note : lowered.allocation().notes) {
         result.warnings.push_back(note);
@@ -141,15 +141,22 @@ void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
 }
 
 /// Runs until nothing happens any more, telling progress now and then.
-void run_to_end(const NeuronCore& core, std::int64_t total, const RunOptions& options) {
+void run_to_standstill(const NeuronCore& core, std::int64_t total, const RunOptions& options) {
     if (!options.progress) {
         sc_core::sc_start();
         return;
     }
     while (sc_core::sc_pending_activity() && !core.fault()) {
-        sc_core::sc_start(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS));
+        sc_core::sc_start(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS),
+                          sc_core::SC_EXIT_ON_STARVATION);
         options.progress(core.instruction_fetch().supplied(), total);
     }
+}
+
+void run_to_end(NeuronCore& core, std::int64_t total, const RunOptions& options) {
+    do {
+        run_to_standstill(core, total, options);
+    } while (!core.fault() && core.extend_queues());
 }
 
 }  // namespace

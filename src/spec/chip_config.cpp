@@ -24,7 +24,7 @@ std::string json_string(const std::string& text) {
 
 std::string leaf_json(const ChipConfig::Leaf& leaf) {
     const std::string note = leaf.note.empty() ? "" : R"(, "note": )" + json_string(leaf.note);
-    return fmt::format("{{\"value\": {}, \"unit\": {}, \"source\": {}{}}}",
+    return fmt::format(R"({{"value": {}, "unit": {}, "source": {}{}}})",
                        leaf.value,
                        json_string(leaf.unit),
                        json_string(leaf.source),

@@ -148,7 +148,7 @@ private:
     /// An instance that exists whenever this point is reached.
     Affine instance(std::size_t site, bool is_psum) {
         Affine value = next_[site];
-        if (!is_psum && shape_.with_spare_tiles && one_in(6)) {
+        if (!is_psum && one_in(shape_.old_tile_one_in)) {
             return affine(roll(value.base));
         }
         value.base -= 1 + roll(std::min(value.base, is_psum ? kPsumLookBack : kSbufLookBack));

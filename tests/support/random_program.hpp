@@ -15,7 +15,7 @@ struct RandomProgramShape {
     int phases = 1;                    ///< One after the other; each has SBUF sites of its own.
     int items = 12;                    ///< Allocations, instructions and loops of a phase, at its outermost level.
     std::int64_t longest_loop = 5;
-    bool with_spare_tiles = true;      ///< Instructions also take tiles from long before.
+    std::int64_t old_tile_one_in = 6;  ///< Of so many operands one is a tile from long before.
 };
 
 /// A program of loops up to two deep over allocations, loads, stores, copies, additions, activations, register

@@ -19,6 +19,7 @@ struct SitePlacement {
     std::int64_t slot_bytes = 0;            ///< Per partition, alignment included.
     std::int64_t address = 0;               ///< Byte within the partition.
     bool spills = false;                    ///< Fewer slots than live tiles.
+    bool is_pooled = false;                 ///< No slots of its own: a share of TilePool.
     std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
 };
 
@@ -34,8 +35,8 @@ struct Allocation {
 /// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
 /// excess first; PSUM tiles smaller than a bank share one; SBUF sites give up slots below their
-/// live tiles and spill, if the policy allows. \throws ProgramError naming the largest sites if it
-/// still does not fit
+/// live tiles and spill, if the policy allows; all SBUF sites share one pool (TilePool).
+/// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const NeuronCoreSpec& core,

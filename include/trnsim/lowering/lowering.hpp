@@ -8,10 +8,12 @@
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
 #include "trnsim/lowering/stationary.hpp"
+#include "trnsim/lowering/tile_pool.hpp"
 #include "trnsim/lowering/tile_slots.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -40,6 +42,10 @@ public:
 
     [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
     [[nodiscard]] const Allocation& allocation() const { return allocation_; }
+    /// Bytes per partition of SBUF in use, at the fullest moment.
+    [[nodiscard]] std::int64_t sbuf_peak_bytes() const {
+        return std::max(allocation_.sbuf_bytes, pool_.peak_bytes());
+    }
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     [[nodiscard]] std::int64_t executed() const { return executed_; }
     /// What is on a ring, for the report: "load lhsT_tile".
@@ -49,8 +55,8 @@ private:
     /// One operand of the step being lowered.
     struct Resolved {
         const Operand* operand = nullptr;
-        TileSlots* site = nullptr;  ///< nullptr in HBM.
-        TileSlots::Slot* slot = nullptr;
+        TileStore* site = nullptr;  ///< nullptr in HBM.
+        TileStore::Slot* slot = nullptr;
         HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
         Region region;
     };
@@ -81,8 +87,8 @@ private:
     void record(const Resolved& operand, neuron_core::QueueId queue, std::uint64_t number);
     void release();
     void make_room(neuron_core::InstructionSink& sink, std::uint32_t buffer);
-    void save(neuron_core::InstructionSink& sink, std::uint32_t buffer, TileSlots::Slot& slot);
-    TileSlots::Slot& reload(neuron_core::InstructionSink& sink,
+    void save(neuron_core::InstructionSink& sink, std::uint32_t buffer, TileStore::Slot& slot);
+    TileStore::Slot& reload(neuron_core::InstructionSink& sink,
                             std::uint32_t buffer,
                             std::int64_t instance);
     void inherit_overlaid(TileSlots& site);
@@ -101,7 +107,9 @@ private:
     QueueWriter writer_;
     program::Cursor cursor_;
     std::vector<Plan> plans_;
-    std::vector<std::optional<TileSlots>> sites_;  ///< By buffer; none in HBM.
+    TilePool pool_;
+    std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
+    std::vector<TileSlots*> slots_;  ///< By buffer: the sites with slots of their own.
     std::vector<std::unique_ptr<RegionShape>>
         tile_shapes_;  ///< By buffer: a whole tile, for spills.
     std::vector<std::vector<std::unique_ptr<HbmHistory>>> memories_;  ///< By buffer and instance.

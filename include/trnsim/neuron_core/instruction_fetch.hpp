@@ -20,7 +20,7 @@ namespace trnsim::neuron_core {
 /// queues is bounded, for the simulator's memory (D-03). One per NeuronCore.
 class InstructionFetch : public sc_core::sc_module, private InstructionSink {
 public:
-    /// Instructions in all queues together. Far beyond any engine's lead over another.
+    /// Instructions in all queues together, and what extend() adds. Far beyond any engine's lead over another.
     static constexpr std::int64_t kCapacity = 16384;
 
     InstructionFetch(const sc_core::sc_module_name& name, InstructionSource& source);
@@ -38,6 +38,10 @@ public:
     /// Removes the oldest instruction. \pre front(queue) was not nullptr
     void pop(QueueId queue);
 
+    /// Makes room for more after all queues stood still: one of them may wait for what another would raise with
+    /// an instruction far later in the program. False if no queue gets more.
+    bool extend();
+
     [[nodiscard]] bool is_exhausted() const { return exhausted_; }
 
     /// Instructions handed to queues so far.
@@ -45,12 +49,13 @@ public:
 
 private:
     void push(QueueId queue, const QueuedInstruction& instruction) override;
-    void wake_starving();
+    bool wake_starving();
 
     InstructionSource& source_;
     std::array<RingBuffer<QueuedInstruction>, kQueues> queues_;
     std::array<sc_core::sc_event*, kQueues> wake_{};
     std::array<bool, kQueues> starving_{};
+    std::int64_t capacity_ = kCapacity;
     std::int64_t held_ = 0;
     std::int64_t supplied_ = 0;
     bool exhausted_ = false;

@@ -63,6 +63,9 @@ public:
     [[nodiscard]] const InstructionFetch& instruction_fetch() const { return instruction_fetch_; }
     [[nodiscard]] const ExecutionLog& log() const { return log_; }
 
+    /// Lets queues hold more of the program after all of them stood still. False if none gets more.
+    bool extend_queues() { return instruction_fetch_.extend(); }
+
     /// The queue whose last result was visible last.
     [[nodiscard]] const Sequencer& last_to_end() const;
 

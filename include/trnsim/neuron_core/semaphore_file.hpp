@@ -45,6 +45,9 @@ public:
 
     SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);
 
+    /// The event that wakes a queue, for announcements that put others' answers forward. Set at elaboration.
+    void connect(sc_core::sc_event& wake) { queues_.push_back(&wake); }
+
     /// When `semaphore` will be at least `value`. The answer is valid until the next signal().
     [[nodiscard]] Answer when(int semaphore, std::int64_t value) const;
 
@@ -75,6 +78,7 @@ private:
 
     const SemaphoreFileSpec spec_;
     std::vector<Counter> counters_;
+    std::vector<sc_core::sc_event*> queues_;
 };
 
 }  // namespace trnsim::neuron_core

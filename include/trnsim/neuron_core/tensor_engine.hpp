@@ -41,8 +41,10 @@ private:
     Picoseconds weights_ready_;    ///< The loaded tile may be multiplied.
     Picoseconds multiply_start_;   ///< Of the last MultiplyMoving: its weights were swapped in.
     Picoseconds multiply_free_;    ///< MultiplyMoving path.
+    Picoseconds control_free_;     ///< The sequencer itself: registers and waits.
     std::uint64_t last_load_ = 0;  ///< Sequence numbers of the last on each path.
     std::uint64_t last_multiply_ = 0;
+    std::uint64_t last_control_ = 0;
     TensorEngineStats tensor_stats_;
 };
 

@@ -61,8 +61,8 @@ TEST(DmaDescriptors, MergeAdjacentRowsInHbm) {
 TEST(DmaDescriptors, AreSinglesWhereOneSideJumps) {
     const auto jumping =
         make(Opcode::DmaCopy,
-             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16 * 512, 1, 2)});
-    EXPECT_EQ(count(jumping), 16 * 512);
+             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16L * 512, 1, 2)});
+    EXPECT_EQ(count(jumping), 16L * 512);
 }
 
 TEST(DmaDescriptors, AreCutWhereEitherSideIs) {
@@ -79,14 +79,14 @@ TEST(DmaDescriptors, AreOnePerIndexOfAGather) {
     src.indirect = Role::Index;
     const auto gather = make(
         Opcode::DmaCopy,
-        {tile(Role::Dst, kHbm, kF32, 128 * 64), src, tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
+        {tile(Role::Dst, kHbm, kF32, 128L * 64), src, tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
     EXPECT_EQ(count(gather), 128);
 }
 
 TEST(DmaDescriptors, OfATransposeFollowItsSource) {
     InstructionTemplate transpose =
         make(Opcode::DmaTranspose,
-             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128 * 2048)});
+             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128L * 2048)});
     EXPECT_EQ(count(transpose), 128);
 }
 
@@ -95,7 +95,7 @@ TEST(DmaDescriptors, OfAComputeCountEverySource) {
     sum.op = Opcode::DmaCompute;
     sum.operands.push_back(tile(Role::Src, kHbm, kF32, 8192));
     EXPECT_EQ(count(sum), 16);
-    EXPECT_EQ(descriptors(chip("trn2").dma, sum).bytes, Bytes{2 * 32768});
+    EXPECT_EQ(descriptors(chip("trn2").dma, sum).bytes, Bytes{2L * 32768});
 }
 
 TEST(DmaEngines, ServeEightPartitionsEach) {
@@ -150,7 +150,7 @@ TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [
 
 TEST(DmaTransferCost, CountsBytesOnTheSideOfTheHbm) {
     const DmaTransferCost read = on("trn2", load(128, 512, 512));
-    EXPECT_EQ(read.bytes, Bytes{128 * 2048});
+    EXPECT_EQ(read.bytes, Bytes{128L * 2048});
     EXPECT_EQ(read.bytes_read_hbm, read.bytes);
     EXPECT_EQ(read.bytes_written_hbm, Bytes{0});
     const DmaTransferCost both = on("trn2", in_hbm(8192));
@@ -162,7 +162,7 @@ TEST(DmaTransferCost, OfACastIsThatOfItsWiderSide) {
     InstructionTemplate cast = load(128, 512, 512);
     cast.operands[0].dtype = kBf16;
     EXPECT_EQ(on("trn2", cast).service, on("trn2", load(128, 512, 512)).service);
-    EXPECT_EQ(on("trn2", cast).bytes, Bytes{128 * 1024});
+    EXPECT_EQ(on("trn2", cast).bytes, Bytes{128L * 1024});
 }
 
 TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
@@ -173,7 +173,7 @@ TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
     };
     InstructionTemplate transpose =
         make(Opcode::DmaTranspose,
-             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128 * 2048)});
+             {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128L * 2048)});
     const double copy = 128 * 4096 / 16 / 27.2;
     EXPECT_NEAR(moving(transpose), copy / 0.9, 1.0);
     transpose.operands[1].space = kSbuf;
@@ -183,7 +183,7 @@ TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
 TEST(DmaTransferCost, KnowsShortPiecesWasteHbm) {
     const auto jumping =
         make(Opcode::DmaCopy,
-             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16 * 512, 1, 2)});
+             {tile(Role::Dst, kSbuf, kF32, 512, 16), tile(Role::Src, kHbm, kF32, 16L * 512, 1, 2)});
     EXPECT_LT(on("trn2", jumping).hbm_page_efficiency, 0.1);
     EXPECT_DOUBLE_EQ(on("trn2", load(128, 512, 512)).hbm_page_efficiency, 1.0);
 }

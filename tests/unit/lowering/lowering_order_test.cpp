@@ -52,7 +52,7 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
 }
 
 const test::RandomProgramShape kTwoPhases{.sbuf_sites = 6, .phases = 2};
-const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40};
+const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40, .old_tile_one_in = 2};
 
 INSTANTIATE_TEST_SUITE_P(
     Settings,

@@ -31,7 +31,7 @@ int cold_instructions(int count, Cycles work, std::int64_t columns) {
 
 TEST(ClockGate, StartsColdAtHalfRate) {
     const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{0}, Cycles{520}, 512);
-    EXPECT_EQ(run.end, cycles(2 * 520));
+    EXPECT_EQ(run.end, cycles(2L * 520));
     EXPECT_FALSE(run.state.is_warm);
     EXPECT_DOUBLE_EQ(run.state.busy_columns, 512.0);
     EXPECT_DOUBLE_EQ(rate(kGate, run.state), 0.5);

@@ -65,7 +65,7 @@ TEST(GpsimdEngineCost, NGatherWorksInGroupsOf512) {
                      tile(Role::Index, kSbuf, Dtype::Uint32, outputs)});
     };
     EXPECT_EQ(on_trn2(n_gather(512)).interval, cycles(150 + 1024));
-    EXPECT_EQ(on_trn2(n_gather(513)).interval, cycles(2 * (150 + 1024)));
+    EXPECT_EQ(on_trn2(n_gather(513)).interval, cycles(2L * (150 + 1024)));
 }
 
 TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {

@@ -8,6 +8,9 @@
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 #include "trnsim/neuron_core/vector_engine_timing.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace trnsim::neuron_core {
 namespace {
 
@@ -37,7 +40,7 @@ InstructionTemplate load(DgeMode mode, std::optional<Engine> trigger = std::null
     attributes.dge = mode;
     attributes.trigger = trigger;
     return make(Opcode::DmaCopy,
-                {tile(Role::Dst, kSbuf, kF32, 512), tile(Role::Src, Space::Hbm, kF32, 128 * 512)},
+                {tile(Role::Dst, kSbuf, kF32, 512), tile(Role::Src, Space::Hbm, kF32, 128L * 512)},
                 attributes);
 }
 
@@ -111,17 +114,25 @@ TEST(CanRun, VectorTransposesUpTo32x32) {
     EXPECT_TRUE(can_run(chip("trn2"), Engine::Tensor, test::transpose(kF32, 128)));
 }
 
+std::vector<Engine> triggers(const std::string& name, DgeMode mode) {
+    std::vector<Engine> engines;
+    std::copy_if(kSequencedEngines.begin(),
+                 kSequencedEngines.end(),
+                 std::back_inserter(engines),
+                 [&](Engine engine) { return can_run(chip(name), engine, load(mode)); });
+    return engines;
+}
+
 TEST(CanRun, DmaTriggersByTheWayDescriptorsAreMade) {
-    const ChipSpec& trn2 = chip("trn2");
-    for (const Engine engine : kSequencedEngines) {
-        EXPECT_EQ(can_run(trn2, engine, load(DgeMode::Hardware)),
-                  engine == Engine::Sync || engine == Engine::Scalar);
-        EXPECT_EQ(can_run(trn2, engine, load(DgeMode::Software)), engine == Engine::Gpsimd);
-        EXPECT_TRUE(can_run(trn2, engine, load(DgeMode::None)));
-        EXPECT_FALSE(can_run(chip("trn1"), engine, load(DgeMode::Hardware)));
-    }
-    EXPECT_TRUE(can_run(trn2, Engine::Dma, load(DgeMode::Auto)));
-    EXPECT_FALSE(can_run(trn2, Engine::Dma, copy()));
+    EXPECT_EQ(triggers("trn2", DgeMode::Hardware), (std::vector{Engine::Scalar, Engine::Sync}));
+    EXPECT_EQ(triggers("trn2", DgeMode::Software), std::vector{Engine::Gpsimd});
+    EXPECT_EQ(triggers("trn2", DgeMode::None).size(), kSequencedEngines.size());
+    EXPECT_TRUE(triggers("trn1", DgeMode::Hardware).empty());
+}
+
+TEST(CanRun, TransfersOnTheDmaEnginesAndNothingElse) {
+    EXPECT_TRUE(can_run(chip("trn2"), Engine::Dma, load(DgeMode::Auto)));
+    EXPECT_FALSE(can_run(chip("trn2"), Engine::Dma, copy()));
 }
 
 TEST(CanRun, NothingBeforeItsGeneration) {

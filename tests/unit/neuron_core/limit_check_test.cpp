@@ -215,12 +215,12 @@ TEST(TransposeLimits, AcceptBothEnginesOutputs) {
 }
 
 TEST(MemoryLimits, RejectWhatDoesNotFitAPartition) {
-    expect_accepted("trn1", vector_copy(kSbuf, kSbuf, 192 * 256));
+    expect_accepted("trn1", vector_copy(kSbuf, kSbuf, 192L * 256));
     expect_rejected("trn1",
-                    vector_copy(kSbuf, kSbuf, 192 * 256 + 1),
+                    vector_copy(kSbuf, kSbuf, 192L * 256 + 1),
                     "operand dst spans 196612 bytes of a partition, but a partition of SBUF has "
                     "196608 bytes; split the tile");
-    expect_accepted("trn2", vector_copy(kSbuf, kSbuf, 192 * 256 + 1));
+    expect_accepted("trn2", vector_copy(kSbuf, kSbuf, 192L * 256 + 1));
     expect_rejected("trn2", vector_copy(kPsum, kSbuf, 4097), "but a partition of PSUM has 16384");
     expect_rejected("trn2", vector_copy(kSbuf, kSbuf, 8, 129), "spans 129 partitions");
 }
@@ -231,7 +231,7 @@ TEST(MemoryLimits, RejectComputeOnHbmAndDmaOnPsum) {
     expect_rejected(
         "trn2", from_hbm, "operand data is in HBM, but tensor_copy works on SBUF and PSUM");
     expect_rejected("trn2",
-                    dma(tile(Role::Dst, kPsum, kF32, 64), tile(Role::Src, kHbm, kF32, 128 * 64)),
+                    dma(tile(Role::Dst, kPsum, kF32, 64), tile(Role::Src, kHbm, kF32, 128L * 64)),
                     "operand dst is in PSUM, but DMA reaches SBUF and HBM only");
 }
 
@@ -284,13 +284,13 @@ TEST(ElementWiseLimits, OfSingleOperations) {
 
 TEST(DmaLimits, RejectTransfersThatDoNotAddUp) {
     expect_rejected("trn2",
-                    dma(tile(Role::Dst, kSbuf, kF32, 64), tile(Role::Src, kHbm, kF32, 128 * 63)),
+                    dma(tile(Role::Dst, kSbuf, kF32, 64), tile(Role::Src, kHbm, kF32, 128L * 63)),
                     "src has 8064 elements and dst 8192");
 }
 
 TEST(DmaLimits, OfDescriptorGeneration) {
     const Operand dst = tile(Role::Dst, kSbuf, kF32, 64);
-    const Operand src = tile(Role::Src, kHbm, kF32, 128 * 64);
+    const Operand src = tile(Role::Src, kHbm, kF32, 128L * 64);
     expect_accepted("trn2", dma(dst, src, DgeMode::Hardware));
     expect_rejected("trn1",
                     dma(dst, src, DgeMode::Hardware),

@@ -46,7 +46,7 @@ TEST(TensorEngineTrace, Bf16TransposeStartsEvery56nsAndTakes219ns) {
 TEST(TensorEngineTrace, Fp32MatmulOf512ColumnsStartsEvery429nsPerPass) {
     const InstructionTemplate fp32 = matmul(Dtype::Float32, 512);
     EXPECT_EQ(passes(array("trn2"), fp32), 2);
-    EXPECT_EQ(multiply_moving_interval(array("trn2"), fp32), Cycles{2 * 1032});
+    EXPECT_EQ(multiply_moving_interval(array("trn2"), fp32), Cycles{2L * 1032});
     expect_near_measured(on_trn2(fp32).interval, 2 * 429, 1.0);
     expect_near_measured(on_trn2(fp32, 0.5).interval, 2 * 853, 1.0);
 }
@@ -161,7 +161,7 @@ TEST(TensorEngineCost, StationaryLoadsFourColumnsACycle) {
     EXPECT_EQ(load_stationary_interval(array("trn2"), matmul(Dtype::Bfloat16, 512, 1)),
               Cycles{1 + 4});
     EXPECT_EQ(load_stationary_interval(array("trn2"), matmul(Dtype::Float32, 512, 128)),
-              Cycles{2 * (256 + 4)});
+              Cycles{2L * (256 + 4)});
 }
 
 TEST(TensorEngineCost, TransposeStreamsOneColumnPerPartition) {

@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <regex>
 #include <sstream>
 
 namespace trnsim::spec {
@@ -186,77 +184,6 @@ INSTANTIATE_TEST_SUITE_P(All,
                          CommittedChip,
                          testing::Values("inferentia2", "trainium1", "trainium2", "trainium3"),
                          [](const auto& tested) { return tested.param; });
-
-/// Tags in brackets: capitals with a hyphen, or one of the short ones; a section may follow.
-TEST(Sources, ResolveEveryTagInTheCode) {
-    static const std::regex kTag(R"(\[((?:[A-Z][A-Z0-9]*(?:-[A-Z0-9.]+)+|ASSUMED|EXTRAPOLATED|)"
-                                 R"(KDA|DRIVER|LNC|SEMIANALYSIS))(?:, [^\]]*)?\])");
-    const std::string sources = test::source_file("docs/sources.md");
-    int found = 0;
-    for (const char* part : {"base", "dma", "isa", "memory", "neuron_core", "spec"}) {
-        for (const char* root : {"include/trnsim/", "src/"}) {
-            const std::filesystem::path folder(TRNSIM_SOURCE_DIR);
-            for (const auto& entry : std::filesystem::directory_iterator(folder / root / part)) {
-                const std::string text =
-                    test::source_file(std::filesystem::relative(entry.path(), folder).string());
-                for (std::sregex_iterator tag(text.begin(), text.end(), kTag), end; tag != end;
-                     ++tag) {
-                    EXPECT_THAT(sources, HasSubstr("| `" + (*tag)[1].str() + "` |"))
-                        << entry.path();
-                    ++found;
-                }
-            }
-        }
-    }
-    EXPECT_GT(found, 50);
-}
-
-/// Values, units and sources in the tables of docs/components, by "group.field".
-std::map<std::string, std::vector<std::string>> documented_numbers() {
-    std::map<std::string, std::vector<std::string>> rows;
-    const std::filesystem::path folder(TRNSIM_SOURCE_DIR "/docs/components");
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        std::ifstream file(entry.path());
-        std::string group;
-        for (std::string line; std::getline(file, line);) {
-            std::vector<std::string> cells;
-            std::istringstream rest(line);
-            for (std::string cell; std::getline(rest, cell, '|');) {
-                cells.push_back(cell.size() > 2 ? cell.substr(1, cell.size() - 2) : "");
-            }
-            if (line.starts_with("| Field of `")) {
-                group = cells.at(1).substr(10, cells.at(1).size() - 11) + ".";
-            } else if (!line.starts_with("|")) {
-                group.clear();
-            } else if (!group.empty() && line.starts_with("| `")) {
-                rows[group + cells.at(1).substr(1, cells.at(1).size() - 2)] = cells;
-            }
-        }
-    }
-    return rows;
-}
-
-TEST(ComponentDocs, TablesSayWhatTheChipFilesSay) {
-    const auto rows = documented_numbers();
-    const std::vector<std::pair<std::size_t, std::string>> columns{
-        {3, "trainium1"}, {3, "inferentia2"}, {4, "trainium2"}, {5, "trainium3"}};
-    for (const auto& [column, name] : columns) {
-        for (const ChipConfig::Leaf& leaf : parse_chip(chip_text(name), name).leaves) {
-            if (leaf.path.starts_with("neuron_core_version") || leaf.path == "neuron_cores") {
-                continue;
-            }
-            ASSERT_TRUE(rows.contains(leaf.path)) << leaf.path << " is in no table";
-            const std::vector<std::string>& row = rows.at(leaf.path);
-            std::string value = leaf.value;
-            std::erase(value, '"');
-            EXPECT_EQ(row.at(column), value) << leaf.path << " of " << name;
-            EXPECT_EQ(row.at(2), leaf.unit) << leaf.path;
-            if (name == "trainium2") {
-                EXPECT_EQ(row.at(6), leaf.source) << leaf.path;
-            }
-        }
-    }
-}
 
 TEST(ChipSchema, IsTheCommittedOne) {
     const std::string path = testing::TempDir() + "chip.schema.json";

@@ -152,7 +152,7 @@ TEST(ChipReader, RejectsTextThatIsNotUtf8) {
 TEST(ChipReader, AcceptsUtf8InNotes) {
     const std::string note = "\"unit\": \"GHz\", \"note\": \"\u00b5s \u20ac \U0001f642\"";
     const ChipConfig config =
-        parse_chip(replaced(chip_text(), "\"unit\": \"GHz\"", note), "chip.json");
+        parse_chip(replaced(chip_text(), R"("unit": "GHz")", note), "chip.json");
     EXPECT_EQ(config.leaves.at(2).note, "\u00b5s \u20ac \U0001f642");
 }
 

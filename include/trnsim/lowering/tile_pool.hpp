@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// One memory for the tiles of all sites, when slots of their own would not fit.
+#pragma once
+
+#include "trnsim/lowering/allocation.hpp"
+#include "trnsim/lowering/tile_store.hpp"
+#include "trnsim/lowering/use_counter.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// Bytes of every partition, dealt out to tiles of any site as long as they live. A tile takes the next gap that is
+/// large enough, going round, so that bytes are reused as late as possible. What a tile's bytes held before is
+/// remembered until they are taken again: the new tile waits for it.
+class TilePool {
+public:
+    using Slot = TileStore::Slot;
+
+    explicit TilePool(std::int64_t capacity) : capacity_(capacity) {}
+
+    /// Whether a gap of that many bytes exists.
+    [[nodiscard]] bool has_gap(std::int64_t bytes) const { return find_gap(bytes).has_value(); }
+
+    /// Puts a tile into a gap. \pre has_gap(bytes)
+    [[nodiscard]] Slot& place(std::uint32_t buffer, std::int64_t bytes);
+
+    /// Takes a tile out.
+    void remove(const Slot& slot);
+
+    /// The tile unused for longest, older than `stamp`. \throws ProgramError if there is none
+    [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp);
+
+    /// Most bytes in use at once.
+    [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
+
+private:
+    struct Tile {
+        std::int64_t bytes = 0;
+        Slot slot;
+    };
+    /// Bytes that were used and are free.
+    struct Past {
+        std::int64_t begin = 0;
+        std::int64_t end = 0;
+        AccessHistory history;
+    };
+
+    [[nodiscard]] std::optional<std::int64_t> find_gap(std::int64_t bytes) const;
+    [[nodiscard]] std::optional<std::int64_t> gap_from(std::int64_t start, std::int64_t bytes) const;
+    void take_over(Slot& slot, std::int64_t bytes);
+
+    std::int64_t capacity_;
+    std::int64_t next_ = 0;  ///< Where the search for a gap begins.
+    std::int64_t used_ = 0;
+    std::int64_t peak_ = 0;
+    std::map<std::int64_t, std::unique_ptr<Tile>> tiles_;  ///< By address.
+    std::vector<Past> past_;
+};
+
+/// One site's tiles in a pool.
+class PooledTiles : public TileStore {
+public:
+    /// The pool must outlive it.
+    PooledTiles(TilePool& pool,
+                std::uint32_t buffer,
+                std::int64_t tile_bytes,
+                const SiteLiveness& liveness);
+
+    [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
+    bool allocate() override;
+    [[nodiscard]] bool has_free_slot() const override { return pool_.has_gap(tile_bytes_); }
+    [[nodiscard]] Slot* find(std::int64_t instance) override;
+    [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp) override {
+        return pool_.least_recently_used(stamp);
+    }
+    void forget(Slot& slot) override;
+    [[nodiscard]] bool is_spilled(std::int64_t instance) const override {
+        return spilled_.contains(instance);
+    }
+    [[nodiscard]] Slot& restore(std::int64_t instance) override;
+    void use(Slot& slot, std::uint64_t stamp) override;
+
+private:
+    struct Spilled {
+        std::int64_t uses_left = 0;
+        RegionAccess save{};
+        bool is_saved = false;
+    };
+    Slot& place(std::int64_t instance, std::int64_t uses);
+
+    TilePool& pool_;
+    std::uint32_t buffer_;
+    std::int64_t tile_bytes_;
+    UseCounter counter_;
+    std::unordered_map<std::int64_t, Slot*> resident_;
+    std::unordered_map<std::int64_t, Spilled> spilled_;
+};
+
+}  // namespace trnsim::lowering

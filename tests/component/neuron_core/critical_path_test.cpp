@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chain of events that ends with an instruction adds up to its end.
+#include "trnsim/neuron_core/critical_path.hpp"
+
+#include "component/core_harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnsim::neuron_core {
+namespace {
+
+using test::ns;
+using test::PlainEngine;
+using test::timed;
+using testing::ElementsAre;
+using testing::Pair;
+
+constexpr QueueId kVector = queue_of(Engine::Vector);
+constexpr QueueId kScalar = queue_of(Engine::Scalar);
+
+TEST(CriticalPathTest, AnInstructionThatWaitedForNothingHangsOnTheKernelsStart) {
+    CriticalPath path;
+    path.started(kVector, 0, path.kind_of("work", Engine::Vector), ns(100), {.since = ns(100)});
+    EXPECT_THAT(path.chain(kVector, 0, ns(150)),
+                ElementsAre(Pair("kernel start", ns(100)), Pair("work", ns(50))));
+}
+
+TEST(CriticalPathTest, FollowsTheQueueWhereNothingElseHeldIt) {
+    CriticalPath path;
+    const auto a = path.kind_of("a", Engine::Vector);
+    const auto b = path.kind_of("b", Engine::Vector);
+    path.started(kVector, 0, a, ns(0), {.since = ns(0)});
+    path.started(kVector, 1, b, ns(70), {.since = ns(70), .predecessor = 0});
+    EXPECT_THAT(path.chain(kVector, 1, ns(170)), ElementsAre(Pair("b", ns(100)), Pair("a", ns(70))));
+}
+
+TEST(CriticalPathTest, FollowsTheProducerAndNamesTheWakeUp) {
+    CriticalPath path;
+    path.started(kScalar, 0, path.kind_of("producer", Engine::Scalar), ns(0), {.since = ns(0)});
+    path.started(kVector,
+                 0,
+                 path.kind_of("consumer", Engine::Vector),
+                 ns(310),
+                 {.producer_queue = kScalar, .producer_sequence = 0, .since = ns(300)});
+    EXPECT_THAT(path.chain(kVector, 0, ns(330)),
+                ElementsAre(Pair("producer", ns(300)),
+                            Pair("consumer", ns(20)),
+                            Pair("semaphore wake-up", ns(10))));
+}
+
+TEST(CriticalPathTest, TheSameTextIsTheSameKind) {
+    CriticalPath path;
+    EXPECT_EQ(path.kind_of("a", Engine::Vector), path.kind_of("a", Engine::Vector));
+    EXPECT_NE(path.kind_of("a", Engine::Vector), path.kind_of("b", Engine::Vector));
+}
+
+TEST(CriticalPathTest, KindsBeyondTheLimitAreSummedByEngine) {
+    CriticalPath path;
+    for (int i = 0; i < 2 * CriticalPath::kKinds; ++i) {
+        static_cast<void>(path.kind_of("line " + std::to_string(i), Engine::Vector));
+    }
+    const auto late = path.kind_of("late", Engine::Scalar);
+    EXPECT_EQ(late, path.kind_of("later", Engine::Scalar));
+    path.started(kScalar, 0, late, ns(0), {.since = ns(0)});
+    EXPECT_THAT(path.chain(kScalar, 0, ns(10)), ElementsAre(Pair("other (scalar)", ns(10))));
+}
+
+class CriticalPathOfRuns : public test::SystemCTest {};
+
+TEST_F(CriticalPathOfRuns, AddsUpToTheEndOfEveryEngine) {
+    test::CoreHarness core;
+    const IssueTemplate& a = core.script.define(timed("a", ns(30), ns(30), ns(80)));
+    const IssueTemplate& b = core.script.define(timed("b", ns(50), ns(50), ns(90)));
+    for (std::uint64_t i = 0; i < 500; ++i) {
+        core.script.add(Engine::Vector, i % 3 == 0 ? a : b).wait(1, i / 4).signal(2);
+        core.script.add(Engine::Scalar, i % 5 == 0 ? b : a).wait(2, i + 1).signal(1);
+    }
+    PlainEngine vector("vector", Engine::Vector, core);
+    PlainEngine scalar("scalar", Engine::Scalar, core);
+    core.run();
+    for (const PlainEngine* engine : {&vector, &scalar}) {
+        const auto chain = core.log().critical_path().chain(
+            engine->queue(), 499, engine->stats().last_done);
+        Picoseconds sum;
+        for (const auto& [what, time] : chain) {
+            EXPECT_GT(time, ns(0)) << what;
+            sum += time;
+        }
+        EXPECT_EQ(sum, engine->stats().last_done);
+    }
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of SBUF and PSUM by themselves.
+#include "component/core_harness.hpp"
+#include "trnsim/neuron_core/psum.hpp"
+#include "trnsim/neuron_core/sbuf.hpp"
+
+#include <gtest/gtest.h>
+
+namespace trnsim::neuron_core {
+namespace {
+
+using test::ns;
+
+class MemoryPortsTest : public test::SystemCTest {};
+
+TEST_F(MemoryPortsTest, AnExclusiveSbufIsFreeForTheOtherWhenTheAccessEnds) {
+    Sbuf sbuf("sbuf", {.vector_gpsimd_exclusive = true});
+    EXPECT_EQ(sbuf.earliest(Engine::Gpsimd), ns(0));
+    EXPECT_EQ(sbuf.access(Engine::Vector, ns(100), ns(50), false), ns(0));
+    EXPECT_EQ(sbuf.earliest(Engine::Gpsimd), ns(150));
+    EXPECT_EQ(sbuf.earliest(Engine::Scalar), ns(0));
+    EXPECT_EQ(sbuf.earliest(Engine::Vector), ns(0)) << "an engine does not exclude itself";
+}
+
+TEST_F(MemoryPortsTest, SharingCostsAtMostTheInstructionsOwnLength) {
+    Sbuf sbuf("sbuf", {.fast_modes_share_bus = true});
+    sbuf.access(Engine::Gpsimd, ns(0), ns(1000), false);
+    EXPECT_EQ(sbuf.access(Engine::Vector, ns(100), ns(50), true), ns(50));
+}
+
+TEST_F(MemoryPortsTest, SharingCostsNothingAfterTheOtherHasEnded) {
+    Sbuf sbuf("sbuf", {.fast_modes_share_bus = true});
+    sbuf.access(Engine::Gpsimd, ns(0), ns(100), false);
+    EXPECT_EQ(sbuf.access(Engine::Vector, ns(100), ns(50), true), ns(0));
+}
+
+TEST_F(MemoryPortsTest, AnAccessLengthenedBySharingIsSharedForLonger) {
+    Psum psum("psum", {.same_bank_halves_rate = true});
+    psum.access(Engine::Vector, ns(0), ns(100), 0b1);
+    EXPECT_EQ(psum.access(Engine::Scalar, ns(0), ns(80), 0b1), ns(80));
+    EXPECT_EQ(psum.access(Engine::Vector, ns(120), ns(100), 0b1), ns(40)) << "Scalar ends at 160";
+}
+
+TEST_F(MemoryPortsTest, APsumOfManyBanksTellsThemApart) {
+    Psum psum("psum", {.banks = 64, .same_bank_halves_rate = true});
+    const std::uint64_t last = std::uint64_t{1} << 63U;
+    psum.access(Engine::Vector, ns(0), ns(100), last);
+    EXPECT_EQ(psum.access(Engine::Scalar, ns(0), ns(50), last >> 1U), ns(0));
+    EXPECT_EQ(psum.access(Engine::Scalar, ns(50), ns(50), last), ns(50));
+}
+
+TEST_F(MemoryPortsTest, OtherEnginesHaveNoPortToShare) {
+    Psum psum("psum", {.same_bank_halves_rate = true});
+    psum.access(Engine::Vector, ns(0), ns(100), 0b1);
+    EXPECT_EQ(psum.access(Engine::Tensor, ns(0), ns(100), 0b1), ns(0));
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

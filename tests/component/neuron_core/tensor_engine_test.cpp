@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Tensor Engine loads one tile ahead, streams at the clock that the gate allows, and counts its work.
+#include "trnsim/neuron_core/tensor_engine.hpp"
+
+#include "component/core_harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace trnsim::neuron_core {
+namespace {
+
+using test::ns;
+using test::PlainEngine;
+using test::timed;
+using testing::ElementsAre;
+
+/// One cycle is one nanosecond.
+constexpr TensorEngineSpec plain_spec() {
+    TensorEngineSpec spec;
+    spec.clock_ghz = Gigahertz{1.0};
+    spec.fill_cycles = Cycles{50};
+    spec.fill_cold_cycles = Cycles{70};
+    return spec;
+}
+
+class TensorEngineTest : public test::SystemCTest {
+protected:
+    const IssueTemplate& load(std::int64_t cycles) {
+        IssueTemplate what;
+        what.operation = Operation::LoadStationary;
+        what.engine = Engine::Tensor;
+        what.name = "load";
+        what.tensor_interval = Cycles{cycles};
+        return core_.script.define(what);
+    }
+    const IssueTemplate& multiply(std::int64_t cycles) {
+        IssueTemplate what;
+        what.operation = Operation::MultiplyMoving;
+        what.engine = Engine::Tensor;
+        what.name = "multiply";
+        what.tensor_interval = Cycles{cycles};
+        what.busy_columns = cycles;
+        what.macs = 1000;
+        what.peak_weight = 4.0;
+        return core_.script.define(what);
+    }
+    test::Script::Item& add(const IssueTemplate& what) { return core_.script.add(Engine::Tensor, what); }
+
+    const TensorEngine& run(const TensorEngineSpec& spec = plain_spec()) {
+        engine_ = std::make_unique<TensorEngine>("tensor_engine", spec, core_.services());
+        engine_->start_at(Picoseconds{});
+        core_.run();
+        return *engine_;
+    }
+    [[nodiscard]] std::vector<double> starts() const { return core_.starts(Engine::Tensor); }
+    [[nodiscard]] std::vector<double> ends() const { return core_.ends(Engine::Tensor); }
+
+    test::CoreHarness core_;
+    std::unique_ptr<TensorEngine> engine_;
+};
+
+TEST_F(TensorEngineTest, AProductStartsWhenItsTileIsLoadedAndIsVisibleAFillLater) {
+    add(load(30));
+    add(multiply(100));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 30));
+    EXPECT_THAT(ends(), ElementsAre(30, 180));
+}
+
+TEST_F(TensorEngineTest, ShortLoadsHideBehindTheProductBefore) {
+    const IssueTemplate& tile = load(30);
+    const IssueTemplate& product = multiply(100);
+    for (int i = 0; i < 4; ++i) {
+        add(tile);
+        add(product);
+    }
+    const TensorEngine& engine = run();
+    // load 0, multiply 30, load 30 (behind it), multiply 130, …
+    EXPECT_THAT(starts(), ElementsAre(0, 30, 30, 130, 130, 230, 230, 330));
+    EXPECT_EQ(engine.stats().active, ns(430));
+}
+
+TEST_F(TensorEngineTest, LongLoadsSetThePace) {
+    const IssueTemplate& tile = load(120);
+    const IssueTemplate& product = multiply(100);
+    for (int i = 0; i < 3; ++i) {
+        add(tile);
+        add(product);
+    }
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 120, 120, 240, 240, 360));
+}
+
+TEST_F(TensorEngineTest, OneTileIsLoadedAheadAndNoMore) {
+    const IssueTemplate& tile = load(10);
+    const IssueTemplate& product = multiply(100);
+    add(tile);
+    add(product);
+    add(tile);
+    add(tile);
+    add(product);
+    run();
+    // The second load may go when the first product has taken its weights, the third right after it.
+    EXPECT_THAT(starts(), ElementsAre(0, 10, 10, 20, 110));
+}
+
+TEST_F(TensorEngineTest, ALateLoadHoldsUpTheProduct) {
+    const IssueTemplate& slow = core_.script.define(timed("slow", ns(500)));
+    const IssueTemplate& tile = load(30);
+    const IssueTemplate& product = multiply(100);
+    core_.script.add(Engine::Vector, slow).signal(1);
+    add(tile);
+    add(product);
+    add(tile).wait(1, 1);
+    add(product);
+    PlainEngine vector("vector", Engine::Vector, core_);
+    const TensorEngine& engine = run();
+    EXPECT_THAT(starts(), ElementsAre(0, 30, 520, 550));
+    EXPECT_EQ(engine.stats().waiting[static_cast<std::size_t>(Engine::Vector)], ns(390)) << "130 to 520";
+}
+
+TEST_F(TensorEngineTest, ProductsOfOneTileFollowWithoutLoads) {
+    const IssueTemplate& product = multiply(100);
+    add(load(30));
+    add(product);
+    add(product);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 30, 130));
+}
+
+TEST_F(TensorEngineTest, ControlInstructionsHoldUpWhatFollowsThem) {
+    const IssueTemplate& move = core_.script.define([] {
+        IssueTemplate what = timed("register_move", ns(60));
+        what.operation = Operation::Control;
+        return what;
+    }());
+    add(move);
+    add(move);
+    add(load(30));
+    add(multiply(100));
+    add(move);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 60, 120, 150, 150)) << "they need no array themselves";
+}
+
+TEST_F(TensorEngineTest, CountsMacsOfProductsAndOfTransposesApart) {
+    const IssueTemplate& product = multiply(100);
+    IssueTemplate transpose = product;
+    transpose.is_transpose = true;
+    transpose.peak_weight = 1.0;
+    add(product);
+    add(product);
+    add(core_.script.define(transpose));
+    const TensorEngineStats stats = run().tensor_stats();
+    EXPECT_EQ(stats.macs, 2000);
+    EXPECT_EQ(stats.transpose_macs, 1000);
+    EXPECT_EQ(stats.weighted_macs, 8000.0);
+    EXPECT_EQ(stats.weighted_transpose_macs, 1000.0);
+    EXPECT_EQ(stats.cold, ns(0));
+}
+
+/// Windows of 1000 ns; half rate until one was 0.4 busy, then full until one is less than 0.3 busy.
+TensorEngineSpec gated_spec() {
+    TensorEngineSpec spec = plain_spec();
+    spec.clock_gate = {.enabled = true,
+                       .window_cycles = Cycles{1000},
+                       .phase_cycles = Cycles{0},
+                       .warm_up_utilization = 0.4,
+                       .cool_down_utilization = 0.3,
+                       .cold_rate = 0.5};
+    return spec;
+}
+
+TEST_F(TensorEngineTest, TheFirstWindowRunsAtHalfRateAndTheNextAtFull) {
+    const IssueTemplate& product = multiply(100);
+    for (int i = 0; i < 10; ++i) {
+        add(product);
+    }
+    const TensorEngine& engine = run(gated_spec());
+    EXPECT_THAT(starts(), ElementsAre(0, 200, 400, 600, 800, 1000, 1100, 1200, 1300, 1400));
+    EXPECT_EQ(engine.tensor_stats().cold, ns(1000));
+    EXPECT_EQ(ends().front(), 270) << "filling takes longer when cold";
+    EXPECT_EQ(ends().back(), 1550);
+}
+
+TEST_F(TensorEngineTest, AProductOverTheEndOfAColdWindowIsPartSlowPartFast) {
+    const IssueTemplate& product = multiply(300);
+    for (int i = 0; i < 3; ++i) {
+        add(product);
+    }
+    run(gated_spec());
+    // 600 cold; then 400 cold for 200 of its columns, and 100 warm; then warm.
+    EXPECT_THAT(starts(), ElementsAre(0, 600, 1100));
+    EXPECT_THAT(ends(), ElementsAre(670, 1150, 1450));
+}
+
+TEST_F(TensorEngineTest, AnIdleWindowCoolsTheArrayDown) {
+    const IssueTemplate& slow = core_.script.define(timed("slow", ns(3500)));
+    const IssueTemplate& product = multiply(100);
+    core_.script.add(Engine::Vector, slow).signal(1);
+    for (int i = 0; i < 10; ++i) {
+        add(product);
+    }
+    add(product).wait(1, 1);
+    PlainEngine vector("vector", Engine::Vector, core_);
+    run(gated_spec());
+    EXPECT_EQ(starts().back(), 3520);
+    EXPECT_EQ(ends().back(), 3520 + 200 + 70);
+}
+
+}  // namespace
+}  // namespace trnsim::neuron_core

@@ -53,13 +53,13 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       is_written_(written_buffers(program)) {
     constexpr std::int64_t kSemaphores = 2 * neuron_core::kQueues;
     if (chip.neuron_core.semaphore_file.count < kSemaphores) {
-        throw ConfigError(
-            fmt::format("neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "
-                        "set at least {}",
-                        chip.neuron_core.semaphore_file.count,
-                        kSemaphores,
-                        neuron_core::kQueues,
-                        kSemaphores));
+        throw ConfigError(fmt::format(
+            "neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "
+            "set at least {}",
+            chip.neuron_core.semaphore_file.count,
+            kSemaphores,
+            neuron_core::kQueues,
+            kSemaphores));
     }
     const std::vector<SiteLiveness> liveness = analyse_liveness(program);
     allocation_ = lowering::allocate(program, liveness, chip.neuron_core, policies);
@@ -164,9 +164,8 @@ void Lowering::find_used_queues() {
             }
         }
     }
-    const bool any_spill = std::ranges::any_of(allocation_.sites, [](const SitePlacement& site) {
-        return site.spills || site.is_pooled;
-    });
+    const bool any_spill = std::ranges::any_of(
+        allocation_.sites, [](const SitePlacement& site) { return site.spills || site.is_pooled; });
     if (any_spill) {
         uses_[queue_of_ring(0)] = true;
     }
@@ -266,14 +265,14 @@ void Lowering::check_spilled(const InstructionTemplate& instruction,
                              const Operand& operand,
                              std::int64_t instance) const {
     if (!sites_[operand.buffer]->is_spilled(instance)) {
-        throw ProgramError(
-            fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its \"alloc\" "
-                        "record before this one",
-                        program_.source_text(instruction.source),
-                        name(instruction.op),
-                        name(operand.role),
-                        instance,
-                        program_.buffers[operand.buffer].name));
+        throw ProgramError(fmt::format(
+            "{}: {}: {} is instance {} of {}, which is not allocated yet; move its \"alloc\" "
+            "record before this one",
+            program_.source_text(instruction.source),
+            name(instruction.op),
+            name(operand.role),
+            instance,
+            program_.buffers[operand.buffer].name));
     }
 }
 
@@ -332,9 +331,8 @@ std::uint64_t Lowering::psum_banks() const {
     for (const Resolved& operand : operands_) {
         if (operand.operand->space == Space::Psum) {
             const std::int64_t base = operand.slot->address;
-            banks |= banks_of(chip_.neuron_core.psum,
-                              base + operand.region.begin(),
-                              base + operand.region.end());
+            banks |= banks_of(
+                chip_.neuron_core.psum, base + operand.region.begin(), base + operand.region.end());
         }
     }
     return banks;
@@ -345,14 +343,15 @@ void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const 
     const std::int64_t base = dst.slot->address;
     if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[instruction];
-        throw ProgramError(fmt::format(
-            "{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} bytes; keep the "
-            "result of one matmul inside a bank",
-            program_.source_text(from.source),
-            name(from.op),
-            dst.region.begin(),
-            dst.region.end() - 1,
-            psum.bank_bytes));
+        throw ProgramError(
+            fmt::format("{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} "
+                        "bytes; keep the "
+                        "result of one matmul inside a bank",
+                        program_.source_text(from.source),
+                        name(from.op),
+                        dst.region.begin(),
+                        dst.region.end() - 1,
+                        psum.bank_bytes));
     }
 }
 
@@ -479,6 +478,7 @@ TileStore::Slot& Lowering::reload(InstructionSink& sink,
     waits_.need_done(slot.save.queue, slot.save.number);
     writer_.push(sink, queue, *table_.spill(buffer, false, policies_.dge), waits_);
     slot.history.record(access);
+    stationary_.written(&slot);
     return slot;
 }
 

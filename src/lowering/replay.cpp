@@ -124,12 +124,13 @@ void Replay::check_semaphores() const {
 void Replay::check_rings() const {
     for (const InstructionTemplate& instruction : program_.templates) {
         if (instruction.ring.value_or(0) >= chip_.dma.rings) {
-            throw ProgramError(fmt::format("{}: {}: DMA ring {}, but {} has rings 0 to {}; use one of them",
-                                           program_.source_text(instruction.source),
-                                           name(instruction.op),
-                                           *instruction.ring,
-                                           chip_.short_name,
-                                           chip_.dma.rings - 1));
+            throw ProgramError(
+                fmt::format("{}: {}: DMA ring {}, but {} has rings 0 to {}; use one of them",
+                            program_.source_text(instruction.source),
+                            name(instruction.op),
+                            *instruction.ring,
+                            chip_.short_name,
+                            chip_.dma.rings - 1));
         }
     }
 }
@@ -155,14 +156,14 @@ void Replay::check_addresses(const Step& step, const InstructionTemplate& instru
         const PsumSpec& psum = chip_.neuron_core.psum;
         if (is_matmul(instruction.op) && operand.role == Role::Dst &&
             !takes_matmul(psum, begin, end)) {
-            throw ProgramError(
-                fmt::format("{}: {}: dst covers bytes {} to {} of psum, across banks of {} bytes; keep "
-                            "the result of one matmul inside a bank",
-                            program_.source_text(instruction.source),
-                            name(instruction.op),
-                            begin,
-                            end - 1,
-                            psum.bank_bytes));
+            throw ProgramError(fmt::format(
+                "{}: {}: dst covers bytes {} to {} of psum, across banks of {} bytes; keep "
+                "the result of one matmul inside a bank",
+                program_.source_text(instruction.source),
+                name(instruction.op),
+                begin,
+                end - 1,
+                psum.bank_bytes));
         }
     }
 }

@@ -51,13 +51,21 @@ TilePool::Slot& TilePool::place(std::uint32_t buffer, std::int64_t bytes) {
 void TilePool::take_over(Slot& slot, std::int64_t bytes) {
     const std::int64_t begin = slot.address;
     const std::int64_t end = begin + bytes;
-    for (const Past& past : past_) {
-        if (past.begin < end && begin < past.end) {
-            slot.history.inherit(past.history);
+    std::vector<Past> kept;
+    for (Past& past : past_) {
+        if (past.end <= begin || end <= past.begin) {
+            kept.push_back(std::move(past));
+            continue;
+        }
+        slot.history.inherit(past.history);
+        if (past.begin < begin) {
+            kept.push_back({.begin = past.begin, .end = begin, .history = past.history});
+        }
+        if (end < past.end) {
+            kept.push_back({.begin = end, .end = past.end, .history = std::move(past.history)});
         }
     }
-    std::erase_if(past_,
-                  [&](const Past& past) { return begin <= past.begin && past.end <= end; });
+    past_ = std::move(kept);
 }
 
 void TilePool::remove(const Slot& slot) {
@@ -80,7 +88,8 @@ TilePool::Slot& TilePool::least_recently_used(std::uint64_t stamp) {
     }
     if (oldest == nullptr) {
         throw ProgramError(
-            "SBUF: the operands of one instruction do not fit beside each other; make tiles smaller");
+            "SBUF: the operands of one instruction do not fit beside each other; make tiles "
+            "smaller");
     }
     return *oldest;
 }

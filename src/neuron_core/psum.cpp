@@ -25,7 +25,10 @@ Picoseconds Psum::earliest(Engine engine) const {
     return spec_.vector_scalar_exclusive && other != nullptr ? other->until : Picoseconds{};
 }
 
-Picoseconds Psum::access(Engine engine, Picoseconds now, Picoseconds interval, std::uint64_t banks) {
+Picoseconds Psum::access(Engine engine,
+                         Picoseconds now,
+                         Picoseconds interval,
+                         std::uint64_t banks) {
     const Port* other = rival(engine);
     if (other == nullptr) {
         return Picoseconds{};

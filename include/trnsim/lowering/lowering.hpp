@@ -34,7 +34,8 @@ namespace trnsim::lowering {
 class Lowering : public neuron_core::InstructionSource {
 public:
     /// The program and the chip must outlive it.
-    /// \throws ProgramError if the chip does not take the program, ConfigError if it has too few semaphores
+    /// \throws ProgramError if the chip does not take the program, ConfigError if it has too few
+    /// semaphores
     Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies);
 
     bool produce(neuron_core::InstructionSink& sink) override;

@@ -15,9 +15,9 @@
 
 namespace trnsim::lowering {
 
-/// Bytes of every partition, dealt out to tiles of any site as long as they live. A tile takes the next gap that is
-/// large enough, going round, so that bytes are reused as late as possible. What a tile's bytes held before is
-/// remembered until they are taken again: the new tile waits for it.
+/// Bytes of every partition, dealt out to tiles of any site as long as they live. A tile takes the
+/// next gap that is large enough, going round, so that bytes are reused as late as possible. What a
+/// tile's bytes held before is remembered until they are taken again: the new tile waits for it.
 class TilePool {
 public:
     using Slot = TileStore::Slot;
@@ -44,7 +44,7 @@ private:
         std::int64_t bytes = 0;
         Slot slot;
     };
-    /// Bytes that were used and are free.
+    /// Bytes that were used and are free; no two have a byte in common.
     struct Past {
         std::int64_t begin = 0;
         std::int64_t end = 0;
@@ -52,7 +52,8 @@ private:
     };
 
     [[nodiscard]] std::optional<std::int64_t> find_gap(std::int64_t bytes) const;
-    [[nodiscard]] std::optional<std::int64_t> gap_from(std::int64_t start, std::int64_t bytes) const;
+    [[nodiscard]] std::optional<std::int64_t> gap_from(std::int64_t start,
+                                                       std::int64_t bytes) const;
     void take_over(Slot& slot, std::int64_t bytes);
 
     std::int64_t capacity_;

@@ -15,8 +15,9 @@
 
 namespace trnsim::lowering {
 
-/// A site with slots of its own. A new tile takes the slot that has been free for longest; a slot is free when
-/// its tile has had its last use. A site that spills gives up the tile unused for longest instead.
+/// A site with slots of its own. A new tile takes the slot that has been free for longest; a slot
+/// is free when its tile has had its last use. A site that spills gives up the tile unused for
+/// longest instead.
 class TileSlots : public TileStore {
 public:
     TileSlots(const SitePlacement& placement,

@@ -9,20 +9,20 @@
 
 namespace trnsim::lowering {
 
-/// Which instances of a site are in memory, and where. Its variants are TileSlots, slots of the site's own, and
-/// PooledTiles, a share of one pool for all sites.
+/// Which instances of a site are in memory, and where. Its variants are TileSlots, slots of the
+/// site's own, and PooledTiles, a share of one pool for all sites.
 class TileStore {
 public:
     /// A tile in memory.
     struct Slot {
-        std::uint32_t buffer = 0;     ///< The site.
-        std::int64_t address = 0;     ///< Byte within the partition.
+        std::uint32_t buffer = 0;  ///< The site.
+        std::int64_t address = 0;  ///< Byte within the partition.
         std::int64_t instance = -1;
         std::int64_t uses_left = 0;
-        std::uint64_t last_use = 0;   ///< Stamp of the instruction.
-        bool is_dirty = false;        ///< Written since it was last saved.
-        bool is_saved = false;        ///< A copy in HBM exists.
-        RegionAccess save{};          ///< The transfer that made it.
+        std::uint64_t last_use = 0;  ///< Stamp of the instruction.
+        bool is_dirty = false;       ///< Written since it was last saved.
+        bool is_saved = false;       ///< A copy in HBM exists.
+        RegionAccess save{};         ///< The transfer that made it.
         AccessHistory history;
     };
 
@@ -45,8 +45,8 @@ public:
     /// The slot of an instance, or nullptr if it was spilled.
     [[nodiscard]] virtual Slot* find(std::int64_t instance) = 0;
 
-    /// The tile to give up: unused for longest, its last use older than `stamp`. It may be another site's.
-    /// \throws ProgramError if there is none
+    /// The tile to give up: unused for longest, its last use older than `stamp`. It may be another
+    /// site's. \throws ProgramError if there is none
     [[nodiscard]] virtual Slot& least_recently_used(std::uint64_t stamp) = 0;
 
     /// Frees the slot of a tile of this site; one with uses left is remembered as spilled.

@@ -20,7 +20,8 @@ namespace trnsim::neuron_core {
 /// queues is bounded, for the simulator's memory (D-03). One per NeuronCore.
 class InstructionFetch : public sc_core::sc_module, private InstructionSink {
 public:
-    /// Instructions in all queues together, and what extend() adds. Far beyond any engine's lead over another.
+    /// Instructions in all queues together, and what extend() adds. Far beyond any engine's lead
+    /// over another.
     static constexpr std::int64_t kCapacity = 16384;
 
     InstructionFetch(const sc_core::sc_module_name& name, InstructionSource& source);
@@ -38,8 +39,8 @@ public:
     /// Removes the oldest instruction. \pre front(queue) was not nullptr
     void pop(QueueId queue);
 
-    /// Makes room for more after all queues stood still: one of them may wait for what another would raise with
-    /// an instruction far later in the program. False if no queue gets more.
+    /// Makes room for more after all queues stood still: one of them may wait for what another
+    /// would raise with an instruction far later in the program. False if no queue gets more.
     bool extend();
 
     [[nodiscard]] bool is_exhausted() const { return exhausted_; }

@@ -45,7 +45,8 @@ public:
 
     SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);
 
-    /// The event that wakes a queue, for announcements that put others' answers forward. Set at elaboration.
+    /// The event that wakes a queue, for announcements that put others' answers forward. Set at
+    /// elaboration.
     void connect(sc_core::sc_event& wake) { queues_.push_back(&wake); }
 
     /// When `semaphore` will be at least `value`. The answer is valid until the next signal().

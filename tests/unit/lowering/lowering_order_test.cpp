@@ -24,6 +24,7 @@ struct Setting {
     Policies policies{};
     bool must_spill = false;
     bool must_overlay = false;
+    bool must_pool = false;
 };
 
 class LoweringOrder : public testing::TestWithParam<Setting> {};
@@ -35,6 +36,7 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     int saves = 0;
     int overlays = 0;
     int reused = 0;
+    int pooled = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const program::Program program = test::random_program(seed, setting.shape);
         const test::PhysicalAccesses lowered(program, chip, setting.policies);
@@ -43,9 +45,11 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
         saves += lowered.spill_saves();
         overlays += lowered.overlays();
         reused += lowered.reused_stationaries();
+        pooled += lowered.is_pooled() ? 1 : 0;
     }
     EXPECT_TRUE(!setting.must_spill || saves > 0) << "nothing spilled";
     EXPECT_TRUE(!setting.must_overlay || overlays > 0) << "no site took over another's bytes";
+    EXPECT_TRUE(!setting.must_pool || pooled > 0) << "no program shared a pool";
     RecordProperty("spill_saves", saves);
     RecordProperty("overlays", overlays);
     RecordProperty("reused_stationaries", reused);
@@ -67,6 +71,11 @@ INSTANTIATE_TEST_SUITE_P(
                 .shape = kManyTiles,
                 .sbuf_kib = 6,
                 .must_spill = true},
+        Setting{.name = "Pooled",
+                .shape = kManyTiles,
+                .sbuf_kib = 4,
+                .must_spill = true,
+                .must_pool = true},
         Setting{.name = "Overlaid", .shape = kTwoPhases, .sbuf_kib = 14, .must_overlay = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}}),
     [](const testing::TestParamInfo<Setting>& setting) { return setting.param.name; });

@@ -12,7 +12,7 @@
 
 namespace trnsim::test {
 
-using lowering::TileSlots;
+using lowering::TileStore;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 using program::Step;
@@ -51,12 +51,21 @@ bool is_ordered(const Node& earlier,
 PhysicalAccesses::PhysicalAccesses(const program::Program& program,
                                    const ChipSpec& chip,
                                    const lowering::Policies& policies)
-    : program_(program), lowering_(program, chip, policies), sites_(program.buffers.size()) {
+    : program_(program),
+      lowering_(program, chip, policies),
+      pool_(chip.neuron_core.sbuf.usable_partition_kib * 1024),
+      sites_(program.buffers.size()) {
     const auto liveness = lowering::analyse_liveness(program);
     for (std::size_t site = 0; site < sites_.size(); ++site) {
         const lowering::SitePlacement& placement = lowering_.allocation().sites[site];
-        if (placement.slots > 0) {
-            sites_[site].emplace(placement, liveness[site]);
+        const auto number = static_cast<std::uint32_t>(site);
+        if (placement.is_pooled) {
+            sites_[site] = std::make_unique<lowering::PooledTiles>(
+                pool_, number, placement.slot_bytes, liveness[site]);
+            is_pooled_ = true;
+        } else if (placement.slots > 0) {
+            sites_[site] =
+                std::make_unique<lowering::TileSlots>(placement, liveness[site], number);
             overlays_ += placement.overlaid.empty() ? 0 : 1;
         }
     }
@@ -83,22 +92,23 @@ void PhysicalAccesses::allocate(std::uint32_t buffer) {
         --stamp_;
         return;
     }
-    TileSlots& site = *sites_[buffer];
-    if (!site.next_is_unused() && !site.has_free_slot()) {
+    TileStore& site = *sites_[buffer];
+    if (!site.next_is_unused()) {
         make_room(buffer);
     }
     site.allocate();
 }
 
 void PhysicalAccesses::make_room(std::uint32_t buffer) {
-    TileSlots& site = *sites_[buffer];
-    TileSlots::Slot& slot = site.least_recently_used(stamp_);
-    if (slot.is_dirty) {
-        add_spill(buffer, slot.instance, site.address(slot), true);
-        slot.is_dirty = false;
-        slot.is_saved = true;
+    while (!sites_[buffer]->has_free_slot()) {
+        TileStore::Slot& slot = sites_[buffer]->least_recently_used(stamp_);
+        if (slot.is_dirty) {
+            add_spill(slot.buffer, slot.instance, slot.address, true);
+            slot.is_dirty = false;
+            slot.is_saved = true;
+        }
+        sites_[slot.buffer]->forget(slot);
     }
-    site.forget(slot);
 }
 
 void PhysicalAccesses::add_spill(std::uint32_t buffer,
@@ -135,19 +145,17 @@ PhysicalAccess PhysicalAccesses::access(const Operand& operand, const Step::At& 
         result.memory.instance = at.instance;
         return result;
     }
-    TileSlots& site = *sites_[operand.buffer];
-    TileSlots::Slot* slot = site.find(at.instance);
+    TileStore& site = *sites_[operand.buffer];
+    TileStore::Slot* slot = site.find(at.instance);
     if (slot == nullptr) {
-        if (!site.has_free_slot()) {
-            make_room(operand.buffer);
-        }
+        make_room(operand.buffer);
         slot = &site.restore(at.instance);
         if (slot->is_saved) {
-            add_spill(operand.buffer, at.instance, site.address(*slot), false);
+            add_spill(operand.buffer, at.instance, slot->address, false);
         }
     }
     slot->last_use = stamp_;
-    result.base_byte += site.address(*slot);
+    result.base_byte += slot->address;
     return result;
 }
 
@@ -173,8 +181,7 @@ void PhysicalAccesses::run(const Step& step) {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (operand.space != Space::Hbm) {
-            TileSlots& site = *sites_[operand.buffer];
-            TileSlots::Slot& slot = *site.find(step.at[i].instance);
+            TileStore::Slot& slot = *sites_[operand.buffer]->find(step.at[i].instance);
             if (operand.writes()) {
                 slot.is_dirty = true;
                 slot.is_saved = false;
@@ -184,7 +191,7 @@ void PhysicalAccesses::run(const Step& step) {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (operand.space != Space::Hbm) {
-            TileSlots& site = *sites_[operand.buffer];
+            TileStore& site = *sites_[operand.buffer];
             site.use(*site.find(step.at[i].instance), stamp_);
         }
     }

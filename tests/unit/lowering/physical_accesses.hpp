@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -56,6 +57,7 @@ public:
     [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
     [[nodiscard]] int spill_saves() const { return spill_saves_; }
     [[nodiscard]] int overlays() const { return overlays_; }
+    [[nodiscard]] bool is_pooled() const { return is_pooled_; }
     [[nodiscard]] int reused_stationaries() const { return reused_stationaries_; }
 
     /// The first conflict that no semaphore orders; empty if there is none.
@@ -84,7 +86,8 @@ private:
     const program::Program& program_;
     lowering::Lowering lowering_;
     RecordedQueues queues_;
-    std::vector<std::optional<lowering::TileSlots>> sites_;
+    lowering::TilePool pool_;
+    std::vector<std::unique_ptr<lowering::TileStore>> sites_;
     std::uint64_t stamp_ = 0;
     std::size_t next_entry_ = 0;
     std::vector<Node> nodes_;
@@ -95,6 +98,7 @@ private:
     std::string stale_;
     int spill_saves_ = 0;
     int overlays_ = 0;
+    bool is_pooled_ = false;
     int reused_stationaries_ = 0;
 };
 

@@ -41,8 +41,11 @@ struct Matmuls {
         builder.run(which, {at(), at(affine(tile), affine(offset))});
     }
 
-    [[nodiscard]] std::ptrdiff_t loads(const Policies& policies = {}) const {
-        const test::LoweredProgram lowered(builder.build(), policies);
+    [[nodiscard]] std::ptrdiff_t loads(const Policies& policies = {},
+                                       std::int64_t sbuf_kib = 192) const {
+        ChipSpec chip = test::chip_named("trainium2");
+        chip.neuron_core.sbuf.usable_partition_kib = sbuf_kib;
+        const test::LoweredProgram lowered(builder.build(), policies, chip);
         return std::ranges::count(lowered.names(), "LoadStationary");
     }
 };
@@ -98,6 +101,19 @@ TEST(StationaryTest, AnotherTileWrittenSinceDoesNotMatter) {
     p.builder.run(p.fill, {at(affine(1))});
     p.run(p.matmul);
     EXPECT_EQ(p.loads(), 1);
+}
+
+TEST(StationaryTest, ATileThatComesBackIntoTheSameSlotIsLoaded) {
+    // 2 KiB hold the moving tile and two of the three others.
+    Matmuls p;
+    p.builder.alloc(p.left);
+    for (std::int64_t tile = 0; tile < 3; ++tile) {
+        p.builder.run(p.fill, {at(affine(tile))});
+    }
+    p.run(p.matmul, 2);
+    p.run(p.matmul, 0);
+    p.run(p.matmul, 1);
+    EXPECT_EQ(p.loads({}, 2), 3);
 }
 
 }  // namespace

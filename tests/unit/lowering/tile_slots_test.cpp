@@ -22,7 +22,7 @@ TileSlots site(std::int64_t slots, const std::vector<std::int64_t>& uses) {
 }
 
 std::int64_t address_of(TileSlots& tiles, std::int64_t instance) {
-    return tiles.address(*tiles.find(instance));
+    return tiles.find(instance)->address;
 }
 
 TEST(TileSlotsTest, TilesTakeSlotsInOrderOfAddress) {

@@ -63,7 +63,7 @@ Report oversized_report() {
         line.waited_for[std::string(200, 'w')] = Picoseconds{5};
         result.lines.push_back(line);
         result.warnings.push_back(std::string(400, 'y') + "\nsecond line");
-        result.assumptions.push_back(std::string(400, 'z'));
+        result.assumptions.emplace_back(400, 'z');
         result.critical_path.push_back({std::string(150, 'c'), Picoseconds{}});
     }
     return make_report(std::move(subject), std::move(result));

@@ -202,6 +202,7 @@ std::vector<std::string> ReadTrace::arrows() const {
         }
     }
     std::vector<std::string> result;
+    result.reserve(ends.size());
     for (const auto& [arrow, names] : ends) {
         result.push_back(names.first + " -> " + names.second);
     }

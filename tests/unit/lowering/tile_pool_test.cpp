@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pool gives tiles of all sites bytes of their own, reused late, with everything they must wait for.
+#include "trnsim/lowering/tile_pool.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::queue_of;
+using neuron_core::QueueId;
+using Slot = TileStore::Slot;
+
+constexpr QueueId kVector = queue_of(Engine::Vector);
+
+/// Records that Vector's instruction `number` wrote the whole tile.
+void write(Slot& slot, const RegionShape& shape, std::uint64_t number) {
+    slot.history.record({.region = {.shape = &shape},
+                         .access = Access::Write,
+                         .queue = kVector,
+                         .number = number});
+}
+
+/// Which instruction of Vector another queue must wait for before it writes the tile.
+std::uint64_t needed(const Slot& slot, const RegionShape& shape) {
+    WaitSet waits;
+    slot.history.collect({.region = {.shape = &shape},
+                          .access = Access::Write,
+                          .queue = queue_of(Engine::Scalar),
+                          .number = 1},
+                         waits);
+    return waits[kVector].done;
+}
+
+const RegionShape kTile({.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{1, 100}}});
+
+TEST(TilePoolTest, TilesLieBehindEachOther) {
+    TilePool pool(1000);
+    EXPECT_EQ(pool.place(0, 300).address, 0);
+    EXPECT_EQ(pool.place(1, 200).address, 300);
+    EXPECT_EQ(pool.place(0, 500).address, 500);
+    EXPECT_FALSE(pool.has_gap(1));
+}
+
+TEST(TilePoolTest, BytesAreReusedAsLateAsPossible) {
+    TilePool pool(1000);
+    const Slot& first = pool.place(0, 300);
+    pool.remove(first);
+    EXPECT_EQ(pool.place(0, 300).address, 300);
+    EXPECT_EQ(pool.place(0, 300).address, 600);
+    EXPECT_EQ(pool.place(0, 300).address, 0);
+}
+
+TEST(TilePoolTest, AGapMustBeLargeEnough) {
+    TilePool pool(1000);
+    const Slot& low = pool.place(0, 300);
+    static_cast<void>(pool.place(0, 300));
+    const Slot& high = pool.place(0, 300);
+    pool.remove(low);
+    pool.remove(high);
+    EXPECT_TRUE(pool.has_gap(400));
+    EXPECT_FALSE(pool.has_gap(401)) << "700 bytes are free, but not in one piece";
+    EXPECT_EQ(pool.place(0, 400).address, 600);
+}
+
+TEST(TilePoolTest, RemembersItsFullestMoment) {
+    TilePool pool(1000);
+    const Slot& first = pool.place(0, 300);
+    static_cast<void>(pool.place(0, 200));
+    pool.remove(first);
+    static_cast<void>(pool.place(0, 100));
+    EXPECT_EQ(pool.peak_bytes(), 500);
+}
+
+TEST(TilePoolTest, ATileWaitsForWhatItsBytesHeldBefore) {
+    TilePool pool(200);
+    Slot& old = pool.place(0, 100);
+    write(old, kTile, 7);
+    pool.remove(old);
+    EXPECT_EQ(needed(pool.place(1, 100), kTile), 0U) << "other bytes";
+    EXPECT_EQ(needed(pool.place(1, 100), kTile), 7U);
+}
+
+TEST(TilePoolTest, AllWhoTakeAPartOfATilesBytesWaitForIt) {
+    TilePool pool(100);
+    Slot& old = pool.place(0, 100);
+    write(old, kTile, 7);
+    pool.remove(old);
+    const Slot& low = pool.place(1, 40);
+    EXPECT_EQ(needed(low, kTile), 7U);
+    EXPECT_EQ(needed(pool.place(1, 60), kTile), 7U);
+}
+
+TEST(TilePoolTest, WhoComesAfterAlsoWaitsForWhatThoseWaitedFor) {
+    TilePool pool(100);
+    Slot& old = pool.place(0, 100);
+    write(old, kTile, 7);
+    pool.remove(old);
+    pool.remove(pool.place(1, 100));
+    EXPECT_EQ(needed(pool.place(2, 100), kTile), 7U) << "the tile between them was never touched";
+}
+
+TEST(TilePoolTest, GivesUpTheTileUnusedForLongestButNoneInUse) {
+    TilePool pool(300);
+    pool.place(0, 100).last_use = 5;
+    Slot& oldest = pool.place(1, 100);
+    oldest.last_use = 3;
+    pool.place(0, 100).last_use = 4;
+    EXPECT_EQ(&pool.least_recently_used(9), &oldest);
+    EXPECT_THROW(static_cast<void>(pool.least_recently_used(3)), ProgramError);
+}
+
+TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
+    constexpr std::int64_t kBytes = 256;
+    std::mt19937 random(3);
+    TilePool pool(kBytes);
+    std::map<std::int64_t, std::pair<Slot*, std::int64_t>> tiles;
+    std::vector<std::uint64_t> last_write(kBytes);
+    std::deque<RegionShape> shapes;
+    std::uint64_t number = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % 64);
+        if (random() % 2 == 0 && pool.has_gap(bytes)) {
+            Slot& slot = pool.place(0, bytes);
+            for (const auto& [address, tile] : tiles) {
+                ASSERT_TRUE(slot.address + bytes <= address || address + tile.second <= slot.address);
+            }
+            const RegionShape& shape = shapes.emplace_back(
+                Operand{.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{1, bytes}}});
+            const auto begin = last_write.begin() + slot.address;
+            ASSERT_GE(needed(slot, shape), *std::max_element(begin, begin + bytes));
+            write(slot, shape, ++number);
+            std::fill(begin, begin + bytes, number);
+            tiles[slot.address] = {&slot, bytes};
+        } else if (!tiles.empty()) {
+            auto tile = tiles.begin();
+            std::advance(tile, static_cast<std::ptrdiff_t>(random() % tiles.size()));
+            pool.remove(*tile->second.first);
+            tiles.erase(tile);
+        }
+    }
+}
+
+TEST(PooledTilesTest, ATileIsThereFromItsAllocToItsLastUse) {
+    TilePool pool(100);
+    const SiteLiveness liveness{.instances = 3, .uses = {{1, 2}, {1, 0}, {1, 1}}};
+    PooledTiles site(pool, 0, 100, liveness);
+    EXPECT_TRUE(site.allocate());
+    EXPECT_FALSE(site.has_free_slot());
+    site.use(*site.find(0), 1);
+    EXPECT_NE(site.find(0), nullptr);
+    site.use(*site.find(0), 2);
+    EXPECT_EQ(site.find(0), nullptr);
+    EXPECT_TRUE(site.next_is_unused());
+    EXPECT_FALSE(site.allocate());
+    EXPECT_TRUE(site.allocate());
+    EXPECT_EQ(site.find(2)->instance, 2);
+}
+
+TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
+    TilePool pool(200);
+    const SiteLiveness liveness{.instances = 2, .uses = {{2, 5}}};
+    PooledTiles a(pool, 3, 100, liveness);
+    PooledTiles b(pool, 4, 100, liveness);
+    a.allocate();
+    b.allocate();
+    a.find(0)->last_use = 1;
+    b.find(0)->last_use = 2;
+    Slot& victim = b.least_recently_used(9);
+    EXPECT_EQ(victim.buffer, 3U);
+    a.forget(victim);
+    EXPECT_TRUE(a.is_spilled(0));
+    EXPECT_EQ(a.find(0), nullptr);
+    EXPECT_TRUE(b.has_free_slot());
+}
+
+TEST(PooledTilesTest, ASpilledTileComesBackWithTheUsesAndTheCopyItHad) {
+    TilePool pool(100);
+    PooledTiles site(pool, 0, 100, {.instances = 1, .uses = {{1, 3}}});
+    site.allocate();
+    Slot& slot = *site.find(0);
+    site.use(slot, 1);
+    slot.is_saved = true;
+    slot.save.number = 77;
+    site.forget(slot);
+    const Slot& back = site.restore(0);
+    EXPECT_EQ(back.uses_left, 2);
+    EXPECT_TRUE(back.is_saved);
+    EXPECT_EQ(back.save.number, 77U);
+    EXPECT_FALSE(site.is_spilled(0));
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

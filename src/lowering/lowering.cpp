@@ -321,6 +321,9 @@ void Lowering::record(const Resolved& operand, QueueId queue, std::uint64_t numb
 void Lowering::release() {
     for (const Resolved& operand : operands_) {
         if (operand.slot != nullptr) {
+            if (operand.slot->uses_left == 1) {
+                stationary_.written(operand.slot);
+            }
             operand.site->use(*operand.slot, stamp_);
         }
     }
@@ -478,7 +481,6 @@ TileStore::Slot& Lowering::reload(InstructionSink& sink,
     waits_.need_done(slot.save.queue, slot.save.number);
     writer_.push(sink, queue, *table_.spill(buffer, false, policies_.dge), waits_);
     slot.history.record(access);
-    stationary_.written(&slot);
     return slot;
 }
 

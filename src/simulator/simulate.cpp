@@ -170,6 +170,9 @@ std::string_view name(WaitCause cause) {
 RunResult simulate(const program::Program& program,
                    const ChipSpec& chip,
                    const RunOptions& options) {
+    // The kernel would print that it was stopped.
+    sc_core::sc_report_handler::set_actions(
+        "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
     std::unique_ptr<lowering::Lowering> lowered;
     std::unique_ptr<lowering::Replay> replay;
     if (program.header.form == program::Form::Program) {
@@ -196,9 +199,10 @@ RunResult simulate(const program::Program& program,
     }
     const std::string deadlock = core.describe_deadlock();
     if (!deadlock.empty()) {
+        const Picoseconds now{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
         throw ProgramError(
             fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
-                        sc_core::sc_time_stamp().to_seconds() * 1e6,
+                        std::max(now, core.last_to_end().stats().last_done).microseconds(),
                         deadlock));
     }
     RunResult result;

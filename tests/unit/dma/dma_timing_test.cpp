@@ -174,7 +174,7 @@ TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
     InstructionTemplate transpose =
         make(Opcode::DmaTranspose,
              {tile(Role::Dst, kSbuf, kBf16, 2048), tile(Role::Src, kHbm, kBf16, 128L * 2048)});
-    const double copy = 128 * 4096 / 16 / 27.2;
+    const double copy = 8.0 * 4096 / 27.2;
     EXPECT_NEAR(moving(transpose), copy / 0.9, 1.0);
     transpose.operands[1].space = kSbuf;
     EXPECT_NEAR(moving(transpose), copy / 0.5, 1.0);

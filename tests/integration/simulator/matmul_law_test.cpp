@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of matmuls take the time that was measured on Trainium2.
+#include "support/program_builder.hpp"
+#include "support/simulation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace trnsim {
+namespace {
+
+using test::affine;
+using test::at;
+
+/// Matmuls that alternate between two stationary tiles and all add up into one bank.
+program::Program stream(Dtype dtype, std::int64_t moving, std::int64_t matmuls) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, dtype, {128, 128});
+    const auto right = builder.tile("right", Space::Sbuf, dtype, {128, moving});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, moving});
+    const auto product = builder.matmul(sum, left, right, false);
+    builder.alloc(left).alloc(left).alloc(right).alloc(sum);
+    builder.loop(matmuls / 2);
+    builder.run(product).run(product, {at(), at(affine(1))});
+    builder.end();
+    return builder.build();
+}
+
+/// Nanoseconds of one matmul in the long run: what another `matmuls` of them add.
+double steady_ns(Dtype dtype, std::int64_t moving, std::int64_t matmuls, const ChipSpec& chip) {
+    const RunResult once = test::run(stream(dtype, moving, matmuls), chip);
+    const RunResult twice = test::run(stream(dtype, moving, 2 * matmuls), chip);
+    return (twice.total - once.total).nanoseconds() / static_cast<double>(matmuls);
+}
+
+TEST(MatmulLaw, WarmBf16MatmulsOf512ColumnsFollowEvery217Ns) {
+    // [TRACES-TRN2] 2,048 in 445.0 us.
+    EXPECT_NEAR(steady_ns(Dtype::Bfloat16, 512, 2048, test::chip("trn2")), 217.3, 0.01 * 217.3);
+}
+
+TEST(MatmulLaw, ColdBf16MatmulsTakeTwiceAsLong) {
+    // [FIGURES-TRN2] Every 418 ns until the clock gate opens, at the end of its first window.
+    const RunResult few = test::run(stream(Dtype::Bfloat16, 512, 2), test::chip("trn2"));
+    const RunResult more = test::run(stream(Dtype::Bfloat16, 512, 6), test::chip("trn2"));
+    const double each = (more.total - few.total).nanoseconds() / 4.0;
+    EXPECT_NEAR(each, 418.0, 0.05 * 418.0);
+    EXPECT_GT(more.tensor.cold, Picoseconds{});
+}
+
+TEST(MatmulLaw, TheClockGateCostsALongStreamOneWindow) {
+    ChipSpec gated = test::chip("trn2");
+    ChipSpec free = gated;
+    free.neuron_core.tensor_engine.clock_gate.enabled = false;
+    const program::Program program = stream(Dtype::Bfloat16, 512, 2048);
+    const Picoseconds lost = test::run(program, gated).total - test::run(program, free).total;
+    const double window_ns = 8192 / 2.4;
+    EXPECT_GT(lost.nanoseconds(), 0.0);
+    EXPECT_LE(lost.nanoseconds(), 1.01 * window_ns);
+}
+
+TEST(MatmulLaw, TheFp32TutorialsMatmulsTake28Milliseconds) {
+    // [FIGURES-TRN2] 65,536 MATMUL instructions, two for each nc_matmul, in 28.30 ms: 863.7 ns each.
+    constexpr std::int64_t kMatmuls = 65'536 / 2;
+    const RunResult result =
+        test::run(stream(Dtype::Float32, 512, kMatmuls), test::chip("trn2"));
+    const Picoseconds busy = result.total - result.kernel_start - result.kernel_end;
+    EXPECT_NEAR(busy.seconds() * 1e3, 28.30, 0.01 * 28.30);
+    EXPECT_NEAR(busy.nanoseconds() / static_cast<double>(kMatmuls), 863.7, 0.01 * 863.7);
+}
+
+TEST(MatmulLaw, CountsEveryMac) {
+    const RunResult result = test::run(stream(Dtype::Bfloat16, 512, 100), test::chip("trn2"));
+    EXPECT_EQ(result.tensor.macs, std::int64_t{100} * 128 * 128 * 512);
+    EXPECT_EQ(result.tensor.peak_weighted_macs, result.tensor.macs);
+    const RunResult fp32 = test::run(stream(Dtype::Float32, 512, 100), test::chip("trn2"));
+    EXPECT_EQ(fp32.tensor.peak_weighted_macs, 4 * result.tensor.macs);
+}
+
+}  // namespace
+}  // namespace trnsim

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a lowered trace is found while it runs, and told in one sentence.
+#include "support/program_builder.hpp"
+#include "support/simulation.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace trnsim {
+namespace {
+
+using test::affine;
+using test::lowered_operand;
+
+/// A load on ring 0, and copies on two engines, all over the same 256 bytes of SBUF.
+struct Lowered {
+    test::ProgramBuilder builder{program::Form::Lowered};
+    std::uint32_t load = builder.add(
+        {.op = Opcode::DmaCopy,
+         .engines = {Engine::Dma},
+         .operands = {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
+                      lowered_operand(Role::Src, Space::Hbm, Dtype::Float32, 64)},
+         .attributes = {.dge = DgeMode::None},
+         .ring = 0});
+    std::uint32_t on_vector = copy(Engine::Vector);
+    std::uint32_t on_scalar = copy(Engine::Scalar);
+
+    std::uint32_t copy(Engine engine) {
+        return builder.add(Opcode::TensorCopy,
+                           {engine},
+                           {lowered_operand(Role::Dst, Space::Psum, Dtype::Float32, 64),
+                            lowered_operand(Role::Data, Space::Sbuf, Dtype::Float32, 64)});
+    }
+
+    [[nodiscard]] std::string error(const RunOptions& options = {}) const {
+        try {
+            static_cast<void>(test::run(builder.build(), test::chip("trn2"), options));
+        } catch (const ProgramError& error) {
+            return error.what();
+        }
+        return "no error";
+    }
+};
+
+TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
+    Lowered p;
+    p.builder.run(p.load, {}, {}, {{1, 16, false}});
+    p.builder.run(p.on_vector, {}, {{1, affine(17)}});
+    EXPECT_EQ(p.error(),
+              "deadlock at 14.750 us: device.neuron_core.vector_engine stands before tensor_copy: waits "
+              "for semaphore 1 >= 17, value 16, last raised by dma_copy at 14.750 us; raise the "
+              "semaphore or drop the wait");
+}
+
+TEST(ProgramFault, ADeadlockIsToldTheSameWithProgress) {
+    Lowered p;
+    p.builder.run(p.load, {}, {}, {{1, 16, false}});
+    p.builder.run(p.on_vector, {}, {{1, affine(17)}});
+    EXPECT_EQ(p.error(),
+              p.error({.policies = {}, .timeline = nullptr, .progress = [](auto, auto) {}}));
+}
+
+TEST(ProgramFault, TwoQueuesThatWaitForEachOtherAreADeadlock) {
+    Lowered p;
+    p.builder.run(p.on_vector, {}, {{1, affine(1)}}, {{2, 1, false}});
+    p.builder.run(p.on_scalar, {}, {{2, affine(1)}}, {{1, 1, false}});
+    EXPECT_THAT(p.error(),
+                testing::AllOf(testing::HasSubstr("vector_engine stands before tensor_copy"),
+                               testing::HasSubstr("scalar_engine stands before tensor_copy")));
+}
+
+TEST(ProgramFault, AnUnorderedReadIsARaceThatNamesBoth) {
+    Lowered p;
+    p.builder.run(p.load, {}, {}, {{1, 16, false}});
+    p.builder.run(p.on_vector);
+    EXPECT_THAT(p.error(),
+                testing::AllOf(testing::StartsWith("race: "),
+                               testing::HasSubstr("kernel.py:101 dma_copy"),
+                               testing::HasSubstr("kernel.py:102 tensor_copy")));
+}
+
+TEST(ProgramFault, AnOrderedReadIsNone) {
+    Lowered p;
+    p.builder.run(p.load, {}, {}, {{1, 16, false}});
+    p.builder.run(p.on_vector, {}, {{1, affine(16)}}, {{2, 1, false}});
+    p.builder.run(p.on_scalar, {}, {{2, affine(1)}});
+    EXPECT_EQ(p.error(), "no error");
+}
+
+TEST(ProgramFault, QueuesListedOneAfterTheOtherRunTogether) {
+    // More instructions than queues hold, each waiting for one that comes far later in the file.
+    constexpr std::int64_t kEach = 20'000;
+    Lowered p;
+    const auto listen = p.builder.add(Opcode::RegisterMove, {Engine::Vector}, {});
+    const auto speak = p.builder.add(Opcode::RegisterMove, {Engine::Scalar}, {});
+    p.builder.loop(kEach).run(listen, {}, {{1, affine(1, {1})}}).end();
+    p.builder.loop(kEach).run(speak, {}, {}, {{1, 1, false}}).end();
+    EXPECT_EQ(p.error(), "no error");
+}
+
+TEST(ProgramFault, TwoProducersOfOneCountOrderWhoWaitsForBoth) {
+    Lowered p;
+    p.builder.run(p.load, {}, {}, {{1, 16, false}});
+    p.builder.run(p.on_scalar, {}, {{1, affine(16)}}, {{1, 1, false}});
+    p.builder.run(p.on_vector, {}, {{1, affine(17)}});
+    EXPECT_EQ(p.error(), "no error");
+}
+
+TEST(ProgramFault, NothingIsPrinted) {
+    Lowered p;
+    p.builder.run(p.load);
+    p.builder.run(p.on_vector);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    EXPECT_THAT(p.error(), testing::StartsWith("race: "));
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace trnsim

@@ -2,6 +2,8 @@
 // Edit distance and the suggestion made of it.
 #include "nearest_name.hpp"
 
+#include "place.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,12 +33,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string suggestion(std::string_view given, std::span<const std::string_view> candidates) {
-    constexpr std::size_t kLongest = 64;  // No valid name is near to anything longer.
+    constexpr std::size_t kLongest = 64;  // Longer names are not compared.
     if (candidates.empty()) {
         return "";
     }
     if (given.size() <= kLongest) {
         const auto rank = [given](std::string_view name) {
+            if (name.size() > kLongest) {
+                return std::pair{name.size(), given.size()};
+            }
             const auto [first, ignored] = std::ranges::mismatch(given, name);
             const auto prefix = static_cast<std::size_t>(first - given.begin());
             return std::pair{edit_distance(given, name), given.size() - prefix};
@@ -46,7 +51,9 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
             return fmt::format("; did you mean \"{}\"?", nearest);
         }
     }
-    return fmt::format("; allowed: {}", fmt::join(candidates, ", "));
+    std::vector<std::string> names(candidates.size());
+    std::ranges::transform(candidates, names.begin(), printable);
+    return fmt::format("; allowed: {}", fmt::join(names, ", "));
 }
 
 }  // namespace trnsim::program

@@ -36,16 +36,16 @@ Place::Part::Part(Place& place, std::string_view what, std::int64_t number)
     ++place.depth_;
 }
 
-std::string in_quotes(std::string_view text) {
+std::string printable(std::string_view text) {
     constexpr std::size_t kLongest = 60;
     constexpr unsigned char kFirstPrintable = 0x20;
-    std::string result = "\"";
+    std::string result;
     std::size_t taken = 0;
     for (const char character : text) {
         const auto byte = static_cast<unsigned char>(character);
         const bool starts_character = (byte & 0xC0U) != 0x80U;
         if (taken >= kLongest && starts_character) {
-            return result + "…\"";
+            return result + "…";
         }
         ++taken;
         if (byte < kFirstPrintable) {
@@ -54,7 +54,11 @@ std::string in_quotes(std::string_view text) {
             result += character;
         }
     }
-    return result + "\"";
+    return result;
+}
+
+std::string in_quotes(std::string_view text) {
+    return '"' + printable(text) + '"';
 }
 
 }  // namespace trnsim::program

@@ -57,7 +57,10 @@ private:
     std::size_t depth_ = 0;
 };
 
-/// A text from a trace in quotes, control characters escaped and cut to a readable length.
+/// A text from a trace for a message: control characters escaped, cut to a readable length.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// The same in quotation marks.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace trnsim::program

@@ -79,7 +79,8 @@ IssueTemplate timed(const std::string& name,
     return what;
 }
 
-timeline::TrackId RecordedTimeline::add_track(std::string_view /*group*/, std::string_view /*name*/) {
+timeline::TrackId RecordedTimeline::add_track(std::string_view /*group*/,
+                                              std::string_view /*name*/) {
     spans_.emplace_back();
     return static_cast<timeline::TrackId>(spans_.size() - 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds one block of a NeuronCore in its tests: a script of instructions, the services that queues
-// share, and a record of what was executed when.
+// What surrounds one block of a NeuronCore in its tests: a script of instructions, the services
+// that queues share, and a record of what was executed when.
 #pragma once
 
 #include "support/systemc_test.hpp"
@@ -90,7 +90,9 @@ public:
     void slice(const timeline::Slice& slice) override;
     void counter(timeline::TrackId track, Picoseconds at, double value) override;
 
-    [[nodiscard]] const std::vector<Span>& of(timeline::TrackId track) const { return spans_[track]; }
+    [[nodiscard]] const std::vector<Span>& of(timeline::TrackId track) const {
+        return spans_[track];
+    }
     [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 
 private:
@@ -114,7 +116,8 @@ public:
     static void run();
 
     /// What a queue executed, in order.
-    [[nodiscard]] const std::vector<RecordedTimeline::Span>& executed(neuron_core::QueueId queue) const {
+    [[nodiscard]] const std::vector<RecordedTimeline::Span>& executed(
+        neuron_core::QueueId queue) const {
         return timeline_.of(queue);
     }
     [[nodiscard]] const std::vector<RecordedTimeline::Span>& executed(Engine engine) const {
@@ -137,7 +140,8 @@ private:
     neuron_core::SemaphoreFile semaphores_;
 };
 
-/// A sequencer whose data path takes an instruction whenever the one before has passed its interval.
+/// A sequencer whose data path takes an instruction whenever the one before has passed its
+/// interval.
 class PlainEngine : public neuron_core::Sequencer {
 public:
     PlainEngine(const sc_core::sc_module_name& name, Engine engine, CoreHarness& harness)

@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+// The name and the signature are libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {  // NOLINT
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     trnsim::spec::ChipConfig config;
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number of the example traces on every chip is the one that was committed; tools/rebaseline.py alone
-// changes the committed ones.
+// Every number of the example traces on every chip is the one that was committed;
+// tools/rebaseline.py alone changes the committed ones.
 #include "support/simulation.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/reader.hpp"
@@ -58,9 +58,10 @@ std::string differences(const Chips& golden, const Chips& now) {
             if (old == was.end()) {
                 text += fmt::format("{} {}: {}, was not there\n", chip, key, value);
             } else if (old->second != value) {
-                const double change =
-                    100.0 * static_cast<double>(value - old->second) / static_cast<double>(old->second);
-                text += fmt::format("{} {}: {}, was {} ({:+.3g} %)\n", chip, key, value, old->second, change);
+                const double change = 100.0 * static_cast<double>(value - old->second) /
+                                      static_cast<double>(old->second);
+                text += fmt::format(
+                    "{} {}: {}, was {} ({:+.3g} %)\n", chip, key, value, old->second, change);
             }
             was.erase(key);
         }
@@ -83,14 +84,17 @@ TEST_P(Golden, NoNumberOfAKnownProgramMoved) {
 INSTANTIATE_TEST_SUITE_P(Traces,
                          Golden,
                          testing::Values("matmul_tiled", "scale_lowered", "softmax_rows"),
-                         [](const testing::TestParamInfo<std::string>& trace) { return trace.param; });
+                         [](const testing::TestParamInfo<std::string>& trace) {
+                             return trace.param;
+                         });
 
 TEST(GoldenDifferences, NameKeyNewOldAndPercent) {
     const Chips golden{{"trn2", {{"total_ps", 200}, {"gone", 7}}}};
     const Chips now{{"trn2", {{"total_ps", 210}, {"new", 3}}}};
-    EXPECT_EQ(differences(golden, now),
-              "trn2 new: 3, was not there\ntrn2 total_ps: 210, was 200 (+5 %)\ntrn2 gone: is not there, "
-              "was 7\n");
+    EXPECT_EQ(
+        differences(golden, now),
+        "trn2 new: 3, was not there\ntrn2 total_ps: 210, was 200 (+5 %)\ntrn2 gone: is not there, "
+        "was 7\n");
     EXPECT_EQ(differences(golden, golden), "");
 }
 

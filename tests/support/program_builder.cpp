@@ -180,8 +180,8 @@ ProgramBuilder& ProgramBuilder::run(std::uint32_t instruction,
                                     std::vector<program::SemaphoreWait> waits,
                                     std::vector<program::SemaphoreSignal> signals) {
     positions.resize(program_.templates[instruction].operands.size());
-    program_.nodes.push_back({.kind = Node::Kind::Run,
-                              .index = static_cast<std::uint32_t>(program_.runs.size())});
+    program_.nodes.push_back(
+        {.kind = Node::Kind::Run, .index = static_cast<std::uint32_t>(program_.runs.size())});
     program_.runs.push_back({.instruction = instruction,
                              .at = std::move(positions),
                              .waits = std::move(waits),

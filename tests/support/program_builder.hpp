@@ -16,7 +16,8 @@ namespace trnsim::test {
 [[nodiscard]] program::Affine affine(std::int64_t base,
                                      std::initializer_list<std::int64_t> coefficients = {});
 
-/// Where an operand lies: instance, then offset in elements (lowered: address in bytes), then partition.
+/// Where an operand lies: instance, then offset in elements (lowered: address in bytes), then
+/// partition.
 [[nodiscard]] program::Position at(program::Affine instance = {},
                                    program::Affine offset = {},
                                    program::Affine partition = {});
@@ -27,9 +28,9 @@ namespace trnsim::test {
 /// An operand of a lowered program: `free` elements of each of 128 partitions, in HBM 128 x `free`.
 [[nodiscard]] Operand lowered_operand(Role role, Space space, Dtype dtype, std::int64_t free);
 
-/// Builds a program record by record. The source line of buffer b is kernel.py:(1 + b), that of template t
-/// kernel.py:(101 + t). What it builds has been through the trace writer and the trace reader, so it is a
-/// program that a file can hold.
+/// Builds a program record by record. The source line of buffer b is kernel.py:(1 + b), that of
+/// template t kernel.py:(101 + t). What it builds has been through the trace writer and the trace
+/// reader, so it is a program that a file can hold.
 class ProgramBuilder {
 public:
     explicit ProgramBuilder(program::Form form = program::Form::Program);

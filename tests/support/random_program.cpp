@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dice to programs, in two passes: first the tree of steps, then the instances its instructions may touch.
+// Dice to programs, in two passes: first the tree of steps, then the instances its instructions may
+// touch.
 #include "support/random_program.hpp"
 
 #include "support/program_builder.hpp"
@@ -67,7 +68,8 @@ public:
     }
 
 private:
-    // Dice. The distributions of the standard library differ between implementations; this does not.
+    // Dice. The distributions of the standard library differ between implementations; this does
+    // not.
     std::int64_t roll(std::int64_t sides) {
         return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(sides));
     }
@@ -88,8 +90,7 @@ private:
                                   .body = block(2 + static_cast<int>(roll(5)), depth + 1)});
             } else if (choice <= 2) {
                 result.push_back(
-                    {.kind = Item::Kind::Alloc,
-                     .site = one_in(3) ? psum_site() : sbuf_site()});
+                    {.kind = Item::Kind::Alloc, .site = one_in(3) ? psum_site() : sbuf_site()});
             } else {
                 result.push_back({.kind = Item::Kind::Run});
             }
@@ -194,7 +195,10 @@ private:
                 .position = at(of, offset, start)};
     }
 
-    Piece hbm_piece(Role role, std::uint32_t buffer, std::int64_t elements, std::int32_t partitions) {
+    Piece hbm_piece(Role role,
+                    std::uint32_t buffer,
+                    std::int64_t elements,
+                    std::int32_t partitions) {
         Operand operand = builder_.whole(role, buffer);
         operand.pattern = {{kHbmColumns, partitions}, {1, elements}};
         Affine offset = affine(roll(kHbmColumns - elements + 1));
@@ -214,15 +218,19 @@ private:
         return pick({most, most / 2, most / 4, std::int64_t{1}});
     }
 
-    void run(Opcode op, std::vector<Engine> engines, std::vector<Piece> pieces, Attributes attributes) {
+    void run(Opcode op,
+             std::vector<Engine> engines,
+             std::vector<Piece> pieces,
+             Attributes attributes) {
         std::vector<Operand> operands;
         std::vector<Position> positions;
         for (Piece& each : pieces) {
             operands.push_back(each.operand);
             positions.push_back(std::move(each.position));
         }
-        builder_.run(builder_.add(op, std::move(engines), std::move(operands), std::move(attributes)),
-                     std::move(positions));
+        builder_.run(
+            builder_.add(op, std::move(engines), std::move(operands), std::move(attributes)),
+            std::move(positions));
     }
 
     void emit_run() {
@@ -238,11 +246,11 @@ private:
                             hbm_piece(Role::Src, one_in(4) ? out_ : in_, n, rows)},
                            {});
             case 1:
-                return run(Opcode::DmaCopy,
-                           {Engine::Dma},
-                           {hbm_piece(Role::Dst, out_, n, rows),
-                            piece(Role::Src, sbuf_site(), n, rows)},
-                           {.dge = dge});
+                return run(
+                    Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {hbm_piece(Role::Dst, out_, n, rows), piece(Role::Src, sbuf_site(), n, rows)},
+                    {.dge = dge});
             case 2:
                 return run(Opcode::TensorTensor,
                            {Engine::Vector, Engine::Gpsimd},

@@ -13,13 +13,14 @@ struct RandomProgramShape {
     int sbuf_sites = 3;
     std::int64_t sbuf_elements = 256;  ///< FP32, of each partition of an SBUF tile; at least 128.
     int phases = 1;                    ///< One after the other; each has SBUF sites of its own.
-    int items = 12;                    ///< Allocations, instructions and loops of a phase, at its outermost level.
+    int items = 12;  ///< Allocations, instructions and loops of a phase, at its outermost level.
     std::int64_t longest_loop = 5;
     std::int64_t old_tile_one_in = 6;  ///< Of so many operands one is a tile from long before.
 };
 
-/// A program of loops up to two deep over allocations, loads, stores, copies, additions, activations, register
-/// moves and matmuls of parts of tiles. The same seed gives the same program on every machine.
+/// A program of loops up to two deep over allocations, loads, stores, copies, additions,
+/// activations, register moves and matmuls of parts of tiles. The same seed gives the same program
+/// on every machine.
 [[nodiscard]] program::Program random_program(unsigned seed, const RandomProgramShape& shape = {});
 
 }  // namespace trnsim::test

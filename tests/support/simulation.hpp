@@ -28,7 +28,8 @@ namespace trnsim::test {
 [[nodiscard]] inline RunResult run(const program::Program& program,
                                    const ChipSpec& chip,
                                    const lowering::Policies& policies) {
-    return run(program, chip, RunOptions{.policies = policies, .timeline = nullptr, .progress = {}});
+    return run(
+        program, chip, RunOptions{.policies = policies, .timeline = nullptr, .progress = {}});
 }
 
 /// Every number of a result by its path: "engines.tensor.active_ps", "dma.rings.0.bytes".

@@ -8,8 +8,8 @@
 
 namespace trnsim::test {
 
-/// Makes a new, empty kernel the current one. Earlier ones stay where they are: modules that still exist refer
-/// to them, and a process does not run many.
+/// Makes a new, empty kernel the current one. Earlier ones stay where they are: modules that still
+/// exist refer to them, and a process does not run many.
 inline void begin_fresh_kernel() {
     static std::vector<sc_core::sc_simcontext*> contexts;
     contexts.push_back(new sc_core::sc_simcontext);

@@ -9,9 +9,9 @@
 
 namespace trnsim::program {
 
-/// Reads a trace record by record; memory grows with the text, not with trip counts. `name` is for
-/// messages. Checks syntax, references, operand roles, patterns and that no access leaves its
-/// instance. \throws TraceError "name:line: …" naming the key, what is allowed and the nearest
+/// Reads a trace record by record; memory grows with the text, not with trip counts. Checks syntax,
+/// references, operand roles, patterns and that no access leaves its instance. `name` is in
+/// messages. \throws TraceError "name:line: …" naming the key, what is allowed and the nearest
 /// valid name
 [[nodiscard]] Program read(std::istream& input, const std::string& name);
 

@@ -9,11 +9,12 @@
 
 namespace trnsim::program {
 
-/// Writes a trace as JSON lines.
+/// Writes a trace as JSON lines, in canonical order and spelling; defaults are left out.
 void write(const Program& program, std::ostream& output);
 
 /// Writes to a temporary name beside `path`, then renames; zstd when the name ends in ".zst"; "-"
-/// is standard output. \throws UserError if the file cannot be written
+/// is standard output. A device or a pipe is written directly. \throws UserError if the file cannot
+/// be written
 void write_file(const Program& program, const std::string& path);
 
 }  // namespace trnsim::program

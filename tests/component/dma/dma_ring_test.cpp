@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring triggers in order, no faster than its generator and its limit of outstanding transfers let it.
+// A ring triggers in order, no faster than its generator and its limit of outstanding transfers let
+// it.
 #include "trnsim/dma/dma_ring.hpp"
 
 #include "component/core_harness.hpp"
@@ -18,9 +19,11 @@ using neuron_core::queue_of_ring;
 using test::ns;
 using testing::ElementsAre;
 
-/// Rings, a generator and engines with round numbers: 1000 ns to the first byte, 300 ns to complete.
+/// Rings, a generator and engines with round numbers: 1000 ns to the first byte, 300 ns to
+/// complete.
 struct Setting {
-    DmaSpec dma{.completion_ns = ns(300), .ring_interval_ns = ns(60), .ring_outstanding_transfers = 4};
+    DmaSpec dma{
+        .completion_ns = ns(300), .ring_interval_ns = ns(60), .ring_outstanding_transfers = 4};
     DgeSpec dge{.software = {.blocks = 1}, .hardware = {.blocks = 2}};
 };
 
@@ -35,10 +38,8 @@ protected:
         what.name = "dma_copy";
         what.dge = mode;
         what.dge_cost = {.sequencer = ns(8), .generator = ns(generator), .first_byte = ns(1000)};
-        what.transfer = {.engine_mask = 0xFFFF,
-                         .service = ns(service),
-                         .descriptors = 16,
-                         .bytes = Bytes{2048}};
+        what.transfer = {
+            .engine_mask = 0xFFFF, .service = ns(service), .descriptors = 16, .bytes = Bytes{2048}};
         return core_.script.define(what);
     }
     test::Script::Item& add(int ring, const IssueTemplate& what) {
@@ -98,7 +99,8 @@ TEST_F(DmaRingTest, TriggersFollowAtTheRingsInterval) {
     add(0, copy);
     run();
     EXPECT_THAT(starts(0), ElementsAre(0, 60, 120));
-    EXPECT_THAT(ends(0), ElementsAre(1800, 2300, 2800)) << "the engines are shared, the latency is not";
+    EXPECT_THAT(ends(0), ElementsAre(1800, 2300, 2800))
+        << "the engines are shared, the latency is not";
 }
 
 TEST_F(DmaRingTest, ATriggerThatHoldsItsSequencerForLongerSetsTheInterval) {

@@ -37,7 +37,8 @@ TEST(CriticalPathTest, FollowsTheQueueWhereNothingElseHeldIt) {
     const auto b = path.kind_of("b", Engine::Vector);
     path.started(kVector, 0, a, ns(0), {.since = ns(0)});
     path.started(kVector, 1, b, ns(70), {.since = ns(70), .predecessor = 0});
-    EXPECT_THAT(path.chain(kVector, 1, ns(170)), ElementsAre(Pair("b", ns(100)), Pair("a", ns(70))));
+    EXPECT_THAT(path.chain(kVector, 1, ns(170)),
+                ElementsAre(Pair("b", ns(100)), Pair("a", ns(70))));
 }
 
 TEST(CriticalPathTest, FollowsTheProducerAndNamesTheWakeUp) {
@@ -85,8 +86,8 @@ TEST_F(CriticalPathOfRuns, AddsUpToTheEndOfEveryEngine) {
     PlainEngine scalar("scalar", Engine::Scalar, core);
     core.run();
     for (const PlainEngine* engine : {&vector, &scalar}) {
-        const auto chain = core.log().critical_path().chain(
-            engine->queue(), 499, engine->stats().last_done);
+        const auto chain =
+            core.log().critical_path().chain(engine->queue(), 499, engine->stats().last_done);
         Picoseconds sum;
         for (const auto& [what, time] : chain) {
             EXPECT_GT(time, ns(0)) << what;

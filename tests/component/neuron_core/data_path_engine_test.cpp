@@ -25,10 +25,7 @@ const VectorEngineSpec kVectorSpec{.clock_ghz = Gigahertz{1.0},
 class DataPathEngineTest : public test::SystemCTest {
 protected:
     /// What touches which memory, for `interval` ns.
-    const IssueTemplate& work(std::int64_t interval,
-                              bool sbuf,
-                              bool psum,
-                              bool fast_mode = false) {
+    const IssueTemplate& work(std::int64_t interval, bool sbuf, bool psum, bool fast_mode = false) {
         IssueTemplate what = test::timed("work", ns(interval));
         what.cost.uses_fast_mode = fast_mode;
         what.touches_sbuf = sbuf;

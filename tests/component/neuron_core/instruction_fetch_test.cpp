@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction supply keeps queues in order, holds a bounded number, and never starves anyone for good.
+// The instruction supply keeps queues in order, holds a bounded number, and never starves anyone
+// for good.
 #include "trnsim/neuron_core/instruction_fetch.hpp"
 
 #include "component/core_harness.hpp"

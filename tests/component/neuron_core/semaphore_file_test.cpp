@@ -79,7 +79,8 @@ TEST_F(SemaphoreFileTest, AnswersLikeASortedListOfAllUpdates) {
     std::mt19937 random(5);
     std::vector<std::pair<std::int64_t, std::int64_t>> updates;  // time, amount
     for (int i = 0; i < 500; ++i) {
-        sc_core::sc_start(sc_core::sc_time(static_cast<double>(1 + random() % 200), sc_core::SC_NS));
+        sc_core::sc_start(
+            sc_core::sc_time(static_cast<double>(1 + random() % 200), sc_core::SC_NS));
         const auto now = static_cast<std::int64_t>(sc_core::sc_time_stamp().value());
         const std::int64_t at = now + static_cast<std::int64_t>(random() % 2'000'000);
         const std::int64_t add = 1 + static_cast<std::int64_t>(random() % 3);

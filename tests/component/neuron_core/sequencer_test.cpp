@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sequencer issues in order, waits exactly as long as it must, and says what for.
 #include "component/core_harness.hpp"
-
 #include "trnsim/base/error.hpp"
 
 #include <gmock/gmock.h>
@@ -41,7 +40,9 @@ protected:
     }
     const IssueTemplate& define(IssueTemplate what) { return core_.script.define(std::move(what)); }
 
-    [[nodiscard]] const EngineStats& stats(Engine engine) const { return engines_.at(engine)->stats(); }
+    [[nodiscard]] const EngineStats& stats(Engine engine) const {
+        return engines_.at(engine)->stats();
+    }
     [[nodiscard]] Picoseconds waited(Engine engine, std::size_t cause) const {
         return stats(engine).waiting[cause];
     }
@@ -191,9 +192,10 @@ TEST_F(SequencerTest, ADeadlockIsDescribedWithSemaphoreValueAndLastRaise) {
     add(Engine::Vector, work).wait(3, 2).wait(3, 4).wait(5, 1);
     run();
     EXPECT_THAT(core_.executed(Engine::Vector), IsEmpty());
-    EXPECT_EQ(engines_[Engine::Vector]->describe_block(),
-              "vector stands before work: waits for semaphore 3 >= 4, value 2, last raised by producer "
-              "at 0.300 us: waits for semaphore 5 >= 1, value 0, never raised");
+    EXPECT_EQ(
+        engines_[Engine::Vector]->describe_block(),
+        "vector stands before work: waits for semaphore 3 >= 4, value 2, last raised by producer "
+        "at 0.300 us: waits for semaphore 5 >= 1, value 0, never raised");
     EXPECT_EQ(engines_[Engine::Scalar]->describe_block(), "");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tensor Engine loads one tile ahead, streams at the clock that the gate allows, and counts its work.
+// The Tensor Engine loads one tile ahead, streams at the clock that the gate allows, and counts its
+// work.
 #include "trnsim/neuron_core/tensor_engine.hpp"
 
 #include "component/core_harness.hpp"
@@ -48,7 +49,9 @@ protected:
         what.peak_weight = 4.0;
         return core_.script.define(what);
     }
-    test::Script::Item& add(const IssueTemplate& what) { return core_.script.add(Engine::Tensor, what); }
+    test::Script::Item& add(const IssueTemplate& what) {
+        return core_.script.add(Engine::Tensor, what);
+    }
 
     const TensorEngine& run(const TensorEngineSpec& spec = plain_spec()) {
         engine_ = std::make_unique<TensorEngine>("tensor_engine", spec, core_.services());
@@ -104,7 +107,8 @@ TEST_F(TensorEngineTest, OneTileIsLoadedAheadAndNoMore) {
     add(tile);
     add(product);
     run();
-    // The second load may go when the first product has taken its weights, the third right after it.
+    // The second load may go when the first product has taken its weights, the third right after
+    // it.
     EXPECT_THAT(starts(), ElementsAre(0, 10, 10, 20, 110));
 }
 
@@ -120,7 +124,8 @@ TEST_F(TensorEngineTest, ALateLoadHoldsUpTheProduct) {
     PlainEngine vector("vector", Engine::Vector, core_);
     const TensorEngine& engine = run();
     EXPECT_THAT(starts(), ElementsAre(0, 30, 520, 550));
-    EXPECT_EQ(engine.stats().waiting[static_cast<std::size_t>(Engine::Vector)], ns(390)) << "130 to 520";
+    EXPECT_EQ(engine.stats().waiting[static_cast<std::size_t>(Engine::Vector)], ns(390))
+        << "130 to 520";
 }
 
 TEST_F(TensorEngineTest, ProductsOfOneTileFollowWithoutLoads) {

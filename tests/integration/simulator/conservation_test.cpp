@@ -97,8 +97,7 @@ void expect_lines_to_add_up(const RunResult& result) {
     }
 }
 
-void expect_bytes_and_work_to_be_the_programs(const RunResult& result,
-                                              const Demand& demand) {
+void expect_bytes_and_work_to_be_the_programs(const RunResult& result, const Demand& demand) {
     EXPECT_EQ(result.nisa_calls, demand.instructions);
     EXPECT_EQ(result.tensor.macs, demand.macs);
     EXPECT_EQ(result.memory.hbm_read_bytes,
@@ -164,9 +163,9 @@ TEST_P(ConservationOfRandomPrograms, NothingIsLostAndNothingBeatsItsRoofline) {
     for (unsigned seed = 100; seed < 130; ++seed) {
         SCOPED_TRACE("program of seed " + std::to_string(seed));
         const program::Program program = test::random_program(seed, shape);
-        const lowering::Policies policies{
-            .engine_choice = seed % 2 == 0 ? lowering::EngineChoice::Balanced
-                                           : lowering::EngineChoice::First};
+        const lowering::Policies policies{.engine_choice = seed % 2 == 0
+                                                               ? lowering::EngineChoice::Balanced
+                                                               : lowering::EngineChoice::First};
         const RunResult result = test::run(program, chip, policies);
         expect_shares_to_add_up(result);
         expect_critical_path_to_add_up(result);

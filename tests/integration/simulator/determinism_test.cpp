@@ -91,14 +91,15 @@ TEST(Determinism, ProgressChangesNothingAndRisesToTheEnd) {
     const program::Program program = builder.build();
     const ChipSpec trn2 = test::chip("trn2");
     std::vector<std::int64_t> calls;
-    const RunResult told = test::run(program,
-                                     trn2,
-                                     RunOptions{.policies = {},
-                                                .timeline = nullptr,
-                                                .progress = [&](std::int64_t done, std::int64_t total) {
-                                                    EXPECT_EQ(total, 5000);
-                                                    calls.push_back(done);
-                                                }});
+    const RunResult told =
+        test::run(program,
+                  trn2,
+                  RunOptions{.policies = {},
+                             .timeline = nullptr,
+                             .progress = [&](std::int64_t done, std::int64_t total) {
+                                 EXPECT_EQ(total, 5000);
+                                 calls.push_back(done);
+                             }});
     EXPECT_EQ(test::numbers_of(told), test::numbers_of(test::run(program, trn2)));
     EXPECT_GT(calls.size(), 5U);
     EXPECT_TRUE(std::ranges::is_sorted(calls));

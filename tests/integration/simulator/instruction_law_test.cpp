@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instruction laws measured on Trainium2, seen from outside: a chain of instructions that need one another
-// advances by the completion, a row of independent ones by the initiation interval.
+// Instruction laws measured on Trainium2, seen from outside: a chain of instructions that need one
+// another advances by the completion, a row of independent ones by the initiation interval.
 #include "support/program_builder.hpp"
 #include "support/simulation.hpp"
 
@@ -83,31 +83,80 @@ TEST_P(InstructionLaw, IndependentInstructionsAdvanceByLess) {
     EXPECT_GE(interval, 0.95 * law.slope * 512);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Trn2,
-    InstructionLaw,
-    testing::Values(
-        Law{"CopyFp32OnVector", Opcode::TensorCopy, Engine::Vector, Dtype::Float32, Dtype::Float32,
-            {}, 157, 0.5275},
-        Law{"CopyBf16OnVector", Opcode::TensorCopy, Engine::Vector, Dtype::Bfloat16, Dtype::Bfloat16,
-            {}, 156, 0.269},
-        Law{"ScalarMultiplyFp32", Opcode::TensorScalar, Engine::Vector, Dtype::Float32,
-            Dtype::Float32, {.op0 = "multiply"}, 160.3, 0.521},
-        Law{"AddFp32", Opcode::TensorTensor, Engine::Vector, Dtype::Float32, Dtype::Float32,
-            {.op0 = "add"}, 158.7, 1.042, true},
-        Law{"AddBf16", Opcode::TensorTensor, Engine::Vector, Dtype::Bfloat16, Dtype::Bfloat16,
-            {.op0 = "add"}, 161.5, 0.517, true},
-        Law{"ReciprocalFp32", Opcode::Reciprocal, Engine::Vector, Dtype::Float32, Dtype::Float32,
-            {}, 153, 6.25},
-        Law{"ExpFp32", Opcode::Activation, Engine::Scalar, Dtype::Float32, Dtype::Float32,
-            {.function = "exp"}, 293.4, 0.8333},
-        Law{"CopyFp32OnScalar", Opcode::TensorCopy, Engine::Scalar, Dtype::Float32, Dtype::Float32,
-            {}, 191, 0.8335}),
-    [](const testing::TestParamInfo<Law>& law) { return law.param.name; });
+INSTANTIATE_TEST_SUITE_P(Trn2,
+                         InstructionLaw,
+                         testing::Values(Law{"CopyFp32OnVector",
+                                             Opcode::TensorCopy,
+                                             Engine::Vector,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {},
+                                             157,
+                                             0.5275},
+                                         Law{"CopyBf16OnVector",
+                                             Opcode::TensorCopy,
+                                             Engine::Vector,
+                                             Dtype::Bfloat16,
+                                             Dtype::Bfloat16,
+                                             {},
+                                             156,
+                                             0.269},
+                                         Law{"ScalarMultiplyFp32",
+                                             Opcode::TensorScalar,
+                                             Engine::Vector,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {.op0 = "multiply"},
+                                             160.3,
+                                             0.521},
+                                         Law{"AddFp32",
+                                             Opcode::TensorTensor,
+                                             Engine::Vector,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {.op0 = "add"},
+                                             158.7,
+                                             1.042,
+                                             true},
+                                         Law{"AddBf16",
+                                             Opcode::TensorTensor,
+                                             Engine::Vector,
+                                             Dtype::Bfloat16,
+                                             Dtype::Bfloat16,
+                                             {.op0 = "add"},
+                                             161.5,
+                                             0.517,
+                                             true},
+                                         Law{"ReciprocalFp32",
+                                             Opcode::Reciprocal,
+                                             Engine::Vector,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {},
+                                             153,
+                                             6.25},
+                                         Law{"ExpFp32",
+                                             Opcode::Activation,
+                                             Engine::Scalar,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {.function = "exp"},
+                                             293.4,
+                                             0.8333},
+                                         Law{"CopyFp32OnScalar",
+                                             Opcode::TensorCopy,
+                                             Engine::Scalar,
+                                             Dtype::Float32,
+                                             Dtype::Float32,
+                                             {},
+                                             191,
+                                             0.8335}),
+                         [](const testing::TestParamInfo<Law>& law) { return law.param.name; });
 
 TEST(InstructionInterval, ScalarCopiesOf128ElementsFollowEvery199Ns) {
     // [M-VOYAGER] 128 + 111 cycles.
-    const Law copy{"", Opcode::TensorCopy, Engine::Scalar, Dtype::Float32, Dtype::Float32, {}, 0, 0};
+    const Law copy{
+        "", Opcode::TensorCopy, Engine::Scalar, Dtype::Float32, Dtype::Float32, {}, 0, 0};
     EXPECT_NEAR(steady_ns(copy, 128, false), 199.0, kTolerance * 199.0);
 }
 
@@ -118,10 +167,11 @@ TEST(InstructionInterval, ANewActivationFunctionLoadsATableIn1283Ns) {
         const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 512});
         builder.alloc(tile);
         for (const std::string& function : {std::string("exp"), second}) {
-            builder.run(builder.add(Opcode::Activation,
-                                    {Engine::Scalar},
-                                    {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)},
-                                    {.function = function}));
+            builder.run(
+                builder.add(Opcode::Activation,
+                            {Engine::Scalar},
+                            {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)},
+                            {.function = function}));
         }
         return builder.build();
     };

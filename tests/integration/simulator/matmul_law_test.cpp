@@ -58,10 +58,10 @@ TEST(MatmulLaw, TheClockGateCostsALongStreamOneWindow) {
 }
 
 TEST(MatmulLaw, TheFp32TutorialsMatmulsTake28Milliseconds) {
-    // [FIGURES-TRN2] 65,536 MATMUL instructions, two for each nc_matmul, in 28.30 ms: 863.7 ns each.
+    // [FIGURES-TRN2] 65,536 MATMUL instructions, two for each nc_matmul, in 28.30 ms: 863.7 ns
+    // each.
     constexpr std::int64_t kMatmuls = 65'536 / 2;
-    const RunResult result =
-        test::run(stream(Dtype::Float32, 512, kMatmuls), test::chip("trn2"));
+    const RunResult result = test::run(stream(Dtype::Float32, 512, kMatmuls), test::chip("trn2"));
     const Picoseconds busy = result.total - result.kernel_start - result.kernel_end;
     EXPECT_NEAR(busy.seconds() * 1e3, 28.30, 0.01 * 28.30);
     EXPECT_NEAR(busy.nanoseconds() / static_cast<double>(kMatmuls), 863.7, 0.01 * 863.7);

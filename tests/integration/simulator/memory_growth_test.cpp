@@ -68,9 +68,10 @@ program::Program reuse(std::int64_t trips) {
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 256});
     const auto small = builder.tile("small", Space::Sbuf, Dtype::Float32, {128, 96});
     const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
-    const auto narrow = builder.add(Opcode::TensorCopy,
-                                    {Engine::Scalar},
-                                    {builder.whole(Role::Dst, small), builder.part(Role::Data, tile, 96)});
+    const auto narrow =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Scalar},
+                    {builder.whole(Role::Dst, small), builder.part(Role::Data, tile, 96)});
     builder.alloc(tile).alloc(tile).loop(trips).alloc(tile).alloc(small);
     builder.run(copy, {at(affine(2, {1})), at(affine(0, {1}))});
     builder.run(narrow, {at(affine(0, {1})), at(affine(1, {1}))});

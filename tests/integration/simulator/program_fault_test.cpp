@@ -18,13 +18,13 @@ using test::lowered_operand;
 /// A load on ring 0, and copies on two engines, all over the same 256 bytes of SBUF.
 struct Lowered {
     test::ProgramBuilder builder{program::Form::Lowered};
-    std::uint32_t load = builder.add(
-        {.op = Opcode::DmaCopy,
-         .engines = {Engine::Dma},
-         .operands = {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
-                      lowered_operand(Role::Src, Space::Hbm, Dtype::Float32, 64)},
-         .attributes = {.dge = DgeMode::None},
-         .ring = 0});
+    std::uint32_t load =
+        builder.add({.op = Opcode::DmaCopy,
+                     .engines = {Engine::Dma},
+                     .operands = {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
+                                  lowered_operand(Role::Src, Space::Hbm, Dtype::Float32, 64)},
+                     .attributes = {.dge = DgeMode::None},
+                     .ring = 0});
     std::uint32_t on_vector = copy(Engine::Vector);
     std::uint32_t on_scalar = copy(Engine::Scalar);
 
@@ -49,10 +49,11 @@ TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
     Lowered p;
     p.builder.run(p.load, {}, {}, {{1, 16, false}});
     p.builder.run(p.on_vector, {}, {{1, affine(17)}});
-    EXPECT_EQ(p.error(),
-              "deadlock at 14.750 us: device.neuron_core.vector_engine stands before tensor_copy: waits "
-              "for semaphore 1 >= 17, value 16, last raised by dma_copy at 14.750 us; raise the "
-              "semaphore or drop the wait");
+    EXPECT_EQ(
+        p.error(),
+        "deadlock at 14.750 us: device.neuron_core.vector_engine stands before tensor_copy: waits "
+        "for semaphore 1 >= 17, value 16, last raised by dma_copy at 14.750 us; raise the "
+        "semaphore or drop the wait");
 }
 
 TEST(ProgramFault, ADeadlockIsToldTheSameWithProgress) {

@@ -64,8 +64,9 @@ TEST(InstanceTableTest, BehavesLikeAMapUnderAnyMixOfOperations) {
     std::map<std::int64_t, std::int64_t> expected;
     for (std::int64_t i = 0; i < 50'000; ++i) {
         const std::int64_t window = i / 100;
-        const std::int64_t key = random() % 16 == 0 ? static_cast<std::int64_t>(random() % 4)
-                                                    : window + static_cast<std::int64_t>(random() % 40);
+        const std::int64_t key = random() % 16 == 0
+                                     ? static_cast<std::int64_t>(random() % 4)
+                                     : window + static_cast<std::int64_t>(random() % 40);
         if (random() % 2 == 0) {
             table[key] = i;
             expected[key] = i;

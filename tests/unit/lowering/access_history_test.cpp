@@ -98,8 +98,7 @@ TEST(RegionTest, ContainsOnlyWhatItTouchesForCertain) {
 }
 
 TEST(RegionTest, ANegativeStrideReachesBelowItsBase) {
-    const RegionShape backwards(
-        {.dtype = Dtype::Float32, .partitions = 128, .pattern = {{-1, 4}}});
+    const RegionShape backwards({.dtype = Dtype::Float32, .partitions = 128, .pattern = {{-1, 4}}});
     const Region region{.shape = &backwards, .base_byte = 12};
     EXPECT_EQ(region.begin(), 0);
     EXPECT_EQ(region.end(), 16);
@@ -153,8 +152,9 @@ TEST(AccessHistoryTest, AReadWaitsForTheLastAccumulation) {
 }
 
 TEST(AccessHistoryTest, AWriteReplacesWhatItCovers) {
-    EXPECT_EQ(waits_after({write(kVector, 3), read(kTensor, 8), write(kScalar, 4)}, write(kTensor, 9)),
-              "scalar done 4");
+    EXPECT_EQ(
+        waits_after({write(kVector, 3), read(kTensor, 8), write(kScalar, 4)}, write(kTensor, 9)),
+        "scalar done 4");
 }
 
 TEST(AccessHistoryTest, AWriteKeepsWhatItCoversInPartOnly) {

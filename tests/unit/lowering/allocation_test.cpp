@@ -282,8 +282,8 @@ void expect_lawful(const Sites& sites, const Allocation& result) {
         }
         for (std::uint32_t j = 0; j < i; ++j) {
             const SitePlacement& other = result.sites[j];
-            if (buffers[i].space != buffers[j].space || other.is_pooled || other.address >= end_of(site) ||
-                site.address >= end_of(other)) {
+            if (buffers[i].space != buffers[j].space || other.is_pooled ||
+                other.address >= end_of(site) || site.address >= end_of(other)) {
                 continue;
             }
             const SiteLiveness& life_of_other = sites.liveness()[j];

@@ -31,16 +31,17 @@ struct Sample {
     std::uint32_t right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
     std::uint32_t sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
     std::uint32_t matmul = builder.matmul(sum, left, right);
-    std::uint32_t copy = builder.add(Opcode::TensorCopy,
-                                     {Engine::Gpsimd, Engine::Vector, Engine::Scalar},
-                                     {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)});
+    std::uint32_t copy =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Gpsimd, Engine::Vector, Engine::Scalar},
+                    {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)});
     std::uint32_t load = builder.copy(right, memory);
     std::uint32_t forced = builder.copy(right, memory, DgeMode::None);
-    std::uint32_t exp = builder.add(
-        Opcode::Activation,
-        {Engine::Scalar},
-        {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)},
-        {.function = "exp"});
+    std::uint32_t exp =
+        builder.add(Opcode::Activation,
+                    {Engine::Scalar},
+                    {builder.whole(Role::Dst, right), builder.whole(Role::Data, sum)},
+                    {.function = "exp"});
     program::Program program = builder.build();
 };
 
@@ -164,9 +165,10 @@ TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
     IssueTable table(sample.program, trn2);
     const auto* multiply = table.multiply_moving(sample.matmul);
     EXPECT_EQ(table.source_text(*multiply), "kernel.py:101");
-    EXPECT_EQ(table.details(*multiply),
-              "dst float32 psum 128p [512], stationary bfloat16 sbuf 128p [128], moving bfloat16 sbuf "
-              "128p [512]");
+    EXPECT_EQ(
+        table.details(*multiply),
+        "dst float32 psum 128p [512], stationary bfloat16 sbuf 128p [128], moving bfloat16 sbuf "
+        "128p [512]");
     EXPECT_EQ(table.details(*table.transfer(sample.load, DgeMode::Auto, 0)),
               "dst bfloat16 sbuf 128p [512], src bfloat16 hbm [65536]");
     EXPECT_EQ(table.source_text(*table.wait_only(Engine::Vector)), "lowering");

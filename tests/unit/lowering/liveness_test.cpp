@@ -2,8 +2,8 @@
 // Liveness: peaks, spans and use counts, by hand and against a walk forwards.
 #include "trnsim/lowering/liveness.hpp"
 
-#include "support/random_program.hpp"
 #include "support/program_builder.hpp"
+#include "support/random_program.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <gtest/gtest.h>
@@ -132,12 +132,11 @@ TEST(LivenessTest, CountsTheOperandsOfOneInstructionFromOneSite) {
     const auto a = builder.tile("a", Space::Sbuf, Dtype::Float32, {128, kFree});
     const auto fill = builder.add(
         Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, a)}, {.value = 0.0});
-    const auto add = builder.add(Opcode::TensorTensor,
-                                 {Engine::Vector},
-                                 {builder.whole(Role::Dst, a),
-                                  builder.whole(Role::Data1, a),
-                                  builder.whole(Role::Data2, a)},
-                                 {.op0 = "add"});
+    const auto add = builder.add(
+        Opcode::TensorTensor,
+        {Engine::Vector},
+        {builder.whole(Role::Dst, a), builder.whole(Role::Data1, a), builder.whole(Role::Data2, a)},
+        {.op0 = "add"});
     builder.alloc(a).alloc(a).alloc(a);
     builder.run(fill).run(fill, {at(affine(1))});
     builder.run(add, {at(affine(2)), at(), at(affine(1))});
@@ -168,7 +167,8 @@ std::vector<SiteLiveness> naive_liveness(const program::Program& program) {
     std::vector<SiteLiveness> result(program.buffers.size());
     program::Cursor cursor(program);
     std::int64_t number = 0;
-    for (const program::Step* step = cursor.next(); step != nullptr; step = cursor.next(), ++number) {
+    for (const program::Step* step = cursor.next(); step != nullptr;
+         step = cursor.next(), ++number) {
         if (step->is_alloc) {
             lives[step->run].push_back({.alloc = number});
             continue;
@@ -185,7 +185,8 @@ std::vector<SiteLiveness> naive_liveness(const program::Program& program) {
             SiteLiveness& site = result[operands[i].buffer];
             site.last_step = number;
             site.operands_peak = std::max<std::int64_t>(
-                site.operands_peak, std::ranges::count(operands, operands[i].buffer, &Operand::buffer));
+                site.operands_peak,
+                std::ranges::count(operands, operands[i].buffer, &Operand::buffer));
         }
     }
     for (std::size_t site = 0; site < lives.size(); ++site) {

@@ -22,7 +22,9 @@ public:
     explicit LoweredProgram(program::Program program,
                             const lowering::Policies& policies = {},
                             ChipSpec chip = chip_named("trainium2"))
-        : program_(std::move(program)), chip_(std::move(chip)), lowering_(program_, chip_, policies) {
+        : program_(std::move(program)),
+          chip_(std::move(chip)),
+          lowering_(program_, chip_, policies) {
         queues_.drain(lowering_);
     }
 

@@ -44,8 +44,8 @@ struct LoadsAndStores {
 
     explicit LoadsAndStores(int sites) {
         for (int site = 0; site < sites; ++site) {
-            tiles.push_back(
-                builder.tile("tile" + std::to_string(site), Space::Sbuf, Dtype::Float32, {128, 64}));
+            tiles.push_back(builder.tile(
+                "tile" + std::to_string(site), Space::Sbuf, Dtype::Float32, {128, 64}));
             builder.alloc(tiles.back()).run(builder.copy(tiles.back(), in));
         }
         for (const std::uint32_t tile : tiles) {
@@ -70,9 +70,10 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
     const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
     const auto reciprocal = builder.unary(Opcode::Reciprocal, Engine::Vector, tile, tile);
     builder.alloc(tile).loop(2).run(copy).run(reciprocal).run(reciprocal).end();
-    EXPECT_THAT(LoweredProgram(builder.build()).names(),
-                ElementsAre("tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal",
-                            "reciprocal"));
+    EXPECT_THAT(
+        LoweredProgram(builder.build()).names(),
+        ElementsAre(
+            "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
 TEST(LoweringTest, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
@@ -85,8 +86,9 @@ TEST(LoweringTest, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
 
 TEST(LoweringTest, OneRingTakesAllTransfersIfThePolicySaysSo) {
     const LoadsAndStores program(3);
-    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.ring_assignment = RingAssignment::Single})),
-                ElementsAre(0, 0, 0, 0, 0, 0));
+    EXPECT_THAT(
+        rings(LoweredProgram(program.builder.build(), {.ring_assignment = RingAssignment::Single})),
+        ElementsAre(0, 0, 0, 0, 0, 0));
     EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 1})),
                 ElementsAre(0, 0, 0, 0, 0, 0));
 }
@@ -114,9 +116,10 @@ TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthers) {
 program::Program open_copies(int count) {
     ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 512});
-    const auto copy = builder.add(Opcode::TensorCopy,
-                                  {Engine::Vector, Engine::Gpsimd, Engine::Scalar},
-                                  {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)});
+    const auto copy =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Vector, Engine::Gpsimd, Engine::Scalar},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)});
     builder.alloc(tile).loop(count).run(copy).end();
     return builder.build();
 }
@@ -157,8 +160,13 @@ program::Program activations(const std::vector<std::string>& functions) {
 
 TEST(LoweringTest, ATableIsLoadedWhenAFunctionNeedsAnotherOne) {
     EXPECT_THAT(LoweredProgram(activations({"exp", "exp", "gelu", "exp"})).names(),
-                ElementsAre("ACT_TABLE_LOAD", "activation", "activation", "ACT_TABLE_LOAD",
-                            "activation", "ACT_TABLE_LOAD", "activation"));
+                ElementsAre("ACT_TABLE_LOAD",
+                            "activation",
+                            "activation",
+                            "ACT_TABLE_LOAD",
+                            "activation",
+                            "ACT_TABLE_LOAD",
+                            "activation"));
 }
 
 TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
@@ -168,7 +176,8 @@ TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
 }
 
 TEST(LoweringTest, CopiesNeedNoTable) {
-    EXPECT_THAT(LoweredProgram(activations({"copy", "copy"})).names(), ElementsAre("activation", "activation"));
+    EXPECT_THAT(LoweredProgram(activations({"copy", "copy"})).names(),
+                ElementsAre("activation", "activation"));
 }
 
 TEST(LoweringTest, ReadsOfATensorNeverWrittenWaitForNothing) {
@@ -212,9 +221,10 @@ TEST(LoweringTest, AMatmulResultAcrossBanksIsAnError) {
     builder.alloc(tile).alloc(sums).run(matmul, {at({}, affine(384))});
     EXPECT_EQ(error_of(builder.build()), "no error");
     builder.run(matmul, {at({}, affine(385))});
-    EXPECT_EQ(error_of(builder.build()),
-              "kernel.py:101: nc_matmul: dst covers bytes 1540 to 2051 of its PSUM tile, across banks "
-              "of 2048 bytes; keep the result of one matmul inside a bank");
+    EXPECT_EQ(
+        error_of(builder.build()),
+        "kernel.py:101: nc_matmul: dst covers bytes 1540 to 2051 of its PSUM tile, across banks "
+        "of 2048 bytes; keep the result of one matmul inside a bank");
 }
 
 TEST(LoweringTest, AnInstructionKnowsThePsumBanksItTouches) {
@@ -245,9 +255,10 @@ TEST(LoweringTest, AChipWithTooFewSemaphoresIsAnError) {
         const LoweredProgram lowered(LoadsAndStores(1).builder.build(), {}, chip);
         FAIL() << "there is no error";
     } catch (const ConfigError& error) {
-        EXPECT_STREQ(error.what(),
-                     "neuron_core.semaphore_file.count: 41, but 42 are needed to order 21 queues; set at "
-                     "least 42");
+        EXPECT_STREQ(
+            error.what(),
+            "neuron_core.semaphore_file.count: 41, but 42 are needed to order 21 queues; set at "
+            "least 42");
     }
 }
 
@@ -257,9 +268,10 @@ TEST(LoweringTest, AnInstanceUsedBeforeItIsAllocatedIsAnError) {
     const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
     builder.loop(3).alloc(tile).run(copy, {at(affine(1, {1})), at(affine(0, {1}))}).end();
     builder.alloc(tile);
-    EXPECT_EQ(error_of(builder.build()),
-              "kernel.py:101: tensor_copy: dst is instance 1 of tile, which is not allocated yet; move "
-              "its \"alloc\" record before this one");
+    EXPECT_EQ(
+        error_of(builder.build()),
+        "kernel.py:101: tensor_copy: dst is instance 1 of tile, which is not allocated yet; move "
+        "its \"alloc\" record before this one");
 }
 
 TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) {
@@ -269,25 +281,29 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
     const auto index = builder.tile("index", Space::Sbuf, Dtype::Int32, {128, 1});
     Operand rows = builder.whole(Role::Dst, table);
     rows.pattern = {{64, 128}, {1, 64}};
-    const auto store = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {rows, builder.whole(Role::Src, tile)}, {.dge = DgeMode::None});
+    const auto store = builder.add(Opcode::DmaCopy,
+                                   {Engine::Dma},
+                                   {rows, builder.whole(Role::Src, tile)},
+                                   {.dge = DgeMode::None});
     Operand anywhere = rows;
     anywhere.indirect = Role::Index;
-    const auto scatter = builder.add(
-        Opcode::DmaCopy,
-        {Engine::Dma},
-        {anywhere, builder.whole(Role::Src, tile), builder.whole(Role::Index, index)});
+    const auto scatter =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {anywhere, builder.whole(Role::Src, tile), builder.whole(Role::Index, index)});
     anywhere.role = Role::Src;
     anywhere.access = Access::Read;
-    const auto gather = builder.add(
-        Opcode::DmaCopy,
-        {Engine::Dma},
-        {builder.whole(Role::Dst, tile), anywhere, builder.whole(Role::Index, index)});
+    const auto gather =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), anywhere, builder.whole(Role::Index, index)});
     Operand read = rows;
     read.role = Role::Src;
     read.access = Access::Read;
-    const auto load = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, tile), read}, {.dge = DgeMode::None});
+    const auto load = builder.add(Opcode::DmaCopy,
+                                  {Engine::Dma},
+                                  {builder.whole(Role::Dst, tile), read},
+                                  {.dge = DgeMode::None});
     constexpr std::int64_t kFarRow = 2000 * 64;
     builder.alloc(index).alloc(tile).alloc(tile).alloc(tile);
     builder.run(store, {at({}, affine(kFarRow))});
@@ -295,7 +311,8 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
     builder.run(scatter, {at(), at(affine(2))});
     builder.run(load, {at(affine(1)), at({}, affine(kFarRow))});
     const LoweredProgram queues(builder.build());
-    const std::string stores = std::to_string(test::done_semaphore(queues.entries()[0].queue)) + ">=";
+    const std::string stores =
+        std::to_string(test::done_semaphore(queues.entries()[0].queue)) + ">=";
     EXPECT_THAT(waits_of(queues.entries()[1].instruction), testing::HasSubstr(stores + "1"));
     EXPECT_THAT(waits_of(queues.entries()[3].instruction), testing::HasSubstr(stores + "2"));
 }

@@ -26,7 +26,8 @@ bool writes(const PhysicalAccess& access) {
 bool meet(const PhysicalAccess& a, const PhysicalAccess& b) {
     return a.memory == b.memory && a.partition < b.partition + b.partitions &&
            b.partition < a.partition + a.partitions &&
-           overlap(a.pattern, a.base_byte, a.element_bytes, b.pattern, b.base_byte, b.element_bytes);
+           overlap(
+               a.pattern, a.base_byte, a.element_bytes, b.pattern, b.base_byte, b.element_bytes);
 }
 
 /// Whether `later` starts after `earlier` has done what their accesses need.
@@ -64,8 +65,7 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
                 pool_, number, placement.slot_bytes, liveness[site]);
             is_pooled_ = true;
         } else if (placement.slots > 0) {
-            sites_[site] =
-                std::make_unique<lowering::TileSlots>(placement, liveness[site], number);
+            sites_[site] = std::make_unique<lowering::TileSlots>(placement, liveness[site], number);
             overlays_ += placement.overlaid.empty() ? 0 : 1;
         }
     }
@@ -122,7 +122,8 @@ void PhysicalAccesses::add_spill(std::uint32_t buffer,
                         .partitions = static_cast<std::int32_t>(of.partitions()),
                         .access = is_save ? Access::Read : Access::Write};
     PhysicalAccess copy = tile;
-    copy.memory = {.space = Space::Hbm, .buffer = buffer, .instance = instance, .is_spill_copy = true};
+    copy.memory = {
+        .space = Space::Hbm, .buffer = buffer, .instance = instance, .is_spill_copy = true};
     copy.base_byte = 0;
     copy.access = is_save ? Access::Write : Access::Read;
     Node& node = take_node();
@@ -199,7 +200,8 @@ void PhysicalAccesses::run(const Step& step) {
 
 void PhysicalAccesses::assign_matmul(const InstructionTemplate& instruction,
                                      std::vector<PhysicalAccess> accesses) {
-    const auto stationary = std::ranges::find(instruction.operands, Role::Stationary, &Operand::role);
+    const auto stationary =
+        std::ranges::find(instruction.operands, Role::Stationary, &Operand::role);
     const auto index = stationary - instruction.operands.begin();
     const PhysicalAccess loaded = accesses[static_cast<std::size_t>(index)];
     skip_waits();
@@ -225,8 +227,8 @@ void PhysicalAccesses::check_stationary(const PhysicalAccess& wanted, const std:
     for (std::size_t i = loaded_->node + 1; i < nodes_.size(); ++i) {
         for (const PhysicalAccess& access : nodes_[i].accesses) {
             if (writes(access) && meet(access, wanted)) {
-                stale_ = fmt::format("{}: {} {} wrote the tile after it was loaded",
-                                     name, i, nodes_[i].name);
+                stale_ = fmt::format(
+                    "{}: {} {} wrote the tile after it was loaded", name, i, nodes_[i].name);
             }
         }
     }
@@ -282,8 +284,13 @@ std::string PhysicalAccesses::first_unordered() const {
                         !is_ordered(nodes_[earlier], first, nodes_[later], second)) {
                         return fmt::format(
                             "{} {} (number {} of queue {}) and {} {} (number {} of queue {})",
-                            earlier, nodes_[earlier].name, nodes_[earlier].number,
-                            nodes_[earlier].queue, later, nodes_[later].name, nodes_[later].number,
+                            earlier,
+                            nodes_[earlier].name,
+                            nodes_[earlier].number,
+                            nodes_[earlier].queue,
+                            later,
+                            nodes_[later].name,
+                            nodes_[later].number,
                             nodes_[later].queue);
                     }
                 }

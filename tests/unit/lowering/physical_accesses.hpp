@@ -20,8 +20,8 @@ namespace trnsim::test {
 /// A memory: SBUF, PSUM, one HBM tensor, or the copy of a spilled tile.
 struct Memory {
     Space space = Space::Sbuf;
-    std::uint32_t buffer = 0;     ///< HBM, and spilled copies.
-    std::int64_t instance = 0;    ///< The same.
+    std::uint32_t buffer = 0;   ///< HBM, and spilled copies.
+    std::int64_t instance = 0;  ///< The same.
     bool is_spill_copy = false;
     friend auto operator<=>(const Memory&, const Memory&) = default;
 };
@@ -43,7 +43,8 @@ struct Node {
     std::uint64_t number = 0;  ///< Within its queue, from 1; 0: it only waits.
     std::string name{};
     std::vector<PhysicalAccess> accesses{};
-    /// Of every queue, the latest instruction certainly done and certainly read when this one starts.
+    /// Of every queue, the latest instruction certainly done and certainly read when this one
+    /// starts.
     std::array<lowering::WaitSet::Need, neuron_core::kQueues> known{};
 };
 
@@ -62,7 +63,8 @@ public:
 
     /// The first conflict that no semaphore orders; empty if there is none.
     [[nodiscard]] std::string first_unordered() const;
-    /// The first matmul without LoadStationary that does not find its tile in the array; empty if none.
+    /// The first matmul without LoadStationary that does not find its tile in the array; empty if
+    /// none.
     [[nodiscard]] const std::string& first_stale_stationary() const { return stale_; }
 
 private:
@@ -80,7 +82,8 @@ private:
     Node& take_node();
     void skip_waits();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);
-    void assign_matmul(const InstructionTemplate& instruction, std::vector<PhysicalAccess> accesses);
+    void assign_matmul(const InstructionTemplate& instruction,
+                       std::vector<PhysicalAccess> accesses);
     void check_stationary(const PhysicalAccess& wanted, const std::string& name);
 
     const program::Program& program_;

@@ -28,11 +28,23 @@ std::string error_of(const std::string& assignment) {
 }
 
 TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
-    for (const std::string assignment :
-         {"engine_choice=first", "engine_choice=balanced", "buffer_factor=2.5", "buffer_factor=0",
-          "buffer_extra=3", "spilling=off", "spilling=least_recently_used", "ring_assignment=single",
-          "ring_assignment=per_site", "dma_rings=1", "dma_rings=16", "dge=auto", "dge=none",
-          "dge=software", "dge=hardware", "reuse_stationary=true", "reuse_stationary=false"}) {
+    for (const std::string assignment : {"engine_choice=first",
+                                         "engine_choice=balanced",
+                                         "buffer_factor=2.5",
+                                         "buffer_factor=0",
+                                         "buffer_extra=3",
+                                         "spilling=off",
+                                         "spilling=least_recently_used",
+                                         "ring_assignment=single",
+                                         "ring_assignment=per_site",
+                                         "dma_rings=1",
+                                         "dma_rings=16",
+                                         "dge=auto",
+                                         "dge=none",
+                                         "dge=software",
+                                         "dge=hardware",
+                                         "reuse_stationary=true",
+                                         "reuse_stationary=false"}) {
         Policies policies;
         set(policies, assignment);
         const std::string name = assignment.substr(0, assignment.find('='));
@@ -82,15 +94,19 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
-    EXPECT_EQ(error_of("engine_choice=best"),
-              "--policy engine_choice: \"best\", but it is one of first, balanced; choose one of them");
-    EXPECT_EQ(error_of("spilling="),
-              "--policy spilling: \"\", but it is one of off, least_recently_used; choose one of them");
-    EXPECT_EQ(error_of("ring_assignment=all"),
-              "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
-    EXPECT_EQ(error_of("dge=Hardware"),
-              "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware; choose one "
-              "of them");
+    EXPECT_EQ(
+        error_of("engine_choice=best"),
+        "--policy engine_choice: \"best\", but it is one of first, balanced; choose one of them");
+    EXPECT_EQ(
+        error_of("spilling="),
+        "--policy spilling: \"\", but it is one of off, least_recently_used; choose one of them");
+    EXPECT_EQ(
+        error_of("ring_assignment=all"),
+        "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
+    EXPECT_EQ(
+        error_of("dge=Hardware"),
+        "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware; choose one "
+        "of them");
     EXPECT_EQ(error_of("reuse_stationary=1"),
               "--policy reuse_stationary: \"1\", but it is one of true, false; choose one of them");
 }

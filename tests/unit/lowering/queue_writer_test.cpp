@@ -25,7 +25,9 @@ constexpr QueueId kScalar = queue_of(Engine::Scalar);
 
 class QueueWriterTest : public testing::Test {
 protected:
-    void push(QueueId queue, const WaitSet& waits = {}) { writer_.push(sink_, queue, what_, waits); }
+    void push(QueueId queue, const WaitSet& waits = {}) {
+        writer_.push(sink_, queue, what_, waits);
+    }
 
     /// Waits of the last instruction pushed.
     [[nodiscard]] std::string last_waits() const {

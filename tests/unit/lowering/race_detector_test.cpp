@@ -79,31 +79,35 @@ std::string race_in(const std::vector<Instruction>& instructions) {
 }
 
 TEST(RaceDetectorTest, AReadAfterAnUnorderedWriteIsARace) {
-    EXPECT_EQ(race_in({{kVector, "k.py:1 memset", Access::Write, 0},
-                       {kScalar, "k.py:2 activation", Access::Read, 32}}),
-              "race: k.py:2 activation on the scalar engine reads bytes 32 to 95 of partitions 0 to "
-              "127, which k.py:1 memset (number 1 of the vector engine) touches too, and no semaphore "
-              "orders the two; wait for it");
+    EXPECT_EQ(
+        race_in({{kVector, "k.py:1 memset", Access::Write, 0},
+                 {kScalar, "k.py:2 activation", Access::Read, 32}}),
+        "race: k.py:2 activation on the scalar engine reads bytes 32 to 95 of partitions 0 to "
+        "127, which k.py:1 memset (number 1 of the vector engine) touches too, and no semaphore "
+        "orders the two; wait for it");
 }
 
 TEST(RaceDetectorTest, AWriteAfterAnUnorderedReadIsARace) {
-    EXPECT_EQ(race_in({{kScalar, "k.py:2 activation", Access::Read, 0},
-                       {kRing, "k.py:3 dma_copy", Access::Write, 0}}),
-              "race: k.py:3 dma_copy on the DMA ring 0 writes bytes 0 to 63 of partitions 0 to 127, "
-              "which k.py:2 activation (number 1 of the scalar engine) touches too, and no semaphore "
-              "orders the two; wait for it");
+    EXPECT_EQ(
+        race_in({{kScalar, "k.py:2 activation", Access::Read, 0},
+                 {kRing, "k.py:3 dma_copy", Access::Write, 0}}),
+        "race: k.py:3 dma_copy on the DMA ring 0 writes bytes 0 to 63 of partitions 0 to 127, "
+        "which k.py:2 activation (number 1 of the scalar engine) touches too, and no semaphore "
+        "orders the two; wait for it");
 }
 
 TEST(RaceDetectorTest, TwoUnorderedWritesAreARace) {
-    EXPECT_EQ(race_in({{kRing, "k.py:3 dma_copy", Access::Write, 0},
-                       {kVector, "k.py:4 memset", Access::Write, 63}}),
-              "race: k.py:4 memset on the vector engine writes bytes 63 to 126 of partitions 0 to 127, "
-              "which k.py:3 dma_copy (number 1 of the DMA ring 0) touches too, and no semaphore orders "
-              "the two; wait for it");
+    EXPECT_EQ(
+        race_in({{kRing, "k.py:3 dma_copy", Access::Write, 0},
+                 {kVector, "k.py:4 memset", Access::Write, 63}}),
+        "race: k.py:4 memset on the vector engine writes bytes 63 to 126 of partitions 0 to 127, "
+        "which k.py:3 dma_copy (number 1 of the DMA ring 0) touches too, and no semaphore orders "
+        "the two; wait for it");
 }
 
 TEST(RaceDetectorTest, UnorderedReadsAreNone) {
-    EXPECT_EQ(race_in({{kVector, "a", Access::Read, 0}, {kScalar, "b", Access::Read, 0}}), "no race");
+    EXPECT_EQ(race_in({{kVector, "a", Access::Read, 0}, {kScalar, "b", Access::Read, 0}}),
+              "no race");
 }
 
 TEST(RaceDetectorTest, OtherBytesAndOtherMemoriesAreNone) {
@@ -202,10 +206,11 @@ TEST(RaceDetectorTest, FindsARaceAmongManyOrderedInstructions) {
     }
     EXPECT_EQ(race_in(instructions), "no race");
     instructions.push_back({kTensor, "late", Access::Read, 64 * (1999 % 8)});
-    EXPECT_EQ(race_in(instructions),
-              "race: late on the tensor engine reads bytes 448 to 511 of partitions 0 to 127, which "
-              "write (number 2000 of the vector engine) touches too, and no semaphore orders the two; "
-              "wait for it");
+    EXPECT_EQ(
+        race_in(instructions),
+        "race: late on the tensor engine reads bytes 448 to 511 of partitions 0 to 127, which "
+        "write (number 2000 of the vector engine) touches too, and no semaphore orders the two; "
+        "wait for it");
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ AccessPattern AccessDice::pattern() {
 RegionAccess AccessDice::next() {
     Operand operand;
     operand.pattern = pattern();
-    operand.dtype = std::array{Dtype::Uint8, Dtype::Bfloat16, Dtype::Float32}[
-        static_cast<std::size_t>(roll(3))];
+    operand.dtype = std::array{
+        Dtype::Uint8, Dtype::Bfloat16, Dtype::Float32}[static_cast<std::size_t>(roll(3))];
     operand.partitions = roll(2) == 0 ? kQuadrant : 4 * kQuadrant;
     const lowering::RegionShape& shape = shapes_.emplace_back(operand);
     RegionAccess access;

@@ -40,7 +40,8 @@ private:
 /// Every byte of four quadrants of partitions with its last writer and the readers since then.
 class ByteMap {
 public:
-    explicit ByteMap(std::int64_t bytes) : bytes_(bytes), cells_(static_cast<std::size_t>(4 * bytes)) {}
+    explicit ByteMap(std::int64_t bytes)
+        : bytes_(bytes), cells_(static_cast<std::size_t>(4 * bytes)) {}
 
     /// What an access must wait for at the very least.
     [[nodiscard]] lowering::WaitSet required(const lowering::RegionAccess& access) const;
@@ -63,7 +64,8 @@ private:
 };
 
 /// "covers" if `found` makes everything in `required` wait; otherwise what is missing.
-[[nodiscard]] std::string missing(const lowering::WaitSet& found, const lowering::WaitSet& required);
+[[nodiscard]] std::string missing(const lowering::WaitSet& found,
+                                  const lowering::WaitSet& required);
 
 /// Equal for every queue.
 [[nodiscard]] bool same(const lowering::WaitSet& a, const lowering::WaitSet& b);

@@ -18,7 +18,8 @@ public:
         std::size_t step = 0;  ///< Call of produce() that pushed it.
     };
 
-    void push(neuron_core::QueueId queue, const neuron_core::QueuedInstruction& instruction) override {
+    void push(neuron_core::QueueId queue,
+              const neuron_core::QueuedInstruction& instruction) override {
         entries_.push_back({queue, instruction, step_});
     }
 

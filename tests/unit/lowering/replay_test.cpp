@@ -59,20 +59,20 @@ struct Lowered {
                             lowered_operand(Role::Data, Space::Sbuf, Dtype::Float32, 64)});
     }
     std::uint32_t load(int ring) {
-        return builder.add({.op = Opcode::DmaCopy,
-                            .engines = {Engine::Dma},
-                            .operands = {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
-                                         lowered_operand(Role::Src, Space::Hbm, Dtype::Float32, 64)},
-                            .attributes = {.dge = DgeMode::None},
-                            .ring = ring});
+        return builder.add(
+            {.op = Opcode::DmaCopy,
+             .engines = {Engine::Dma},
+             .operands = {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
+                          lowered_operand(Role::Src, Space::Hbm, Dtype::Float32, 64)},
+             .attributes = {.dge = DgeMode::None},
+             .ring = ring});
     }
     std::uint32_t matmul() {
-        return builder.add(
-            Opcode::NcMatmul,
-            {Engine::Tensor},
-            {lowered_operand(Role::Dst, Space::Psum, Dtype::Float32, 64),
-             lowered_operand(Role::Stationary, Space::Sbuf, Dtype::Bfloat16, 128),
-             lowered_operand(Role::Moving, Space::Sbuf, Dtype::Bfloat16, 64)});
+        return builder.add(Opcode::NcMatmul,
+                           {Engine::Tensor},
+                           {lowered_operand(Role::Dst, Space::Psum, Dtype::Float32, 64),
+                            lowered_operand(Role::Stationary, Space::Sbuf, Dtype::Bfloat16, 128),
+                            lowered_operand(Role::Moving, Space::Sbuf, Dtype::Bfloat16, 64)});
     }
 
     [[nodiscard]] Played play() const { return Played(builder.build()); }
@@ -155,14 +155,16 @@ TEST(ReplayTest, CountsExecutedInstructionsOfTheTrace) {
 TEST(ReplayTest, ASemaphoreThatTheChipDoesNotHaveIsAnError) {
     Lowered waits;
     waits.builder.run(waits.copy(), {}, {{256, affine(1)}});
-    EXPECT_EQ(waits.error(),
-              "kernel.py:101: tensor_copy: semaphore 256, but trn2 has semaphores 0 to 255; use one of "
-              "them");
+    EXPECT_EQ(
+        waits.error(),
+        "kernel.py:101: tensor_copy: semaphore 256, but trn2 has semaphores 0 to 255; use one of "
+        "them");
     Lowered signals;
     signals.builder.run(signals.copy(), {}, {}, {{300, 1, false}});
-    EXPECT_EQ(signals.error(),
-              "kernel.py:101: tensor_copy: semaphore 300, but trn2 has semaphores 0 to 255; use one of "
-              "them");
+    EXPECT_EQ(
+        signals.error(),
+        "kernel.py:101: tensor_copy: semaphore 300, but trn2 has semaphores 0 to 255; use one of "
+        "them");
 }
 
 TEST(ReplayTest, ARingThatTheChipDoesNotHaveIsAnError) {
@@ -175,8 +177,9 @@ TEST(ReplayTest, ARingThatTheChipDoesNotHaveIsAnError) {
         const Replay replay(program, chip);
         FAIL() << "there is no error";
     } catch (const ProgramError& error) {
-        EXPECT_STREQ(error.what(),
-                     "kernel.py:101: dma_copy: DMA ring 12, but trn2 has rings 0 to 3; use one of them");
+        EXPECT_STREQ(
+            error.what(),
+            "kernel.py:101: dma_copy: DMA ring 12, but trn2 has rings 0 to 3; use one of them");
     }
 }
 
@@ -189,9 +192,10 @@ TEST(ReplayTest, ARegisterMoveOnTheTensorEngineIsOneInstruction) {
 TEST(ReplayTest, AnAddressBeyondSbufIsAnError) {
     Lowered p;
     p.builder.run(p.copy(), {address(affine(229'376 - 255))});
-    EXPECT_EQ(p.error(),
-              "kernel.py:101: tensor_copy: dst covers bytes 229121 to 229376 of sbuf, which has 229376 "
-              "on trn2; move it inside");
+    EXPECT_EQ(
+        p.error(),
+        "kernel.py:101: tensor_copy: dst covers bytes 229121 to 229376 of sbuf, which has 229376 "
+        "on trn2; move it inside");
 }
 
 TEST(ReplayTest, TheLastByteOfSbufIsInside) {
@@ -203,25 +207,28 @@ TEST(ReplayTest, TheLastByteOfSbufIsInside) {
 TEST(ReplayTest, AnAddressBeyondPsumIsAnError) {
     Lowered p;
     p.builder.run(p.matmul(), {address(affine(8 * 2048 - 252))});
-    EXPECT_EQ(p.error(),
-              "kernel.py:101: nc_matmul: dst covers bytes 16132 to 16387 of psum, which has 16384 on "
-              "trn2; move it inside");
+    EXPECT_EQ(
+        p.error(),
+        "kernel.py:101: nc_matmul: dst covers bytes 16132 to 16387 of psum, which has 16384 on "
+        "trn2; move it inside");
 }
 
 TEST(ReplayTest, AMatmulResultAcrossBanksIsAnError) {
     Lowered p;
     p.builder.run(p.matmul(), {address(affine(2048 - 128))});
-    EXPECT_EQ(p.error(),
-              "kernel.py:101: nc_matmul: dst covers bytes 1920 to 2175 of psum, across banks of 2048 "
-              "bytes; keep the result of one matmul inside a bank");
+    EXPECT_EQ(
+        p.error(),
+        "kernel.py:101: nc_matmul: dst covers bytes 1920 to 2175 of psum, across banks of 2048 "
+        "bytes; keep the result of one matmul inside a bank");
 }
 
 TEST(ReplayTest, AMatmulKnowsTheBanksItTouches) {
     Lowered p;
-    const auto evict = p.builder.add(Opcode::TensorCopy,
-                                     {Engine::Vector},
-                                     {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 1024),
-                                      lowered_operand(Role::Data, Space::Psum, Dtype::Float32, 1024)});
+    const auto evict =
+        p.builder.add(Opcode::TensorCopy,
+                      {Engine::Vector},
+                      {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 1024),
+                       lowered_operand(Role::Data, Space::Psum, Dtype::Float32, 1024)});
     p.builder.run(evict, {address(affine(0)), address(affine(2048))});
     EXPECT_EQ(p.play().entries()[0].instruction.psum_banks, 0b110)
         << "engines that read one bank slow each other down, also in a lowered trace";

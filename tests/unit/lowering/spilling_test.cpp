@@ -27,9 +27,8 @@ struct Tiles {
     std::uint32_t tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 256});
     std::uint32_t fill = builder.add(
         Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)}, {.value = 1.0});
-    std::uint32_t look = builder.add(Opcode::RegisterLoad,
-                                     {Engine::Vector},
-                                     {builder.part(Role::Data, tile, 1, 1)});
+    std::uint32_t look =
+        builder.add(Opcode::RegisterLoad, {Engine::Vector}, {builder.part(Role::Data, tile, 1, 1)});
 
     Tiles& alloc() {
         builder.alloc(tile);
@@ -54,15 +53,22 @@ struct Tiles {
 TEST(SpillingTest, NothingMovesWhenLiveTilesFit) {
     Tiles p;
     p.alloc().write(0).alloc().write(1).read(0).read(1);
-    EXPECT_THAT(p.lower().names(), ElementsAre("memset", "memset", "register_load", "register_load"));
+    EXPECT_THAT(p.lower().names(),
+                ElementsAre("memset", "memset", "register_load", "register_load"));
 }
 
 TEST(SpillingTest, TheTileUnusedForLongestIsSavedAndReloadedAtItsNextUse) {
     Tiles p;
     p.alloc().write(0).alloc().write(1).alloc().write(2).read(1).read(2).read(0);
     EXPECT_THAT(p.lower().names(),
-                ElementsAre("memset", "memset", "spill save", "memset", "register_load",
-                            "register_load", "spill reload", "register_load"));
+                ElementsAre("memset",
+                            "memset",
+                            "spill save",
+                            "memset",
+                            "register_load",
+                            "register_load",
+                            "spill reload",
+                            "register_load"));
 }
 
 TEST(SpillingTest, ATileNotWrittenSinceItsReloadIsNotSavedAgain) {

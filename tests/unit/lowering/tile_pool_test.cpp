@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool gives tiles of all sites bytes of their own, reused late, with everything they must wait for.
+// A pool gives tiles of all sites bytes of their own, reused late, with everything they must wait
+// for.
 #include "trnsim/lowering/tile_pool.hpp"
 
 #include "trnsim/base/error.hpp"
@@ -22,10 +23,8 @@ constexpr QueueId kVector = queue_of(Engine::Vector);
 
 /// Records that Vector's instruction `number` wrote the whole tile.
 void write(Slot& slot, const RegionShape& shape, std::uint64_t number) {
-    slot.history.record({.region = {.shape = &shape},
-                         .access = Access::Write,
-                         .queue = kVector,
-                         .number = number});
+    slot.history.record(
+        {.region = {.shape = &shape}, .access = Access::Write, .queue = kVector, .number = number});
 }
 
 /// Which instruction of Vector another queue must wait for before it writes the tile.
@@ -130,7 +129,8 @@ TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
         if (random() % 2 == 0 && pool.has_gap(bytes)) {
             Slot& slot = pool.place(0, bytes);
             for (const auto& [address, tile] : tiles) {
-                ASSERT_TRUE(slot.address + bytes <= address || address + tile.second <= slot.address);
+                ASSERT_TRUE(slot.address + bytes <= address ||
+                            address + tile.second <= slot.address);
             }
             const RegionShape& shape = shapes.emplace_back(
                 Operand{.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{1, bytes}}});

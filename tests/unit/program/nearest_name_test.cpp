@@ -39,5 +39,11 @@ TEST(SuggestionTest, ListsAllCandidatesWhenNoneIsNear) {
     EXPECT_EQ(suggestion("while", {}), "");
 }
 
+TEST(SuggestionTest, NeitherComparesNorPrintsLongCandidatesInFull) {
+    const std::string longest(std::size_t{16} << 20, 'x');
+    const std::array<std::string_view, 2> names{longest, "a\nb"};
+    EXPECT_EQ(suggestion("while", names), "; allowed: " + std::string(60, 'x') + "…, a\\u000ab");
+}
+
 }  // namespace
 }  // namespace trnsim::program

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string_view>
 
 namespace trnsim::lowering {
 namespace {
@@ -27,7 +28,6 @@ std::int64_t round_up(std::int64_t value, std::int64_t to) {
 struct Candidate {
     std::uint32_t site = 0;
     std::int64_t live = 0;
-    std::int64_t least = 0;  ///< Slots below which an instruction's operands do not fit.
     std::int64_t slots = 0;
     std::int64_t slot_bytes = 0;
     std::int64_t alignment = 1;
@@ -36,9 +36,17 @@ struct Candidate {
     std::int64_t address = 0;
 
     [[nodiscard]] std::int64_t bytes() const { return slots * slot_bytes; }
+    [[nodiscard]] std::int64_t excess() const { return slots - live; }
     [[nodiscard]] bool meets(const Candidate& other) const {
         return first_step <= other.last_step && other.first_step <= last_step;
     }
+};
+
+/// A memory, and what happens when it is full.
+struct Memory {
+    std::string_view name;
+    std::int64_t capacity = 0;  ///< Bytes per partition.
+    Spilling spilling = Spilling::Off;
 };
 
 /// One memory being packed.
@@ -77,24 +85,21 @@ public:
 
     bool place() { return place_apart() || place_shared(); }
 
-    /// Takes slots away, but not below `floor_of(site)`, until it fits; false if it never does.
-    template <typename FloorOf>
-    bool shrink(FloorOf floor_of) {
+    /// Takes slots beyond the live tiles away until it fits; false if it never does.
+    bool shrink() {
         while (!place()) {
             Candidate* largest = nullptr;
             std::int64_t most = 0;
             for (Candidate& site : sites_) {
-                const std::int64_t excess = (site.slots - floor_of(site)) * site.slot_bytes;
-                if (excess > most) {
-                    most = excess;
+                if (site.excess() * site.slot_bytes > most) {
+                    most = site.excess() * site.slot_bytes;
                     largest = &site;
                 }
             }
             if (largest == nullptr) {
                 return false;
             }
-            const std::int64_t excess = largest->slots - floor_of(*largest);
-            largest->slots -= std::max<std::int64_t>(1, excess / 4);
+            largest->slots -= std::max<std::int64_t>(1, largest->excess() / 4);
         }
         return true;
     }
@@ -151,7 +156,6 @@ std::vector<Candidate> candidates(const Program& program,
         const std::int64_t bytes = slot_bytes(program.buffers[site].free_bytes());
         result.push_back({.site = site,
                           .live = life.live_peak,
-                          .least = std::min(life.live_peak, life.operands_peak),
                           .slots = wanted_slots(life, policies),
                           .slot_bytes = bytes,
                           .alignment = std::min(bytes, alignment),
@@ -177,20 +181,13 @@ std::string largest_sites(const Program& program, std::vector<Candidate> sites) 
     return text;
 }
 
-void record(const Program& program, Packer& packer, Allocation& result) {
+void record(Packer& packer, Allocation& result) {
     for (const Candidate& site : packer.sites()) {
         SitePlacement& placement = result.sites[site.site];
         placement = {.slots = site.slots,
                      .slot_bytes = site.slot_bytes,
                      .address = site.address,
-                     .spills = site.slots < site.live,
                      .overlaid = {}};
-        if (placement.spills) {
-            result.notes.push_back(fmt::format("{} spills: {} of {} live tiles fit",
-                                               program.buffers[site.site].name,
-                                               site.slots,
-                                               site.live));
-        }
         for (const Candidate& other : packer.sites()) {
             const bool shares = site.address < other.address + other.bytes() &&
                                 other.address < site.address + site.bytes();
@@ -201,16 +198,27 @@ void record(const Program& program, Packer& packer, Allocation& result) {
     }
 }
 
-/// Gives up slots of the sites' own.
-void pool(Packer& packer, std::int64_t capacity, Allocation& result) {
+/// Gives up slots of the sites' own, if tiles may spill.
+void pool(const Program& program, Packer& packer, const Memory& memory, Allocation& result) {
+    if (memory.spilling == Spilling::Off) {
+        throw ProgramError(
+            fmt::format("{}: live tiles need {} bytes per partition, but {} are usable; make tiles "
+                        "smaller, shorten their lives, or allow spilling=least_recently_used. "
+                        "Largest: {}",
+                        memory.name,
+                        packer.used(),
+                        memory.capacity,
+                        largest_sites(program, packer.sites())));
+    }
     for (const Candidate& site : packer.sites()) {
-        SitePlacement& placement = result.sites[site.site];
-        placement.slots = site.live;
-        placement.slot_bytes = site.slot_bytes;
-        placement.is_pooled = true;
+        result.sites[site.site] = {
+            .slots = site.live, .slot_bytes = site.slot_bytes, .is_pooled = true, .overlaid = {}};
     }
     result.notes.push_back(
-        fmt::format("SBUF is full: all tiles share one pool of {} bytes per partition", capacity));
+        fmt::format("{} is full: all tiles share one pool of {} bytes per "
+                    "partition, and some are spilled to HBM",
+                    memory.name,
+                    memory.capacity));
 }
 
 void allocate_sbuf(const Program& program,
@@ -218,31 +226,29 @@ void allocate_sbuf(const Program& program,
                    const SbufSpec& spec,
                    const Policies& policies,
                    Allocation& result) {
-    const std::int64_t capacity = spec.usable_partition_kib * kKib;
+    const Memory memory{.name = "SBUF",
+                        .capacity = spec.usable_partition_kib * kKib,
+                        .spilling = policies.spilling};
     Packer packer(candidates(program,
                              liveness,
                              policies,
                              Space::Sbuf,
                              kSbufAlignment,
                              [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
-                  capacity);
-    if (!packer.shrink([](const Candidate& site) { return site.live; })) {
-        if (policies.spilling == Spilling::Off) {
-            throw ProgramError(fmt::format(
-                "SBUF: live tiles need {} bytes per partition, but {} are usable; make tiles "
-                "smaller, "
-                "shorten their lives, or allow spilling=least_recently_used. Largest: {}",
-                packer.used(),
-                capacity,
-                largest_sites(program, packer.sites())));
-        }
-        if (!packer.shrink([](const Candidate& site) { return site.least; })) {
-            pool(packer, capacity, result);
-            return;
-        }
+                  memory.capacity);
+    if (packer.shrink()) {
+        result.sbuf_bytes = packer.used();
+        record(packer, result);
+    } else {
+        pool(program, packer, memory, result);
     }
-    result.sbuf_bytes = packer.used();
-    record(program, packer, result);
+}
+
+/// Bytes of a PSUM tile that shares its bank: powers of two, so that none crosses into another.
+std::int64_t part_of_bank(std::int64_t bytes, std::int64_t bank_bytes) {
+    return bytes >= bank_bytes
+               ? round_up(bytes, bank_bytes)
+               : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
 void allocate_psum(const Program& program,
@@ -250,45 +256,29 @@ void allocate_psum(const Program& program,
                    const PsumSpec& spec,
                    const Policies& policies,
                    Allocation& result) {
-    const std::int64_t capacity = spec.banks * spec.bank_bytes;
-    const auto live_of = [](const Candidate& site) { return site.live; };
-    Packer whole_banks(
-        candidates(program,
-                   liveness,
-                   policies,
-                   Space::Psum,
-                   spec.bank_bytes,
-                   [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); }),
-        capacity);
-    Packer packed(candidates(program,
-                             liveness,
-                             policies,
-                             Space::Psum,
-                             spec.bank_bytes,
-                             [&](std::int64_t bytes) {
-                                 return bytes >= spec.bank_bytes
-                                            ? round_up(bytes, spec.bank_bytes)
-                                            : static_cast<std::int64_t>(
-                                                  std::bit_ceil(static_cast<std::uint64_t>(bytes)));
-                             }),
-                  capacity);
-    Packer* packer = &whole_banks;
-    if (!whole_banks.shrink(live_of)) {
-        packer = &packed;
-        if (!packed.shrink(live_of)) {
-            throw ProgramError(
-                fmt::format("PSUM: live tiles need {} bytes per partition, but {} banks of {} "
-                            "bytes are there; copy "
-                            "results to SBUF earlier. Largest: {}",
-                            packed.used(),
-                            spec.banks,
-                            spec.bank_bytes,
-                            largest_sites(program, packed.sites())));
-        }
+    const Memory memory{
+        .name = "PSUM", .capacity = spec.banks * spec.bank_bytes, .spilling = policies.spilling};
+    const auto packer_of = [&](auto tile_bytes) {
+        return Packer(
+            candidates(program, liveness, policies, Space::Psum, spec.bank_bytes, tile_bytes),
+            memory.capacity);
+    };
+    Packer whole_banks =
+        packer_of([&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); });
+    Packer packed =
+        packer_of([&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); });
+    std::int64_t used = memory.capacity;
+    if (whole_banks.shrink()) {
+        used = whole_banks.used();
+        record(whole_banks, result);
+    } else if (packed.shrink()) {
+        used = packed.used();
+        record(packed, result);
         result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
+    } else {
+        pool(program, packed, memory, result);
     }
-    result.psum_banks = round_up(packer->used(), spec.bank_bytes) / spec.bank_bytes;
-    record(program, *packer, result);
+    result.psum_banks = round_up(used, spec.bank_bytes) / spec.bank_bytes;
 }
 
 }  // namespace

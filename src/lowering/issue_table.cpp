@@ -205,7 +205,7 @@ InstructionTemplate IssueTable::spill_instruction(std::uint32_t buffer, bool is_
     const auto partitions = static_cast<std::int32_t>(site.partitions());
     const Operand tile{.role = is_save ? Role::Src : Role::Dst,
                        .access = is_save ? Access::Read : Access::Write,
-                       .space = Space::Sbuf,
+                       .space = site.space,
                        .dtype = site.dtype,
                        .buffer = buffer,
                        .partitions = partitions,

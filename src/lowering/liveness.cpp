@@ -108,12 +108,7 @@ private:
             if (result.last_step == kNoStep) {
                 result.last_step = number;
             }
-            result.operands_peak = std::max(result.operands_peak, same_site(operands, buffer));
         }
-    }
-
-    static std::int64_t same_site(const std::vector<Operand>& operands, std::uint32_t buffer) {
-        return std::ranges::count(operands, buffer, &Operand::buffer);
     }
 
     /// Turns steps counted down from the end into steps counted up from the start.

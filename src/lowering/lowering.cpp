@@ -22,8 +22,6 @@ using program::Step;
 
 namespace {
 
-constexpr std::int64_t kKib = 1024;
-
 std::vector<bool> written_buffers(const program::Program& program) {
     std::vector<bool> written(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -36,6 +34,10 @@ std::vector<bool> written_buffers(const program::Program& program) {
     return written;
 }
 
+StationaryReuse::Tile tile_of(const TileMemory::Slot& slot) {
+    return {.buffer = slot.buffer, .instance = slot.instance};
+}
+
 }  // namespace
 
 Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies)
@@ -44,10 +46,8 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       policies_(policies),
       table_(program, chip),
       writer_(table_),
+      tiles_(program, chip.neuron_core, policies, *this),
       cursor_(program),
-      pool_(chip.neuron_core.sbuf.usable_partition_kib * kKib),
-      sites_(program.buffers.size()),
-      slots_(program.buffers.size()),
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
       is_written_(written_buffers(program)) {
@@ -60,22 +60,6 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
             kSemaphores,
             neuron_core::kQueues,
             kSemaphores));
-    }
-    const std::vector<SiteLiveness> liveness = analyse_liveness(program);
-    allocation_ = lowering::allocate(program, liveness, chip.neuron_core, policies);
-    for (std::size_t buffer = 0; buffer < sites_.size(); ++buffer) {
-        if (allocation_.sites[buffer].slots > 0) {
-            const SitePlacement& placement = allocation_.sites[buffer];
-            const auto number = static_cast<std::uint32_t>(buffer);
-            if (placement.is_pooled) {
-                sites_[buffer] = std::make_unique<PooledTiles>(
-                    pool_, number, placement.slot_bytes, liveness[buffer]);
-            } else {
-                auto slots = std::make_unique<TileSlots>(placement, liveness[buffer], number);
-                slots_[buffer] = slots.get();
-                sites_[buffer] = std::move(slots);
-            }
-        }
     }
     make_plans();
     assign_rings();
@@ -98,7 +82,7 @@ void Lowering::make_plans() {
         plans_.push_back(std::move(plan));
     }
     for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
-        if (allocation_.sites[buffer].spills || allocation_.sites[buffer].is_pooled) {
+        if (tiles_.allocation().sites[buffer].is_pooled) {
             tile_shapes_[buffer] = std::make_unique<RegionShape>(whole_buffer(buffer));
         }
     }
@@ -164,9 +148,7 @@ void Lowering::find_used_queues() {
             }
         }
     }
-    const bool any_spill = std::ranges::any_of(
-        allocation_.sites, [](const SitePlacement& site) { return site.spills || site.is_pooled; });
-    if (any_spill) {
+    if (tiles_.can_spill()) {
         uses_[queue_of_ring(0)] = true;
     }
 }
@@ -176,55 +158,38 @@ bool Lowering::produce(InstructionSink& sink) {
     if (step == nullptr) {
         return false;
     }
-    if (step->is_alloc) {
-        allocate(sink, step->run);
+    sink_ = &sink;
+    ++stamp_;
+    if (!step->is_alloc) {
+        lower(*step);
+    } else if (program_.buffers[step->run].space == Space::Hbm) {
+        memories_[step->run].push_back(nullptr);
     } else {
-        lower(sink, *step);
+        tiles_.allocate(step->run, stamp_);
     }
     return true;
 }
 
-void Lowering::allocate(InstructionSink& sink, std::uint32_t buffer) {
-    if (!sites_[buffer]) {
-        if (program_.buffers[buffer].space == Space::Hbm) {
-            memories_[buffer].push_back(nullptr);
-        }
-        return;
-    }
-    TileStore& site = *sites_[buffer];
-    ++stamp_;
-    if (!site.next_is_unused() && !site.has_free_slot()) {
-        make_room(sink, buffer);
-    }
-    if (site.allocate() && slots_[buffer] != nullptr) {
-        inherit_overlaid(*slots_[buffer]);
-    }
-}
-
-void Lowering::lower(InstructionSink& sink, const Step& step) {
+void Lowering::lower(const Step& step) {
     const std::uint32_t index = program_.runs[step.run].instruction;
     const InstructionTemplate& instruction = program_.templates[index];
     const Plan& plan = plans_[index];
-    ++stamp_;
     ++executed_;
-    resolve(sink, instruction, plan, step);
+    resolve(instruction, plan, step);
     if (is_dma(instruction.op)) {
-        lower_transfer(sink, index);
+        lower_transfer(index);
     } else {
         const Engine engine = choose_engine(index, plan);
         if (engine == Engine::Tensor && uses_array(instruction.op)) {
-            lower_matmul(sink, index);
+            lower_matmul(index);
         } else {
-            lower_compute(sink, index, engine);
+            lower_compute(index, engine);
         }
     }
     release();
 }
 
-void Lowering::resolve(InstructionSink& sink,
-                       const InstructionTemplate& instruction,
-                       const Plan& plan,
-                       const Step& step) {
+void Lowering::resolve(const InstructionTemplate& instruction, const Plan& plan, const Step& step) {
     operands_.clear();
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
@@ -249,31 +214,26 @@ void Lowering::resolve(InstructionSink& sink,
                 resolved.memory = instances[instance].get();
             }
         } else {
-            resolved.site = sites_[operand.buffer].get();
-            resolved.slot = resolved.site->find(at.instance);
+            resolved.slot = tiles_.find(operand.buffer, at.instance, stamp_);
             if (resolved.slot == nullptr) {
-                check_spilled(instruction, operand, at.instance);
-                resolved.slot = &reload(sink, operand.buffer, at.instance);
+                not_allocated(instruction, operand, at.instance);
             }
-            resolved.slot->last_use = stamp_;
         }
         operands_.push_back(resolved);
     }
 }
 
-void Lowering::check_spilled(const InstructionTemplate& instruction,
+void Lowering::not_allocated(const InstructionTemplate& instruction,
                              const Operand& operand,
                              std::int64_t instance) const {
-    if (!sites_[operand.buffer]->is_spilled(instance)) {
-        throw ProgramError(fmt::format(
-            "{}: {}: {} is instance {} of {}, which is not allocated yet; move its \"alloc\" "
-            "record before this one",
-            program_.source_text(instruction.source),
-            name(instruction.op),
-            name(operand.role),
-            instance,
-            program_.buffers[operand.buffer].name));
-    }
+    throw ProgramError(
+        fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its "
+                    "\"alloc\" record before this one",
+                    program_.source_text(instruction.source),
+                    name(instruction.op),
+                    name(operand.role),
+                    instance,
+                    program_.buffers[operand.buffer].name));
 }
 
 Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
@@ -310,8 +270,7 @@ void Lowering::record(const Resolved& operand, QueueId queue, std::uint64_t numb
         operand.slot->history.record(access);
         if (operand.operand->writes()) {
             operand.slot->is_dirty = true;
-            operand.slot->is_saved = false;
-            stationary_.written(operand.slot);
+            stationary_.written(tile_of(*operand.slot));
         }
     } else if (operand.memory != nullptr) {
         operand.memory->record(access);
@@ -321,10 +280,7 @@ void Lowering::record(const Resolved& operand, QueueId queue, std::uint64_t numb
 void Lowering::release() {
     for (const Resolved& operand : operands_) {
         if (operand.slot != nullptr) {
-            if (operand.slot->uses_left == 1) {
-                stationary_.written(operand.slot);
-            }
-            operand.site->use(*operand.slot, stamp_);
+            tiles_.use(*operand.slot, stamp_);
         }
     }
 }
@@ -358,14 +314,14 @@ void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const 
     }
 }
 
-void Lowering::lower_compute(InstructionSink& sink, std::uint32_t instruction, Engine engine) {
+void Lowering::lower_compute(std::uint32_t instruction, Engine engine) {
     const QueueId queue = queue_of(engine);
     const std::string_view table = plans_[instruction].table;
     if (engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
         table_in_place_ = table;
         ++table_loads_;
         waits_.clear();
-        writer_.push(sink, queue, *table_.table_load(instruction), waits_);
+        writer_.push(*sink_, queue, *table_.table_load(instruction), waits_);
     }
     waits_.clear();
     for (const Resolved& operand : operands_) {
@@ -373,19 +329,19 @@ void Lowering::lower_compute(InstructionSink& sink, std::uint32_t instruction, E
     }
     const std::uint64_t number = writer_.next_number(queue);
     const IssueTemplate& what = *table_.compute(instruction, engine);
-    writer_.push(sink, queue, what, waits_, what.touches_psum ? psum_banks() : 0);
+    writer_.push(*sink_, queue, what, waits_, what.touches_psum ? psum_banks() : 0);
     for (const Resolved& operand : operands_) {
         record(operand, queue, number);
     }
 }
 
-void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
+void Lowering::lower_matmul(std::uint32_t instruction) {
     const QueueId queue = queue_of(Engine::Tensor);
     const InstructionTemplate& from = program_.templates[instruction];
     const auto loaded = std::ranges::find_if(
         operands_, [&](const Resolved& operand) { return is_stationary(from, *operand.operand); });
     const bool is_held = policies_.reuse_stationary && loaded != operands_.end() &&
-                         stationary_.holds(loaded->slot, loaded->region);
+                         stationary_.holds(tile_of(*loaded->slot), loaded->region);
     if (!is_held && loaded != operands_.end()) {
         waits_.clear();
         for (const Resolved& operand : operands_) {
@@ -394,13 +350,13 @@ void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
             }
         }
         const std::uint64_t number = writer_.next_number(queue);
-        writer_.push(sink, queue, *table_.load_stationary(instruction), waits_);
+        writer_.push(*sink_, queue, *table_.load_stationary(instruction), waits_);
         for (const Resolved& operand : operands_) {
             if (is_stationary(from, *operand.operand)) {
                 record(operand, queue, number);
             }
         }
-        stationary_.load(loaded->slot, loaded->region);
+        stationary_.load(tile_of(*loaded->slot), loaded->region);
     }
     waits_.clear();
     for (const Resolved& operand : operands_) {
@@ -412,7 +368,7 @@ void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
         }
     }
     const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(sink, queue, *table_.multiply_moving(instruction), waits_, psum_banks());
+    writer_.push(*sink_, queue, *table_.multiply_moving(instruction), waits_, psum_banks());
     for (const Resolved& operand : operands_) {
         if (!is_stationary(from, *operand.operand)) {
             record(operand, queue, number);
@@ -420,7 +376,7 @@ void Lowering::lower_matmul(InstructionSink& sink, std::uint32_t instruction) {
     }
 }
 
-void Lowering::lower_transfer(InstructionSink& sink, std::uint32_t instruction) {
+void Lowering::lower_transfer(std::uint32_t instruction) {
     const QueueId queue = queue_of_ring(plans_[instruction].ring);
     waits_.clear();
     std::int32_t partition = 0;
@@ -431,74 +387,35 @@ void Lowering::lower_transfer(InstructionSink& sink, std::uint32_t instruction) 
         }
     }
     const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(sink, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
+    writer_.push(*sink_, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
     for (const Resolved& operand : operands_) {
         record(operand, queue, number);
     }
 }
 
-void Lowering::make_room(InstructionSink& sink, std::uint32_t buffer) {
-    while (!sites_[buffer]->has_free_slot()) {
-        TileStore::Slot& slot = sites_[buffer]->least_recently_used(stamp_);
-        const std::uint32_t owner = slot.buffer;
-        if (slot.is_dirty && !slot.is_saved) {
-            save(sink, owner, slot);
-        }
-        stationary_.written(&slot);
-        sites_[owner]->forget(slot);
-    }
-}
-
-void Lowering::save(InstructionSink& sink, std::uint32_t buffer, TileStore::Slot& slot) {
+void Lowering::save(TileMemory::Slot& slot) {
     const QueueId queue = queue_of_ring(0);
-    const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
-                              .access = Access::Read,
-                              .queue = queue,
-                              .number = writer_.next_number(queue)};
+    slot.save = {.region = {.shape = tile_shapes_[slot.buffer].get()},
+                 .access = Access::Read,
+                 .queue = queue,
+                 .number = writer_.next_number(queue)};
     waits_.clear();
-    slot.history.collect(access, waits_);
-    writer_.push(sink, queue, *table_.spill(buffer, true, policies_.dge), waits_);
-    slot.history.record(access);
-    slot.save = access;
-    slot.is_saved = true;
+    slot.history.collect(slot.save, waits_);
+    writer_.push(*sink_, queue, *table_.spill(slot.buffer, true, policies_.dge), waits_);
+    slot.history.record(slot.save);
 }
 
-TileStore::Slot& Lowering::reload(InstructionSink& sink,
-                                  std::uint32_t buffer,
-                                  std::int64_t instance) {
-    make_room(sink, buffer);
-    TileStore::Slot& slot = sites_[buffer]->restore(instance);
-    if (!slot.is_saved) {  // Nothing was written to it.
-        return slot;
-    }
+void Lowering::reload(TileMemory::Slot& slot) {
     const QueueId queue = queue_of_ring(0);
-    const RegionAccess access{.region = {.shape = tile_shapes_[buffer].get()},
+    const RegionAccess access{.region = {.shape = tile_shapes_[slot.buffer].get()},
                               .access = Access::Write,
                               .queue = queue,
                               .number = writer_.next_number(queue)};
     waits_.clear();
     slot.history.collect(access, waits_);
     waits_.need_done(slot.save.queue, slot.save.number);
-    writer_.push(sink, queue, *table_.spill(buffer, false, policies_.dge), waits_);
+    writer_.push(*sink_, queue, *table_.spill(slot.buffer, false, policies_.dge), waits_);
     slot.history.record(access);
-    return slot;
-}
-
-void Lowering::inherit_overlaid(TileSlots& site) {
-    for (const std::uint32_t other : site.take_overlaid()) {
-        TileSlots& earlier = *slots_[other];
-        for (TileSlots::Slot& slot : site.slots()) {
-            const std::int64_t begin = slot.address;
-            const std::int64_t end = begin + site.placement().slot_bytes;
-            for (const TileSlots::Slot& old : earlier.slots()) {
-                const std::int64_t old_begin = old.address;
-                const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
-                if (begin < old_end && old_begin < end) {
-                    slot.history.inherit(old.history);
-                }
-            }
-        }
-    }
 }
 
 }  // namespace trnsim::lowering

@@ -4,6 +4,8 @@
 
 #include "trnsim/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -11,18 +13,27 @@
 
 namespace trnsim::lowering {
 
+std::int64_t TilePool::aligned(std::int64_t address, std::int64_t bytes) const {
+    if (bank_bytes_ == 0) {
+        return address;
+    }
+    const std::int64_t into_bank = address % bank_bytes_;
+    const bool fits = into_bank == 0 || into_bank + bytes <= bank_bytes_;
+    return fits ? address : address + bank_bytes_ - into_bank;
+}
+
 std::optional<std::int64_t> TilePool::gap_from(std::int64_t start, std::int64_t bytes) const {
-    std::int64_t address = start;
-    auto tile = tiles_.upper_bound(start);
+    std::int64_t address = aligned(start, bytes);
+    auto tile = tiles_.upper_bound(address);
     if (tile != tiles_.begin()) {
         const auto& before = *std::prev(tile);
-        address = std::max(address, before.first + before.second->bytes);
+        address = aligned(std::max(address, before.first + before.second->bytes), bytes);
     }
     for (; tile != tiles_.end(); ++tile) {
         if (tile->first - address >= bytes) {
             return address;
         }
-        address = std::max(address, tile->first + tile->second->bytes);
+        address = aligned(std::max(address, tile->first + tile->second->bytes), bytes);
     }
     return capacity_ - address >= bytes ? std::optional(address) : std::nullopt;
 }
@@ -88,8 +99,9 @@ TilePool::Slot& TilePool::least_recently_used(std::uint64_t stamp) {
     }
     if (oldest == nullptr) {
         throw ProgramError(
-            "SBUF: the operands of one instruction do not fit beside each other; make tiles "
-            "smaller");
+            fmt::format("{}: the operands of one instruction do not fit beside each other; make "
+                        "tiles smaller",
+                        bank_bytes_ == 0 ? "SBUF" : "PSUM"));
     }
     return *oldest;
 }
@@ -121,7 +133,7 @@ TileStore::Slot* PooledTiles::find(std::int64_t instance) {
     return found == resident_.end() ? nullptr : found->second;
 }
 
-void PooledTiles::forget(Slot& slot) {
+void PooledTiles::forget(const Slot& slot) {
     if (slot.uses_left > 0) {
         spilled_[slot.instance] = {
             .uses_left = slot.uses_left, .save = slot.save, .is_saved = slot.is_saved};

@@ -133,9 +133,9 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
 void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     result.nisa_calls = lowered.executed();
     result.activation_table_loads = lowered.table_loads();
-    result.memory.sbuf_peak_partition_bytes = lowered.sbuf_peak_bytes();
-    result.memory.psum_peak_banks = lowered.allocation().psum_banks;
-    for (const std::string& note : lowered.allocation().notes) {
+    result.memory.sbuf_peak_partition_bytes = lowered.tiles().sbuf_peak_bytes();
+    result.memory.psum_peak_banks = lowered.tiles().allocation().psum_banks;
+    for (const std::string& note : lowered.tiles().allocation().notes) {
         result.warnings.push_back(note);
     }
 }

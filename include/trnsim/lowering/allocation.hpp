@@ -18,8 +18,7 @@ struct SitePlacement {
     std::int64_t slots = 0;                 ///< 0: the site is not in SBUF or PSUM, or never used.
     std::int64_t slot_bytes = 0;            ///< Per partition, alignment included.
     std::int64_t address = 0;               ///< Byte within the partition.
-    bool spills = false;                    ///< Fewer slots than live tiles.
-    bool is_pooled = false;                 ///< No slots of its own: a share of TilePool.
+    bool is_pooled = false;                 ///< No slots of its own: a share of a TilePool.
     std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
 };
 
@@ -34,8 +33,8 @@ struct Allocation {
 /// Gives every site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one per
 /// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
-/// excess first; PSUM tiles smaller than a bank share one; SBUF sites give up slots below their
-/// live tiles and spill, if the policy allows; all SBUF sites share one pool (TilePool).
+/// excess first; PSUM tiles smaller than a bank share one; all sites of the memory share one pool
+/// (TilePool) and spill, if the policy allows.
 /// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,

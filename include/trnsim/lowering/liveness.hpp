@@ -16,9 +16,8 @@ struct SiteLiveness {
         std::int64_t instances = 0;
         std::int64_t uses = 0;
     };
-    std::int64_t instances = 0;      ///< Allocated.
-    std::int64_t live_peak = 0;      ///< Most alive at once: allocated, and still to be used.
-    std::int64_t operands_peak = 0;  ///< Most used by one instruction.
+    std::int64_t instances = 0;  ///< Allocated.
+    std::int64_t live_peak = 0;  ///< Most alive at once: allocated, and still to be used.
     std::int64_t first_step =
         0;  ///< Steps count executed runs and allocs from the program's start.
     std::int64_t last_step = -1;  ///< Of the last use; -1: never used.

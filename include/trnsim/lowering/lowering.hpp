@@ -8,12 +8,10 @@
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
 #include "trnsim/lowering/stationary.hpp"
-#include "trnsim/lowering/tile_pool.hpp"
-#include "trnsim/lowering/tile_slots.hpp"
+#include "trnsim/lowering/tile_memory.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -31,7 +29,7 @@ namespace trnsim::lowering {
 /// Decides by policy: engine, slots and spills, DMA ring and DGE mode; adds LoadStationary, table
 /// loads and spill transfers. Keeps program order within every queue. Does not model: reordering,
 /// fusion, removal of loads (D-12).
-class Lowering : public neuron_core::InstructionSource {
+class Lowering : public neuron_core::InstructionSource, private TileMemory::Mover {
 public:
     /// The program and the chip must outlive it.
     /// \throws ProgramError if the chip does not take the program, ConfigError if it has too few
@@ -42,11 +40,7 @@ public:
     [[nodiscard]] bool uses(neuron_core::QueueId queue) const override { return uses_[queue]; }
 
     [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
-    [[nodiscard]] const Allocation& allocation() const { return allocation_; }
-    /// Bytes per partition of SBUF in use, at the fullest moment.
-    [[nodiscard]] std::int64_t sbuf_peak_bytes() const {
-        return std::max(allocation_.sbuf_bytes, pool_.peak_bytes());
-    }
+    [[nodiscard]] const TileMemory& tiles() const { return tiles_; }
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     [[nodiscard]] std::int64_t executed() const { return executed_; }
     /// What is on a ring, for the report: "load lhsT_tile".
@@ -56,9 +50,8 @@ private:
     /// One operand of the step being lowered.
     struct Resolved {
         const Operand* operand = nullptr;
-        TileStore* site = nullptr;  ///< nullptr in HBM.
-        TileStore::Slot* slot = nullptr;
-        HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
+        TileMemory::Slot* slot = nullptr;  ///< nullptr in HBM.
+        HbmHistory* memory = nullptr;      ///< HBM tensors that the program writes.
         Region region;
     };
     /// What is known of a template before it runs.
@@ -72,30 +65,22 @@ private:
     void make_plans();
     void assign_rings();
     void find_used_queues();
-    void allocate(neuron_core::InstructionSink& sink, std::uint32_t buffer);
-    void lower(neuron_core::InstructionSink& sink, const program::Step& step);
-    void resolve(neuron_core::InstructionSink& sink,
-                 const InstructionTemplate& instruction,
+    void lower(const program::Step& step);
+    void resolve(const InstructionTemplate& instruction,
                  const Plan& plan,
                  const program::Step& step);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
-    void lower_compute(neuron_core::InstructionSink& sink,
-                       std::uint32_t instruction,
-                       Engine engine);
-    void lower_matmul(neuron_core::InstructionSink& sink, std::uint32_t instruction);
-    void lower_transfer(neuron_core::InstructionSink& sink, std::uint32_t instruction);
+    void lower_compute(std::uint32_t instruction, Engine engine);
+    void lower_matmul(std::uint32_t instruction);
+    void lower_transfer(std::uint32_t instruction);
     void collect(const Resolved& operand, neuron_core::QueueId queue);
     void record(const Resolved& operand, neuron_core::QueueId queue, std::uint64_t number);
     void release();
-    void make_room(neuron_core::InstructionSink& sink, std::uint32_t buffer);
-    void save(neuron_core::InstructionSink& sink, std::uint32_t buffer, TileStore::Slot& slot);
-    TileStore::Slot& reload(neuron_core::InstructionSink& sink,
-                            std::uint32_t buffer,
-                            std::int64_t instance);
-    void inherit_overlaid(TileSlots& site);
-    void check_spilled(const InstructionTemplate& instruction,
-                       const Operand& operand,
-                       std::int64_t instance) const;
+    void save(TileMemory::Slot& slot) override;
+    void reload(TileMemory::Slot& slot) override;
+    [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
+                                    const Operand& operand,
+                                    std::int64_t instance) const;
     [[nodiscard]] Operand whole_buffer(std::uint32_t buffer) const;
     [[nodiscard]] std::uint64_t psum_banks() const;
     void check_bank(std::uint32_t instruction, const Resolved& dst) const;
@@ -104,20 +89,18 @@ private:
     const ChipSpec& chip_;
     const Policies policies_;
     IssueTable table_;
-    Allocation allocation_;
     QueueWriter writer_;
+    TileMemory tiles_;
     program::Cursor cursor_;
     std::vector<Plan> plans_;
-    TilePool pool_;
-    std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
-    std::vector<TileSlots*> slots_;  ///< By buffer: the sites with slots of their own.
     std::vector<std::unique_ptr<RegionShape>>
         tile_shapes_;  ///< By buffer: a whole tile, for spills.
     std::vector<std::vector<std::unique_ptr<HbmHistory>>> memories_;  ///< By buffer and instance.
     std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
     std::array<bool, neuron_core::kQueues> uses_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
-    std::vector<Resolved> operands_;                              ///< Of the step being lowered.
+    neuron_core::InstructionSink* sink_ = nullptr;                ///< Of the step being lowered,
+    std::vector<Resolved> operands_;                              ///< and its operands.
     WaitSet waits_;
     StationaryReuse stationary_;
     std::string_view table_in_place_;

@@ -26,37 +26,42 @@ namespace trnsim::lowering {
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
-/// The stationary operand in the array. It stays valid until another is loaded or its bytes are
+/// The stationary operand in the array. It stays valid until another is loaded or its tile is
 /// written.
 class StationaryReuse {
 public:
-    /// Whether the array holds exactly this region of this slot.
-    [[nodiscard]] bool holds(const void* slot, const Region& region) const {
-        return slot == slot_ && region.shape != nullptr && shape_ != nullptr &&
-               region.shape->pattern == shape_->pattern &&
+    /// A tile for good: places are taken again, instances are not.
+    struct Tile {
+        std::uint32_t buffer = 0;
+        std::int64_t instance = -1;
+        friend bool operator==(const Tile&, const Tile&) = default;
+    };
+
+    /// Whether the array holds exactly this region of this tile.
+    [[nodiscard]] bool holds(const Tile& tile, const Region& region) const {
+        return shape_ != nullptr && tile == tile_ && region.shape->pattern == shape_->pattern &&
                region.shape->element_bytes == shape_->element_bytes &&
                region.shape->partitions == shape_->partitions && region.partition == partition_ &&
                region.base_byte == base_byte_;
     }
 
-    void load(const void* slot, const Region& region) {
-        slot_ = slot;
+    void load(const Tile& tile, const Region& region) {
+        tile_ = tile;
         shape_ = region.shape;
         partition_ = region.partition;
         base_byte_ = region.base_byte;
     }
 
-    /// A slot was written, or holds another tile now.
-    void written(const void* slot) {
-        if (slot == slot_) {
-            slot_ = nullptr;
+    /// The tile was written.
+    void written(const Tile& tile) {
+        if (tile == tile_) {
             shape_ = nullptr;
         }
     }
 
 private:
-    const void* slot_ = nullptr;  ///< Identity only.
-    const RegionShape* shape_ = nullptr;
+    Tile tile_;
+    const RegionShape* shape_ = nullptr;  ///< nullptr: the array holds nothing.
     std::int32_t partition_ = 0;
     std::int64_t base_byte_ = 0;
 };

@@ -18,11 +18,14 @@ namespace trnsim::lowering {
 /// Bytes of every partition, dealt out to tiles of any site as long as they live. A tile takes the
 /// next gap that is large enough, going round, so that bytes are reused as late as possible. What a
 /// tile's bytes held before is remembered until they are taken again: the new tile waits for it.
+/// In PSUM no tile crosses into another bank unless it is larger than one, and begins with one.
 class TilePool {
 public:
     using Slot = TileStore::Slot;
 
-    explicit TilePool(std::int64_t capacity) : capacity_(capacity) {}
+    /// Bytes per partition; `bank_bytes` of PSUM, 0 in SBUF.
+    explicit TilePool(std::int64_t capacity, std::int64_t bank_bytes = 0)
+        : capacity_(capacity), bank_bytes_(bank_bytes) {}
 
     /// Whether a gap of that many bytes exists.
     [[nodiscard]] bool has_gap(std::int64_t bytes) const { return find_gap(bytes).has_value(); }
@@ -54,9 +57,11 @@ private:
     [[nodiscard]] std::optional<std::int64_t> find_gap(std::int64_t bytes) const;
     [[nodiscard]] std::optional<std::int64_t> gap_from(std::int64_t start,
                                                        std::int64_t bytes) const;
+    [[nodiscard]] std::int64_t aligned(std::int64_t address, std::int64_t bytes) const;
     void take_over(Slot& slot, std::int64_t bytes);
 
     std::int64_t capacity_;
+    std::int64_t bank_bytes_;
     std::int64_t next_ = 0;  ///< Where the search for a gap begins.
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
@@ -75,17 +80,24 @@ public:
 
     [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
     bool allocate() override;
-    [[nodiscard]] bool has_free_slot() const override { return pool_.has_gap(tile_bytes_); }
     [[nodiscard]] Slot* find(std::int64_t instance) override;
-    [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp) override {
-        return pool_.least_recently_used(stamp);
-    }
-    void forget(Slot& slot) override;
-    [[nodiscard]] bool is_spilled(std::int64_t instance) const override {
+    void use(Slot& slot, std::uint64_t stamp) override;
+
+    [[nodiscard]] TilePool& pool() { return pool_; }
+
+    /// Whether one more tile of the site fits.
+    [[nodiscard]] bool has_room() const { return pool_.has_gap(tile_bytes_); }
+
+    /// Frees the bytes of a tile; one with uses left is remembered as spilled.
+    void forget(const Slot& slot);
+
+    /// Whether an instance lost its bytes and is still to be used.
+    [[nodiscard]] bool is_spilled(std::int64_t instance) const {
         return spilled_.contains(instance);
     }
-    [[nodiscard]] Slot& restore(std::int64_t instance) override;
-    void use(Slot& slot, std::uint64_t stamp) override;
+
+    /// Brings a spilled instance back. \pre has_room()
+    [[nodiscard]] Slot& restore(std::int64_t instance);
 
 private:
     struct Spilled {

@@ -9,15 +9,13 @@
 #include "trnsim/lowering/use_counter.hpp"
 
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace trnsim::lowering {
 
-/// A site with slots of its own. A new tile takes the slot that has been free for longest; a slot
-/// is free when its tile has had its last use. A site that spills gives up the tile unused for
-/// longest instead.
+/// A site with slots of its own, as many as it ever has live tiles. A new tile takes the slot that
+/// has been free for longest; a slot is free when its tile has had its last use.
 class TileSlots : public TileStore {
 public:
     TileSlots(const SitePlacement& placement,
@@ -26,21 +24,11 @@ public:
 
     [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
     bool allocate() override;
-    [[nodiscard]] bool has_free_slot() const override { return !free_.empty(); }
     [[nodiscard]] Slot* find(std::int64_t instance) override;
-    [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp) override;
-    void forget(Slot& slot) override;
-    [[nodiscard]] bool is_spilled(std::int64_t instance) const override {
-        return spilled_.contains(instance);
-    }
-    [[nodiscard]] Slot& restore(std::int64_t instance) override;
     void use(Slot& slot, std::uint64_t stamp) override;
 
     [[nodiscard]] const SitePlacement& placement() const { return placement_; }
     [[nodiscard]] std::vector<Slot>& slots() { return slots_; }
-
-    /// Byte address of a slot within its partitions.
-    [[nodiscard]] static std::int64_t address(const Slot& slot) { return slot.address; }
 
     /// The sites whose bytes these slots take over, at the first call; none later.
     [[nodiscard]] std::vector<std::uint32_t> take_overlaid() {
@@ -48,19 +36,11 @@ public:
     }
 
 private:
-    struct Spilled {
-        std::int64_t uses_left = 0;
-        RegionAccess save{};
-        bool is_saved = false;
-    };
-    Slot& take_free(std::int64_t instance, std::int64_t uses);
-
     SitePlacement placement_;
     UseCounter counter_;
     std::vector<Slot> slots_;
     RingBuffer<std::uint32_t> free_;
     InstanceTable<std::uint32_t> resident_;
-    std::unordered_map<std::int64_t, Spilled> spilled_;
 };
 
 }  // namespace trnsim::lowering

@@ -5,7 +5,6 @@
 #include "trnsim/lowering/access_history.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace trnsim::lowering {
 
@@ -33,30 +32,14 @@ public:
     TileStore& operator=(TileStore&&) = default;
     virtual ~TileStore() = default;
 
+    /// Whether the next instance is never used, and needs no bytes.
     [[nodiscard]] virtual bool next_is_unused() = 0;
 
-    /// Begins the next instance of the site; false if it is never used.
-    /// \pre has_free_slot() unless next_is_unused()
+    /// Begins the next instance of the site; false if it is never used. \pre there is room for it
     virtual bool allocate() = 0;
 
-    /// Whether one more tile of the site fits.
-    [[nodiscard]] virtual bool has_free_slot() const = 0;
-
-    /// The slot of an instance, or nullptr if it was spilled.
+    /// The slot of an instance, or nullptr if it is not in memory.
     [[nodiscard]] virtual Slot* find(std::int64_t instance) = 0;
-
-    /// The tile to give up: unused for longest, its last use older than `stamp`. It may be another
-    /// site's. \throws ProgramError if there is none
-    [[nodiscard]] virtual Slot& least_recently_used(std::uint64_t stamp) = 0;
-
-    /// Frees the slot of a tile of this site; one with uses left is remembered as spilled.
-    virtual void forget(Slot& slot) = 0;
-
-    /// Whether an instance lost its slot and is still to be used.
-    [[nodiscard]] virtual bool is_spilled(std::int64_t instance) const = 0;
-
-    /// Brings a spilled instance back. \pre has_free_slot()
-    [[nodiscard]] virtual Slot& restore(std::int64_t instance) = 0;
 
     /// Counts a use; frees the slot after the last one.
     virtual void use(Slot& slot, std::uint64_t stamp) = 0;

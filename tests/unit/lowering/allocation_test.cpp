@@ -28,19 +28,15 @@ public:
                       std::int64_t live,
                       std::int64_t instances,
                       std::int64_t first = 0,
-                      std::int64_t last = 100,
-                      std::int64_t operands = 1) {
+                      std::int64_t last = 100) {
         const auto id = static_cast<std::uint32_t>(program_.buffers.size());
         program_.buffers.push_back({.name = "site" + std::to_string(id),
                                     .space = space,
                                     .dtype = Dtype::Uint8,
                                     .shape = {128, bytes},
                                     .source = {{.file = 0, .line = 10 + id}}});
-        liveness_.push_back({.instances = instances,
-                             .live_peak = live,
-                             .operands_peak = operands,
-                             .first_step = first,
-                             .last_step = last});
+        liveness_.push_back(
+            {.instances = instances, .live_peak = live, .first_step = first, .last_step = last});
         return id;
     }
 
@@ -157,32 +153,25 @@ TEST(AllocationTest, TheLargestExcessOfSlotsGoesFirst) {
     const Allocation result = sites.allocate({.buffer_factor = 10.0});
     EXPECT_EQ(result.sites[small].slots, 10);
     EXPECT_EQ(result.sites[large].slots, 7);
-    EXPECT_FALSE(result.sites[large].spills);
+    EXPECT_FALSE(result.sites[large].is_pooled);
     EXPECT_THAT(result.notes, IsEmpty());
 }
 
-TEST(AllocationTest, SitesSpillOnlyWhenNoneHasASpareSlotLeft) {
+TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
     Sites sites;
-    const auto needy = sites.add(Space::Sbuf, kKib, 20, 100);
+    const auto needy = sites.add(Space::Sbuf, kKib, 15, 100);
     const auto rich = sites.add(Space::Sbuf, kKib, 1, 100);
-    const Allocation result = sites.allocate({.buffer_factor = 4.0});
-    EXPECT_EQ(result.sites[rich].slots, 1);
-    EXPECT_LT(result.sites[needy].slots, 20);
-    EXPECT_TRUE(result.sites[needy].spills);
-    EXPECT_FALSE(result.sites[rich].spills);
-    EXPECT_LE(result.sbuf_bytes, 16 * kKib);
+    const Policies policies{.buffer_factor = 4.0};
+    EXPECT_FALSE(sites.allocate(policies).sites[needy].is_pooled);
+    const auto third = sites.add(Space::Sbuf, 64, 1, 1);
+    const Allocation result = sites.allocate(policies);
+    for (const auto site : {needy, rich, third}) {
+        EXPECT_TRUE(result.sites[site].is_pooled) << "site " << site;
+    }
+    EXPECT_EQ(result.sites[needy].slots, 15);
     EXPECT_THAT(result.notes,
-                ElementsAre("site0 spills: " + std::to_string(result.sites[needy].slots) +
-                            " of 20 live tiles fit"));
-}
-
-TEST(AllocationTest, ASiteKeepsTheSlotsThatOneInstructionNeeds) {
-    Sites sites;
-    const auto a = sites.add(Space::Sbuf, 4 * kKib, 10, 100, 0, 100, 3);
-    const auto b = sites.add(Space::Sbuf, 4 * kKib, 10, 100, 0, 100, 1);
-    const Allocation result = sites.allocate();
-    EXPECT_EQ(result.sites[a].slots, 3);
-    EXPECT_EQ(result.sites[b].slots, 1);
+                ElementsAre("SBUF is full: all tiles share one pool of 16384 bytes per partition, "
+                            "and some are spilled to HBM"));
 }
 
 TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
@@ -195,16 +184,6 @@ TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheL
         "smaller, shorten their lives, or allow spilling=least_recently_used. Largest: site1 "
         "(kernel.py:11): 3 live tiles of 8192 bytes per partition, site0 (kernel.py:10): 2 live "
         "tiles of 1024 bytes per partition");
-}
-
-TEST(AllocationTest, SitesShareAPoolWhenTheOperandsOfSingleInstructionsFillTheirSlots) {
-    Sites sites;
-    const auto site = sites.add(Space::Sbuf, 6 * kKib, 5, 100, 0, 100, 3);
-    const Allocation result = sites.allocate();
-    EXPECT_TRUE(result.sites[site].is_pooled);
-    EXPECT_FALSE(result.sites[site].spills);
-    EXPECT_THAT(result.notes,
-                ElementsAre("SBUF is full: all tiles share one pool of 16384 bytes per partition"));
 }
 
 TEST(AllocationTest, EveryPsumTileGetsBanksOfItsOwnWhileThereAreEnough) {
@@ -228,20 +207,25 @@ TEST(AllocationTest, SmallPsumTilesShareBanksWhenBanksAreShort) {
     EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
 }
 
-TEST(AllocationTest, PsumTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
+TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {
     Sites sites;
-    sites.add(Space::Psum, 2048, 5, 100);
-    EXPECT_EQ(
-        sites.error(),
-        "PSUM: live tiles need 10240 bytes per partition, but 4 banks of 2048 bytes are there; "
-        "copy results to SBUF earlier. Largest: site0 (kernel.py:10): 5 live tiles of 2048 bytes "
-        "per partition");
+    const auto sum = sites.add(Space::Psum, 600, 20, 100);
+    const auto tile = sites.add(Space::Sbuf, kKib, 1, 1);
+    const Allocation result = sites.allocate();
+    EXPECT_TRUE(result.sites[sum].is_pooled);
+    EXPECT_EQ(result.sites[sum].slot_bytes, 1024);
+    EXPECT_FALSE(result.sites[tile].is_pooled);
+    EXPECT_EQ(result.psum_banks, 4);
+    EXPECT_THAT(result.notes, ElementsAre(HasSubstr("PSUM is full")));
 }
 
-TEST(AllocationTest, PsumNeverSpills) {
+TEST(AllocationTest, WithoutSpillingPsumTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
     Sites sites;
-    sites.add(Space::Psum, 2048, 5, 100, 0, 100, 1);
-    EXPECT_THAT(sites.error({.spilling = Spilling::LeastRecentlyUsed}), HasSubstr("PSUM"));
+    sites.add(Space::Psum, 2048, 5, 100);
+    EXPECT_EQ(sites.error({.spilling = Spilling::Off}),
+              "PSUM: live tiles need 10240 bytes per partition, but 8192 are usable; make tiles "
+              "smaller, shorten their lives, or allow spilling=least_recently_used. Largest: site0 "
+              "(kernel.py:10): 5 live tiles of 2048 bytes per partition");
 }
 
 // Laws of any allocation.
@@ -264,14 +248,12 @@ void expect_lawful(const Sites& sites, const Allocation& result) {
         const std::int64_t capacity =
             is_psum ? psum.banks * psum.bank_bytes : sites.core().sbuf.usable_partition_kib * kKib;
         ASSERT_GE(site.slot_bytes, buffers[i].free_bytes());
+        ASSERT_GE(site.slots, life.live_peak);
+        ASSERT_LE(site.slots, life.instances);
         if (site.is_pooled) {
-            ASSERT_FALSE(is_psum) << "site " << i;
             continue;
         }
         ASSERT_LE(end_of(site), capacity) << "site " << i;
-        ASSERT_GE(site.slots, std::min(life.live_peak, life.operands_peak));
-        ASSERT_LE(site.slots, life.instances);
-        ASSERT_EQ(site.spills, site.slots < life.live_peak);
         if (is_psum && buffers[i].free_bytes() <= psum.bank_bytes) {
             for (std::int64_t slot = 0; slot < site.slots; ++slot) {
                 const std::int64_t begin = site.address + slot * site.slot_bytes;
@@ -316,19 +298,16 @@ TEST_P(AllocationOfRandomSites, NeverOverlapsLivingTilesNorExceedsTheMemory) {
                       live,
                       live + roll(0, 20),
                       first,
-                      first + roll(0, 60),
-                      roll(1, 3));
+                      first + roll(0, 60));
         }
         const Policies policies{.buffer_factor = static_cast<double>(roll(4, 16)) / 4.0,
                                 .buffer_extra = roll(0, 3)};
-        try {
-            expect_lawful(sites, sites.allocate(policies));
-            ++fitted;
-        } catch (const ProgramError& error) {
-            ASSERT_THAT(error.what(), testing::StartsWith("PSUM: live tiles"));
-        }
+        const Allocation result = sites.allocate(policies);
+        expect_lawful(sites, result);
+        fitted += result.notes.empty() ? 1 : 0;
     }
-    EXPECT_GT(fitted, 150) << "the dice make programs that hardly ever fit";
+    EXPECT_GT(fitted, 50) << "the dice make programs that hardly ever fit";
+    EXPECT_LT(fitted, 250) << "the dice make programs that nearly always fit";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AllocationOfRandomSites, testing::Range(1U, 5U));

@@ -25,14 +25,14 @@ static std::ostream& operator<<(std::ostream& os, const SiteLiveness::Uses& uses
 }
 
 static bool operator==(const SiteLiveness& a, const SiteLiveness& b) {
-    return std::tie(a.instances, a.live_peak, a.operands_peak, a.first_step, a.last_step) ==
-               std::tie(b.instances, b.live_peak, b.operands_peak, b.first_step, b.last_step) &&
+    return std::tie(a.instances, a.live_peak, a.first_step, a.last_step) ==
+               std::tie(b.instances, b.live_peak, b.first_step, b.last_step) &&
            a.uses == b.uses;
 }
 
 static std::ostream& operator<<(std::ostream& os, const SiteLiveness& site) {
-    os << site.instances << " instances, " << site.live_peak << " live, " << site.operands_peak
-       << " operands, steps " << site.first_step << " to " << site.last_step << ":";
+    os << site.instances << " instances, " << site.live_peak << " live, steps " << site.first_step
+       << " to " << site.last_step << ":";
     for (const SiteLiveness::Uses& uses : site.uses) {
         os << " " << uses << ";";
     }
@@ -70,14 +70,12 @@ TEST(LivenessTest, ATileLivesFromItsAllocToItsLastUse) {
     EXPECT_EQ(sites[p.a],
               (SiteLiveness{.instances = 1,
                             .live_peak = 1,
-                            .operands_peak = 1,
                             .first_step = 0,
                             .last_step = 4,
                             .uses = Uses{{1, 3}}}));
     EXPECT_EQ(sites[p.b],
               (SiteLiveness{.instances = 1,
                             .live_peak = 1,
-                            .operands_peak = 1,
                             .first_step = 2,
                             .last_step = 4,
                             .uses = Uses{{1, 2}}}));
@@ -127,25 +125,6 @@ TEST(LivenessTest, ASiteNeverUsedHasNoLastStep) {
     EXPECT_EQ(site.live_peak, 0);
 }
 
-TEST(LivenessTest, CountsTheOperandsOfOneInstructionFromOneSite) {
-    ProgramBuilder builder;
-    const auto a = builder.tile("a", Space::Sbuf, Dtype::Float32, {128, kFree});
-    const auto fill = builder.add(
-        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, a)}, {.value = 0.0});
-    const auto add = builder.add(
-        Opcode::TensorTensor,
-        {Engine::Vector},
-        {builder.whole(Role::Dst, a), builder.whole(Role::Data1, a), builder.whole(Role::Data2, a)},
-        {.op0 = "add"});
-    builder.alloc(a).alloc(a).alloc(a);
-    builder.run(fill).run(fill, {at(affine(1))});
-    builder.run(add, {at(affine(2)), at(), at(affine(1))});
-    const program::Program program = builder.build();
-    const SiteLiveness site = analyse_liveness(program)[a];
-    EXPECT_EQ(site.operands_peak, 3);
-    EXPECT_EQ(site.live_peak, 3);
-}
-
 TEST(LivenessTest, HbmArgumentsHaveNoInstances) {
     ProgramBuilder builder;
     const auto in = builder.input("in", Dtype::Float32, {128, kFree});
@@ -184,9 +163,6 @@ std::vector<SiteLiveness> naive_liveness(const program::Program& program) {
             ++life.uses;
             SiteLiveness& site = result[operands[i].buffer];
             site.last_step = number;
-            site.operands_peak = std::max<std::int64_t>(
-                site.operands_peak,
-                std::ranges::count(operands, operands[i].buffer, &Operand::buffer));
         }
     }
     for (std::size_t site = 0; site < lives.size(); ++site) {

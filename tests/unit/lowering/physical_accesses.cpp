@@ -47,6 +47,18 @@ bool is_ordered(const Node& earlier,
     return std::max(known.done, known.read) >= earlier.number;
 }
 
+/// An access relative to its tile or tensor.
+PhysicalAccess part_of_tile(const Operand& operand, const Step::At& at) {
+    const int element = size_bytes(operand.dtype);
+    return {.memory = {.space = operand.space},
+            .pattern = operand.pattern,
+            .base_byte = at.offset * element,
+            .element_bytes = element,
+            .partition = static_cast<std::int32_t>(at.partition),
+            .partitions = operand.partitions,
+            .access = operand.access};
+}
+
 }  // namespace
 
 PhysicalAccesses::PhysicalAccesses(const program::Program& program,
@@ -54,20 +66,10 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
                                    const lowering::Policies& policies)
     : program_(program),
       lowering_(program, chip, policies),
-      pool_(chip.neuron_core.sbuf.usable_partition_kib * 1024),
-      sites_(program.buffers.size()) {
-    const auto liveness = lowering::analyse_liveness(program);
-    for (std::size_t site = 0; site < sites_.size(); ++site) {
-        const lowering::SitePlacement& placement = lowering_.allocation().sites[site];
-        const auto number = static_cast<std::uint32_t>(site);
-        if (placement.is_pooled) {
-            sites_[site] = std::make_unique<lowering::PooledTiles>(
-                pool_, number, placement.slot_bytes, liveness[site]);
-            is_pooled_ = true;
-        } else if (placement.slots > 0) {
-            sites_[site] = std::make_unique<lowering::TileSlots>(placement, liveness[site], number);
-            overlays_ += placement.overlaid.empty() ? 0 : 1;
-        }
+      tiles_(program, chip.neuron_core, policies, *this) {
+    for (const lowering::SitePlacement& placement : tiles_.allocation().sites) {
+        is_pooled_ |= placement.is_pooled;
+        overlays_ += placement.overlaid.empty() ? 0 : 1;
     }
     queues_.drain(lowering_);
     walk();
@@ -80,50 +82,25 @@ void PhysicalAccesses::walk() {
     for (const Step* step = cursor.next(); step != nullptr; step = cursor.next()) {
         ++stamp_;
         if (step->is_alloc) {
-            allocate(step->run);
+            tiles_.allocate(step->run, stamp_);
         } else {
             run(*step);
         }
     }
 }
 
-void PhysicalAccesses::allocate(std::uint32_t buffer) {
-    if (!sites_[buffer]) {
-        --stamp_;
-        return;
-    }
-    TileStore& site = *sites_[buffer];
-    if (!site.next_is_unused()) {
-        make_room(buffer);
-    }
-    site.allocate();
-}
-
-void PhysicalAccesses::make_room(std::uint32_t buffer) {
-    while (!sites_[buffer]->has_free_slot()) {
-        TileStore::Slot& slot = sites_[buffer]->least_recently_used(stamp_);
-        if (slot.is_dirty) {
-            add_spill(slot.buffer, slot.instance, slot.address, true);
-            slot.is_dirty = false;
-            slot.is_saved = true;
-        }
-        sites_[slot.buffer]->forget(slot);
-    }
-}
-
-void PhysicalAccesses::add_spill(std::uint32_t buffer,
-                                 std::int64_t instance,
-                                 std::int64_t address,
-                                 bool is_save) {
-    const program::Buffer& of = program_.buffers[buffer];
-    PhysicalAccess tile{.memory = {.space = Space::Sbuf},
+void PhysicalAccesses::add_spill(const lowering::TileMemory::Slot& slot, bool is_save) {
+    const program::Buffer& of = program_.buffers[slot.buffer];
+    PhysicalAccess tile{.memory = {.space = of.space},
                         .pattern = {{1, of.free_bytes()}},
-                        .base_byte = address,
+                        .base_byte = slot.address,
                         .partitions = static_cast<std::int32_t>(of.partitions()),
                         .access = is_save ? Access::Read : Access::Write};
     PhysicalAccess copy = tile;
-    copy.memory = {
-        .space = Space::Hbm, .buffer = buffer, .instance = instance, .is_spill_copy = true};
+    copy.memory = {.space = Space::Hbm,
+                   .buffer = slot.buffer,
+                   .instance = slot.instance,
+                   .is_spill_copy = true};
     copy.base_byte = 0;
     copy.access = is_save ? Access::Write : Access::Read;
     Node& node = take_node();
@@ -133,30 +110,13 @@ void PhysicalAccesses::add_spill(std::uint32_t buffer,
 }
 
 PhysicalAccess PhysicalAccesses::access(const Operand& operand, const Step::At& at) {
-    const int element = size_bytes(operand.dtype);
-    PhysicalAccess result{.memory = {.space = operand.space},
-                          .pattern = operand.pattern,
-                          .base_byte = at.offset * element,
-                          .element_bytes = element,
-                          .partition = static_cast<std::int32_t>(at.partition),
-                          .partitions = operand.partitions,
-                          .access = operand.access};
+    PhysicalAccess result = part_of_tile(operand, at);
     if (operand.space == Space::Hbm) {
         result.memory.buffer = operand.buffer;
         result.memory.instance = at.instance;
         return result;
     }
-    TileStore& site = *sites_[operand.buffer];
-    TileStore::Slot* slot = site.find(at.instance);
-    if (slot == nullptr) {
-        make_room(operand.buffer);
-        slot = &site.restore(at.instance);
-        if (slot->is_saved) {
-            add_spill(operand.buffer, at.instance, slot->address, false);
-        }
-    }
-    slot->last_use = stamp_;
-    result.base_byte += slot->address;
+    result.base_byte += tiles_.find(operand.buffer, at.instance, stamp_)->address;
     return result;
 }
 
@@ -173,43 +133,50 @@ void PhysicalAccesses::run(const Step& step) {
         take_node();
     }
     if (instruction.op == Opcode::NcMatmul) {
-        assign_matmul(instruction, accesses);
+        assign_matmul(step, accesses);
     } else {
         Node& node = take_node();
         EXPECT_EQ(node.name, name(instruction.op));
         node.accesses = accesses;
     }
+    note_writes(step);
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (operand.space != Space::Hbm) {
-            TileStore::Slot& slot = *sites_[operand.buffer]->find(step.at[i].instance);
-            if (operand.writes()) {
-                slot.is_dirty = true;
-                slot.is_saved = false;
-            }
-        }
-    }
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (operand.space != Space::Hbm) {
-            TileStore& site = *sites_[operand.buffer];
-            site.use(*site.find(step.at[i].instance), stamp_);
+            tiles_.use(*tiles_.find(operand.buffer, step.at[i].instance, stamp_), stamp_);
         }
     }
 }
 
-void PhysicalAccesses::assign_matmul(const InstructionTemplate& instruction,
-                                     std::vector<PhysicalAccess> accesses) {
-    const auto stationary =
-        std::ranges::find(instruction.operands, Role::Stationary, &Operand::role);
-    const auto index = stationary - instruction.operands.begin();
-    const PhysicalAccess loaded = accesses[static_cast<std::size_t>(index)];
+void PhysicalAccesses::note_writes(const Step& step) {
+    const auto& operands = program_.templates[program_.runs[step.run].instruction].operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (operands[i].space == Space::Hbm || !operands[i].writes()) {
+            continue;
+        }
+        tiles_.find(operands[i].buffer, step.at[i].instance, stamp_)->is_dirty = true;
+        if (loaded_ && loaded_->buffer == operands[i].buffer &&
+            loaded_->instance == step.at[i].instance &&
+            meet(part_of_tile(operands[i], step.at[i]), loaded_->part)) {
+            loaded_->is_overwritten = true;
+        }
+    }
+}
+
+void PhysicalAccesses::assign_matmul(const Step& step, std::vector<PhysicalAccess> accesses) {
+    const auto& operands = program_.templates[program_.runs[step.run].instruction].operands;
+    const auto stationary = std::ranges::find(operands, Role::Stationary, &Operand::role);
+    const auto index = stationary - operands.begin();
+    const Step::At& at = step.at[static_cast<std::size_t>(index)];
+    const Loaded wanted{.buffer = stationary->buffer,
+                        .instance = at.instance,
+                        .part = part_of_tile(*stationary, at)};
     skip_waits();
     if (queues_.entries()[next_entry_].instruction.what->operation == Operation::LoadStationary) {
-        take_node().accesses = {loaded};
-        loaded_ = Loaded{.tile = loaded, .node = nodes_.size() - 1};
+        take_node().accesses = {accesses[static_cast<std::size_t>(index)]};
+        loaded_ = wanted;
     } else {
-        check_stationary(loaded, fmt::format("matmul {}", nodes_.size()));
+        check_stationary(wanted, fmt::format("matmul {}", nodes_.size()));
         ++reused_stationaries_;
     }
     accesses.erase(accesses.begin() + index);
@@ -218,19 +185,13 @@ void PhysicalAccesses::assign_matmul(const InstructionTemplate& instruction,
     node.accesses = std::move(accesses);
 }
 
-void PhysicalAccesses::check_stationary(const PhysicalAccess& wanted, const std::string& name) {
-    if (!loaded_ || loaded_->tile.base_byte != wanted.base_byte ||
-        !(loaded_->tile.pattern == wanted.pattern)) {
+void PhysicalAccesses::check_stationary(const Loaded& wanted, const std::string& name) {
+    if (!loaded_ || loaded_->buffer != wanted.buffer || loaded_->instance != wanted.instance ||
+        loaded_->part.base_byte != wanted.part.base_byte ||
+        !(loaded_->part.pattern == wanted.part.pattern)) {
         stale_ = name + ": the array holds another tile";
-        return;
-    }
-    for (std::size_t i = loaded_->node + 1; i < nodes_.size(); ++i) {
-        for (const PhysicalAccess& access : nodes_[i].accesses) {
-            if (writes(access) && meet(access, wanted)) {
-                stale_ = fmt::format(
-                    "{}: {} {} wrote the tile after it was loaded", name, i, nodes_[i].name);
-            }
-        }
+    } else if (loaded_->is_overwritten) {
+        stale_ = name + ": the tile was written after it was loaded";
     }
 }
 

@@ -49,7 +49,7 @@ struct Node {
 };
 
 /// Lowers a program and finds out what its instructions touch by repeating the choice of slots.
-class PhysicalAccesses {
+class PhysicalAccesses : private lowering::TileMemory::Mover {
 public:
     PhysicalAccesses(const program::Program& program,
                      const ChipSpec& chip,
@@ -68,29 +68,31 @@ public:
     [[nodiscard]] const std::string& first_stale_stationary() const { return stale_; }
 
 private:
+    /// A part of a tile that the array holds; places are relative to the tile.
     struct Loaded {
-        PhysicalAccess tile;
-        std::size_t node = 0;
+        std::uint32_t buffer = 0;
+        std::int64_t instance = 0;
+        PhysicalAccess part;
+        bool is_overwritten = false;
     };
 
     void walk();
-    void allocate(std::uint32_t buffer);
     void run(const program::Step& step);
     PhysicalAccess access(const Operand& operand, const program::Step::At& at);
-    void make_room(std::uint32_t buffer);
-    void add_spill(std::uint32_t buffer, std::int64_t instance, std::int64_t address, bool is_save);
+    void save(lowering::TileMemory::Slot& slot) override { add_spill(slot, true); }
+    void reload(lowering::TileMemory::Slot& slot) override { add_spill(slot, false); }
+    void add_spill(const lowering::TileMemory::Slot& slot, bool is_save);
     Node& take_node();
     void skip_waits();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);
-    void assign_matmul(const InstructionTemplate& instruction,
-                       std::vector<PhysicalAccess> accesses);
-    void check_stationary(const PhysicalAccess& wanted, const std::string& name);
+    void assign_matmul(const program::Step& step, std::vector<PhysicalAccess> accesses);
+    void check_stationary(const Loaded& wanted, const std::string& name);
+    void note_writes(const program::Step& step);
 
     const program::Program& program_;
     lowering::Lowering lowering_;
     RecordedQueues queues_;
-    lowering::TilePool pool_;
-    std::vector<std::unique_ptr<lowering::TileStore>> sites_;
+    lowering::TileMemory tiles_;
     std::uint64_t stamp_ = 0;
     std::size_t next_entry_ = 0;
     std::vector<Node> nodes_;

@@ -122,13 +122,40 @@ TEST(SpillingTest, AReloadWaitsForItsSaveAndTheReaderForTheReload) {
               std::to_string(done_semaphore(queue_of_ring(0))) + ">=2");
 }
 
-TEST(SpillingTest, TheReportNamesTheSite) {
+TEST(SpillingTest, TheReportSaysSo) {
     Tiles p;
     p.alloc().write(0).alloc().write(1).alloc().write(2).read(0).read(1).read(2);
     const test::LoweredProgram lowered = p.lower();
-    const Lowering& lowering = lowered.lowering();
-    EXPECT_THAT(lowering.allocation().notes, ElementsAre("tile spills: 2 of 3 live tiles fit"));
-    EXPECT_TRUE(lowering.uses(queue_of_ring(0)));
+    const TileMemory& tiles = lowered.lowering().tiles();
+    EXPECT_THAT(tiles.allocation().notes, ElementsAre(testing::StartsWith("SBUF is full")));
+    EXPECT_EQ(tiles.sbuf_peak_bytes(), 2048);
+    EXPECT_TRUE(lowered.lowering().uses(queue_of_ring(0)));
+}
+
+TEST(SpillingTest, AccumulatorsBeyondPsumAreSavedAndGoOnWhereTheyWere) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    const auto out = builder.tile("out", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto fill = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, left)}, {.value = 1.0});
+    const auto fill_right = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, right)}, {.value = 1.0});
+    const auto begin = builder.matmul(sum, left, right, true);
+    const auto add = builder.matmul(sum, left, right, false);
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, out, sum);
+    builder.alloc(left).alloc(right).run(fill).run(fill_right);
+    builder.loop(9).alloc(sum).run(begin, {at(affine(0, {1}))}).end();
+    builder.loop(9).run(add, {at(affine(0, {1}))}).end();
+    builder.loop(9).alloc(out).run(copy, {at(affine(0, {1})), at(affine(0, {1}))}).end();
+    const test::LoweredProgram lowered(builder.build());
+    const auto names = lowered.names();
+    // Nine accumulators in eight banks: the ninth begins where the first was; each that goes on
+    // takes the place of the next one; the first copy does so once more, and then a bank is free.
+    EXPECT_EQ(std::ranges::count(names, "spill save"), 1 + 9 + 1);
+    EXPECT_EQ(std::ranges::count(names, "spill reload"), 9 + 2);
+    EXPECT_EQ(lowered.lowering().tiles().allocation().psum_banks, 8);
 }
 
 }  // namespace

@@ -116,6 +116,16 @@ TEST(TilePoolTest, GivesUpTheTileUnusedForLongestButNoneInUse) {
     EXPECT_THROW(static_cast<void>(pool.least_recently_used(3)), ProgramError);
 }
 
+TEST(TilePoolTest, ATileOfPsumStaysInABankOrBeginsOne) {
+    TilePool pool(4000, 1000);
+    EXPECT_EQ(pool.place(0, 600).address, 0);
+    EXPECT_EQ(pool.place(0, 600).address, 1000);
+    EXPECT_EQ(pool.place(0, 400).address, 1600);
+    EXPECT_EQ(pool.place(0, 2000).address, 2000);
+    EXPECT_TRUE(pool.has_gap(400)) << "behind the first tile";
+    EXPECT_FALSE(pool.has_gap(401));
+}
+
 TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
     constexpr std::int64_t kBytes = 256;
     std::mt19937 random(3);
@@ -153,7 +163,7 @@ TEST(PooledTilesTest, ATileIsThereFromItsAllocToItsLastUse) {
     const SiteLiveness liveness{.instances = 3, .uses = {{1, 2}, {1, 0}, {1, 1}}};
     PooledTiles site(pool, 0, 100, liveness);
     EXPECT_TRUE(site.allocate());
-    EXPECT_FALSE(site.has_free_slot());
+    EXPECT_FALSE(site.has_room());
     site.use(*site.find(0), 1);
     EXPECT_NE(site.find(0), nullptr);
     site.use(*site.find(0), 2);
@@ -173,12 +183,12 @@ TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
     b.allocate();
     a.find(0)->last_use = 1;
     b.find(0)->last_use = 2;
-    Slot& victim = b.least_recently_used(9);
+    Slot& victim = b.pool().least_recently_used(9);
     EXPECT_EQ(victim.buffer, 3U);
     a.forget(victim);
     EXPECT_TRUE(a.is_spilled(0));
     EXPECT_EQ(a.find(0), nullptr);
-    EXPECT_TRUE(b.has_free_slot());
+    EXPECT_TRUE(b.has_room());
 }
 
 TEST(PooledTilesTest, ASpilledTileComesBackWithTheUsesAndTheCopyItHad) {

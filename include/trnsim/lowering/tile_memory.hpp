@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SBUF and PSUM while the program runs through the lowering: which tile is where.
+#pragma once
+
+#include "trnsim/lowering/allocation.hpp"
+#include "trnsim/lowering/tile_pool.hpp"
+#include "trnsim/lowering/tile_slots.hpp"
+#include "trnsim/lowering/tile_store.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// The tiles of every site on chip. Where a memory is too small for slots of every site's own, its
+/// sites share a TilePool; a pool without a gap gives up the tile unused for longest, which comes
+/// back at its next use.
+class TileMemory {
+public:
+    using Slot = TileStore::Slot;
+
+    /// Moves tiles between a full memory and HBM.
+    class Mover {
+    public:
+        Mover() = default;
+        Mover(const Mover&) = delete;
+        Mover& operator=(const Mover&) = delete;
+        Mover(Mover&&) = delete;
+        Mover& operator=(Mover&&) = delete;
+        virtual ~Mover() = default;
+
+        /// Copies a tile to HBM and says so in `slot.save`.
+        virtual void save(Slot& slot) = 0;
+        /// Brings its copy back.
+        virtual void reload(Slot& slot) = 0;
+    };
+
+    /// The mover must outlive it. \throws ProgramError if the program does not fit
+    TileMemory(const program::Program& program,
+               const NeuronCoreSpec& core,
+               const Policies& policies,
+               Mover& mover);
+
+    /// Begins the next instance of a site, or nothing for one in HBM. Tiles used at `stamp` stay.
+    void allocate(std::uint32_t buffer, std::uint64_t stamp);
+
+    /// The tile of an instance, for use at `stamp`; nullptr if it was not allocated.
+    [[nodiscard]] Slot* find(std::uint32_t buffer, std::int64_t instance, std::uint64_t stamp);
+
+    /// Counts a use of a tile; frees its bytes after the last one.
+    void use(Slot& slot, std::uint64_t stamp) { sites_[slot.buffer]->use(slot, stamp); }
+
+    [[nodiscard]] const Allocation& allocation() const { return allocation_; }
+    /// Whether tiles may have to be moved.
+    [[nodiscard]] bool can_spill() const;
+    /// Bytes per partition of SBUF in use, at the fullest moment.
+    [[nodiscard]] std::int64_t sbuf_peak_bytes() const {
+        return std::max(allocation_.sbuf_bytes, sbuf_pool_.peak_bytes());
+    }
+
+private:
+    void make_room(PooledTiles& site, std::uint64_t stamp);
+    void inherit_overlaid(TileSlots& site);
+
+    Mover& mover_;
+    Allocation allocation_;
+    TilePool sbuf_pool_;
+    TilePool psum_pool_;
+    std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
+    std::vector<TileSlots*> slots_;                  ///< The sites with slots of their own.
+    std::vector<PooledTiles*> pooled_;               ///< The others.
+};
+
+}  // namespace trnsim::lowering

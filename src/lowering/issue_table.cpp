@@ -190,13 +190,16 @@ const IssueTemplate* IssueTable::table_load(std::uint32_t instruction) {
     return &what;
 }
 
-const IssueTemplate* IssueTable::wait_only(Engine engine) {
-    const Key key{Kind::Wait, 0, static_cast<int>(engine), 0};
+const IssueTemplate* IssueTable::wait_only(const IssueTemplate& before) {
+    const Key key{Kind::Wait, before.index, 0, 0};
     if (const IssueTemplate* known = find(key)) {
         return known;
     }
-    IssueTemplate& what = add(key, Operation::Control, engine, kNoSource);
+    IssueTemplate& what = add(key, Operation::Control, before.engine, before.source);
     what.name = "EVENT_SEMAPHORE";
+    if (const auto spilled = spill_buffers_.find(before.index); spilled != spill_buffers_.end()) {
+        spill_buffers_.emplace(what.index, spilled->second);
+    }
     return &what;
 }
 

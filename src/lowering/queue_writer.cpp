@@ -17,8 +17,7 @@ void QueueWriter::add_wait(InstructionSink& sink,
                            std::uint64_t number) {
     if (instruction.wait_count == QueuedInstruction::kMaxWaits) {
         QueuedInstruction wait_only = instruction;
-        const bool is_ring = queue >= neuron_core::kEngineQueues;
-        wait_only.what = table_.wait_only(is_ring ? Engine::Dma : static_cast<Engine>(queue));
+        wait_only.what = table_.wait_only(*instruction.what);
         sink.push(queue, wait_only);
         instruction.wait_count = 0;
     }

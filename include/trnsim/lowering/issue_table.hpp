@@ -43,8 +43,8 @@ public:
                                                 std::int32_t partition);
     /// ACT_TABLE_LOAD before an instruction of that template.
     [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
-    /// An instruction that only waits (EVENT_SEMAPHORE), on any queue.
-    [[nodiscard]] const IssueTemplate* wait_only(Engine engine);
+    /// An instruction that only waits (EVENT_SEMAPHORE) for what `before` could not wait for itself.
+    [[nodiscard]] const IssueTemplate* wait_only(const IssueTemplate& before);
     /// The transfer that saves a tile of a site to HBM, or brings it back.
     [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer, bool is_save, DgeMode dge);
 

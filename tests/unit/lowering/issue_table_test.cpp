@@ -63,7 +63,7 @@ TEST(IssueTableTest, NumbersItsTemplatesInOrder) {
     IssueTable table(sample.program, trn2);
     EXPECT_EQ(table.load_stationary(sample.matmul)->index, 0U);
     EXPECT_EQ(table.multiply_moving(sample.matmul)->index, 1U);
-    EXPECT_EQ(table.wait_only(Engine::Sync)->index, 2U);
+    EXPECT_EQ(table.wait_only(*table.load_stationary(sample.matmul))->index, 2U);
 }
 
 TEST(IssueTableTest, EnginesThatTheChipLetsNotRunItAreLeftOut) {
@@ -171,7 +171,17 @@ TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
         "128p [512]");
     EXPECT_EQ(table.details(*table.transfer(sample.load, DgeMode::Auto, 0)),
               "dst bfloat16 sbuf 128p [512], src bfloat16 hbm [65536]");
-    EXPECT_EQ(table.source_text(*table.wait_only(Engine::Vector)), "lowering");
+}
+
+TEST(IssueTableTest, AWaitComesFromWhatItIsPutBefore) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* wait = table.wait_only(*table.multiply_moving(sample.matmul));
+    EXPECT_EQ(wait->engine, Engine::Tensor);
+    EXPECT_EQ(table.source_text(*wait), "kernel.py:101");
+    const auto* save = table.spill(sample.right, true, DgeMode::Auto);
+    EXPECT_EQ(table.source_text(*table.wait_only(*save)), "kernel.py:3 right");
 }
 
 TEST(IssueTableTest, DifferentShuffleMasksHaveDifferentKeys) {

@@ -64,6 +64,18 @@ std::string operand_text(const Operand& operand) {
                        fmt::join(counts, "x"));
 }
 
+/// Which 32 partitions a transpose on Vector reads and writes; not 0.
+std::int32_t partition_groups(const InstructionTemplate& instruction,
+                              std::span<const program::Step::At> at) {
+    constexpr std::int64_t kGroup = 32;
+    constexpr std::int64_t kGroups = 4;
+    std::int64_t pair = 0;
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        pair = pair * kGroups + at[i].partition / kGroup;
+    }
+    return static_cast<std::int32_t>(pair + 1);
+}
+
 }  // namespace
 
 IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
@@ -95,13 +107,18 @@ const IssueTemplate* IssueTable::find(const Key& key) const {
     return found == index_.end() ? nullptr : found->second;
 }
 
-const IssueTemplate* IssueTable::compute(std::uint32_t instruction, Engine engine) {
-    const Key key{Kind::Compute, instruction, static_cast<int>(engine), 0};
+const IssueTemplate* IssueTable::compute(std::uint32_t instruction,
+                                         Engine engine,
+                                         std::span<const program::Step::At> at) {
+    const InstructionTemplate& from = program_.templates[instruction];
+    const Operation operation = operation_of(from, engine);
+    const bool is_transpose = operation == Operation::StreamTranspose;
+    const std::int32_t groups = is_transpose ? partition_groups(from, at) : 0;
+    const Key key{Kind::Compute, instruction, static_cast<int>(engine), groups};
     if (const IssueTemplate* known = find(key)) {
         return known;
     }
-    const InstructionTemplate& from = program_.templates[instruction];
-    IssueTemplate& what = add(key, operation_of(from, engine), engine, instruction);
+    IssueTemplate& what = add(key, operation, engine, instruction);
     what.name = name(from.op);
     what.cost = neuron_core::cost(chip_, engine, from);
     what.touches_sbuf = touches(from, Space::Sbuf);
@@ -109,8 +126,8 @@ const IssueTemplate* IssueTable::compute(std::uint32_t instruction, Engine engin
     what.is_transpose = from.op == Opcode::NcTranspose;
     if (what.operation == Operation::StreamShuffle) {
         what.state_key = mask_key(from.attributes.mask);
-    } else if (what.operation == Operation::StreamTranspose) {
-        what.state_key = 1;
+    } else if (is_transpose) {
+        what.state_key = static_cast<std::uint32_t>(groups);
     }
     return &what;
 }

@@ -183,7 +183,7 @@ void Lowering::lower(const Step& step) {
         if (engine == Engine::Tensor && uses_array(instruction.op)) {
             lower_matmul(index);
         } else {
-            lower_compute(index, engine);
+            lower_compute(step, engine);
         }
     }
     release();
@@ -314,7 +314,8 @@ void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const 
     }
 }
 
-void Lowering::lower_compute(std::uint32_t instruction, Engine engine) {
+void Lowering::lower_compute(const Step& step, Engine engine) {
+    const std::uint32_t instruction = program_.runs[step.run].instruction;
     const QueueId queue = queue_of(engine);
     const std::string_view table = plans_[instruction].table;
     if (engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
@@ -328,7 +329,7 @@ void Lowering::lower_compute(std::uint32_t instruction, Engine engine) {
         collect(operand, queue);
     }
     const std::uint64_t number = writer_.next_number(queue);
-    const IssueTemplate& what = *table_.compute(instruction, engine);
+    const IssueTemplate& what = *table_.compute(instruction, engine, step.at);
     writer_.push(*sink_, queue, what, waits_, what.touches_psum ? psum_banks() : 0);
     for (const Resolved& operand : operands_) {
         record(operand, queue, number);

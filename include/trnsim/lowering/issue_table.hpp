@@ -5,12 +5,14 @@
 
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/neuron_core/template_names.hpp"
+#include "trnsim/program/cursor.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,8 +34,11 @@ public:
         return engines_[instruction];
     }
 
-    /// An instruction of a template on Vector, Scalar, GpSimd or Sync.
-    [[nodiscard]] const IssueTemplate* compute(std::uint32_t instruction, Engine engine);
+    /// An instruction of a template on Vector, Scalar, GpSimd or Sync, with its operands at `at`:
+    /// a transpose on Vector is one of its own for every pair of partition groups.
+    [[nodiscard]] const IssueTemplate* compute(std::uint32_t instruction,
+                                               Engine engine,
+                                               std::span<const program::Step::At> at);
     /// The two halves of a matmul or of a transpose on the Tensor Engine.
     [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
     [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);
@@ -43,7 +48,8 @@ public:
                                                 std::int32_t partition);
     /// ACT_TABLE_LOAD before an instruction of that template.
     [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
-    /// An instruction that only waits (EVENT_SEMAPHORE) for what `before` could not wait for itself.
+    /// An instruction that only waits (EVENT_SEMAPHORE) for what `before` could not wait for
+    /// itself.
     [[nodiscard]] const IssueTemplate* wait_only(const IssueTemplate& before);
     /// The transfer that saves a tile of a site to HBM, or brings it back.
     [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer, bool is_save, DgeMode dge);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of matmuls take the time that was measured on Trainium2.
 #include "support/program_builder.hpp"
+#include "support/recorded_timeline.hpp"
 #include "support/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -65,6 +66,54 @@ TEST(MatmulLaw, TheFp32TutorialsMatmulsTake28Milliseconds) {
     const Picoseconds busy = result.total - result.kernel_start - result.kernel_end;
     EXPECT_NEAR(busy.seconds() * 1e3, 28.30, 0.01 * 28.30);
     EXPECT_NEAR(busy.nanoseconds() / static_cast<double>(kMatmuls), 863.7, 0.01 * 863.7);
+}
+
+/// When the result of a lone product of 128 x 128 by 128 x `moving` is visible, from its start.
+double isolated_ns(Dtype dtype, std::int64_t moving) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, dtype, {128, 128});
+    const auto right = builder.tile("right", Space::Sbuf, dtype, {128, moving});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, moving});
+    const auto product = builder.matmul(sum, left, right);
+    builder.alloc(left).alloc(right).alloc(sum).run(product);
+    const auto matmuls = test::executions(builder.build(), test::chip("trn2"), "nc_matmul");
+    return matmuls.at(0).duration.nanoseconds();
+}
+
+TEST(MatmulLaw, ALoneMatmulRunsAtTheColdClock) {
+    // [M-VOYAGER] The same law for FP32, 381 ns and more, is not met: D-20.
+    for (const std::int64_t moving : {128, 512}) {
+        const double expected = 203.0 + 1.99 / 2.4 * static_cast<double>(moving);
+        EXPECT_NEAR(isolated_ns(Dtype::Bfloat16, moving), expected, 0.05 * expected) << moving;
+    }
+}
+
+TEST(MatmulLaw, WarmFp32MatmulsFollowAtTheLongerOfStreamingAndLoading) {
+    // [M-VOYAGER] (max(4 M, 4 x 128) + 24) cycles at 2.4 GHz.
+    for (const std::int64_t moving : {128, 256, 512}) {
+        const double expected = (4.0 * static_cast<double>(moving) + 24.0) / 2.4;
+        EXPECT_NEAR(
+            steady_ns(Dtype::Float32, moving, 2048, test::chip("trn2")), expected, 0.05 * expected)
+            << moving << " columns";
+    }
+}
+
+TEST(MatmulLaw, Fp32TransposesFollowEvery109Ns) {
+    // [TRACES-TRN2] 261 cycles; M-VOYAGER's probes took 168 ns: D-20.
+    const auto program = [](std::int64_t count) {
+        test::ProgramBuilder builder;
+        const auto data = builder.tile("data", Space::Sbuf, Dtype::Float32, {128, 128});
+        const auto dst = builder.tile("dst", Space::Psum, Dtype::Float32, {128, 128});
+        const auto transpose = builder.unary(Opcode::NcTranspose, Engine::Tensor, dst, data);
+        builder.alloc(data).alloc(data).alloc(dst).alloc(dst).loop(count / 2);
+        builder.run(transpose).run(transpose, {at(affine(1)), at(affine(1))}).end();
+        return builder.build();
+    };
+    const ChipSpec trn2 = test::chip("trn2");
+    constexpr std::int64_t kCount = 4096;
+    const Picoseconds extra =
+        test::run(program(2 * kCount), trn2).total - test::run(program(kCount), trn2).total;
+    EXPECT_NEAR(extra.nanoseconds() / static_cast<double>(kCount), 109.0, 0.05 * 109.0);
 }
 
 TEST(MatmulLaw, CountsEveryMac) {

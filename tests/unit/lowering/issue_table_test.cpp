@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 namespace trnsim::lowering {
@@ -18,6 +19,8 @@ namespace {
 
 using neuron_core::Operation;
 using testing::ElementsAre;
+
+const std::vector<program::Step::At> kAtZero(3);
 
 ChipSpec chip(const std::string& name) {
     return spec::load_chip(TRNSIM_SOURCE_DIR "/configs/chips/" + name + ".json").spec;
@@ -49,9 +52,9 @@ TEST(IssueTableTest, GivesTheSameTemplateForTheSameUse) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(sample.program, trn2);
-    const auto* vector = table.compute(sample.copy, Engine::Vector);
-    EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector));
-    EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar));
+    const auto* vector = table.compute(sample.copy, Engine::Vector, kAtZero);
+    EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector, kAtZero));
+    EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar, kAtZero));
     EXPECT_NE(table.load_stationary(sample.matmul), table.multiply_moving(sample.matmul));
     EXPECT_NE(table.transfer(sample.load, DgeMode::Auto, 0),
               table.transfer(sample.load, DgeMode::Auto, 64));
@@ -95,7 +98,7 @@ TEST(IssueTableTest, CostsAreThoseOfTheTimingFunctions) {
     IssueTable table(sample.program, trn2);
     const auto& templates = sample.program.templates;
     const TensorEngineSpec& tensor = trn2.neuron_core.tensor_engine;
-    EXPECT_EQ(table.compute(sample.copy, Engine::Scalar)->cost,
+    EXPECT_EQ(table.compute(sample.copy, Engine::Scalar, kAtZero)->cost,
               neuron_core::cost(trn2, Engine::Scalar, templates[sample.copy]));
     EXPECT_EQ(table.load_stationary(sample.matmul)->tensor_interval,
               neuron_core::load_stationary_interval(tensor, templates[sample.matmul]));
@@ -184,6 +187,25 @@ TEST(IssueTableTest, AWaitComesFromWhatItIsPutBefore) {
     EXPECT_EQ(table.source_text(*table.wait_only(*save)), "kernel.py:3 right");
 }
 
+TEST(IssueTableTest, ATransposeOnVectorIsOneForEachPairOfPartitionGroups) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 32});
+    const auto transpose = builder.add(
+        Opcode::NcTranspose,
+        {Engine::Vector},
+        {builder.part(Role::Dst, tile, 32, 32), builder.part(Role::Data, tile, 32, 32)});
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(program, trn2);
+    const auto at = [&](std::int64_t dst, std::int64_t data) {
+        const std::array<program::Step::At, 2> places{{{.partition = dst}, {.partition = data}}};
+        return table.compute(transpose, Engine::Vector, places);
+    };
+    EXPECT_EQ(at(0, 32), at(0, 32));
+    EXPECT_NE(at(0, 32)->state_key, at(32, 0)->state_key);
+    EXPECT_NE(at(0, 0)->state_key, 0U) << "0 is the state after another instruction";
+}
+
 TEST(IssueTableTest, DifferentShuffleMasksHaveDifferentKeys) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
@@ -206,7 +228,7 @@ TEST(IssueTableTest, DifferentShuffleMasksHaveDifferentKeys) {
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(program, trn2);
     const auto key = [&](std::uint32_t index) {
-        return table.compute(index, Engine::Vector)->state_key;
+        return table.compute(index, Engine::Vector, kAtZero)->state_key;
     };
     EXPECT_EQ(key(reversed), key(again));
     EXPECT_NE(key(reversed), key(swapped));

@@ -39,6 +39,14 @@ TEST(Spilling, TilesThatFitDoNotMove) {
     EXPECT_EQ(result.memory.sbuf_peak_partition_bytes, 40 * 1024);
 }
 
+TEST(Spilling, AsManyTilesMoveAsDoNotFitAndOneMoreForTheFirstToComeBack) {
+    for (const std::int64_t places : {2, 4, 9}) {
+        const RunResult result = run(10, 4 * places);
+        EXPECT_EQ(result.memory.spill_save_bytes, (10 - places + 1) * kTileBytes) << places;
+        EXPECT_EQ(result.memory.spill_reload_bytes, (10 - places + 1) * kTileBytes) << places;
+    }
+}
+
 TEST(Spilling, SpillingCostsTime) {
     EXPECT_GT(run(10, 16).total, run(10, 40).total);
 }

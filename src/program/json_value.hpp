@@ -2,8 +2,8 @@
 // One JSON value of a record, read strictly: its type and range are checked where it is used.
 #pragma once
 
-#include "nearest_name.hpp"
 #include "place.hpp"
+#include "suggestion.hpp"
 
 #include <fmt/format.h>
 #include <simdjson.h>

@@ -3,7 +3,7 @@
 #include "chip_reader.hpp"
 
 #include "field_value.hpp"
-#include "nearest_name.hpp"
+#include "message_text.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Checks a JSON value against its field and stores it.
 #include "field_value.hpp"
 
-#include "nearest_name.hpp"
+#include "message_text.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Strict JSON: UTF-8, no duplicate keys, errors with line and column.
 #include "json_text.hpp"
 
-#include "nearest_name.hpp"
+#include "message_text.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // trnsim describe: the numbers of a chip, with units, sources and meanings.
 #include "commands.hpp"
-#include "nearest_name.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/nearest_name.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -56,7 +56,7 @@ std::vector<Leaf> select(const spec::ChipConfig& chip, const std::string& path) 
         paths.push_back(leaf.path);
     }
     if (selected.empty()) {
-        const std::string nearest = nearest_name(path, paths);
+        const std::string_view nearest = nearest_name(path, paths);
         throw UserError(
             fmt::format("describe {}: {} has no \"{}\"{}; describe {} lists all",
                         chip.spec.short_name,

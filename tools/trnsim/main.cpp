@@ -3,9 +3,9 @@
 // statuses.
 #include "commands.hpp"
 #include "interrupt.hpp"
-#include "nearest_name.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/nearest_name.hpp"
 
 #include <systemc>
 
@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -58,7 +59,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     const std::string name = name_of(command);
     const std::vector<std::string> extras = app.remaining(true);
     if (!extras.empty()) {
-        const std::string nearest = cli::nearest_name(extras.front(), allowed_words(command));
+        const std::vector<std::string> words = allowed_words(command);
+        const std::string_view nearest = trnsim::nearest_name(extras.front(), words);
         return fmt::format("{}: {} is not one of its words{}; {} --help lists them",
                            name,
                            extras.front(),

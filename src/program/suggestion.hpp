@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user may have meant: the valid name nearest to an unknown one.
+// The end of a message about an unknown name.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,11 +9,7 @@
 
 namespace trnsim::program {
 
-/// Fewest insertions, deletions and replacements of a byte, and swaps of two neighbours.
-[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
-
-/// The end of a message about an unknown name: the nearest candidate if one is near (of several the
-/// one that begins most alike), otherwise all of them. Empty without candidates.
+/// The nearest candidate if one is near, otherwise all of them. Empty without candidates.
 [[nodiscard]] std::string suggestion(std::string_view given,
                                      std::span<const std::string_view> candidates);
 

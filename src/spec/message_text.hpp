@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the name that was probably meant.
+// Names in the messages of the chip configuration reader.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trnsim::spec {
 
-/// `; did you mean "near"?` for the candidate with the least edits, or `; allowed are "a", "b"`
-/// when none is near.
+/// `; did you mean "near"?` for the nearest candidate, or `; allowed are "a", "b"` when
+/// none is.
 [[nodiscard]] std::string suggestion(std::string_view name,
                                      const std::vector<std::string>& candidates);
 

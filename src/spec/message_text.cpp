@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quotes, lists and suggests names.
+#include "message_text.hpp"
+
+#include "trnsim/base/nearest_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace trnsim::spec {
+namespace {
+
+constexpr std::size_t kQuotedMax = 60;
+constexpr std::size_t kListedMax = 8;
+
+}  // namespace
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+    if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty()) {
+        return fmt::format("; did you mean {}?", in_quotes(nearest));
+    }
+    return "; allowed are" + listed(candidates);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (std::size_t i = 0; i < std::min(kListedMax, names.size()); ++i) {
+        list += (i == 0 ? " " : ", ") + in_quotes(names[i]);
+    }
+    return names.size() > kListedMax ? list + ", ..." : list;
+}
+
+std::string in_quotes(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text.substr(0, kQuotedMax)) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20U || byte == 0x7fU) {
+            result += fmt::format("\\x{:02x}", byte);
+        } else {
+            result += c;
+        }
+    }
+    return result + (text.size() > kQuotedMax ? "\"..." : "\"");
+}
+
+}  // namespace trnsim::spec

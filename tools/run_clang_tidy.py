@@ -58,15 +58,16 @@ def digest(source: Path, command: str, version: str) -> str:
     return hasher.hexdigest()
 
 
-def check(source: Path, build: Path) -> str:
-    """What clang-tidy says about one source; empty when clean."""
+def check(source: Path, build: Path) -> tuple[str, float]:
+    """What clang-tidy says about one source, empty when clean; and how many seconds it took."""
+    start = time.monotonic()
     run = subprocess.run(
         [CLANG_TIDY, "--quiet", "-p", str(build), str(source)],
         capture_output=True,
         text=True,
         check=False,
     )
-    return "" if run.returncode == 0 else run.stdout + run.stderr
+    return "" if run.returncode == 0 else run.stdout + run.stderr, time.monotonic() - start
 
 
 def library_first(source: Path) -> tuple[bool, bool, Path]:
@@ -101,21 +102,24 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="start no check after this time"
     )
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="checks at a time")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
     sources, waiting = pending(arguments.build, arguments.only)
     checked = findings = 0
 
-    def check_in_time(source: Path) -> str | None:
+    def check_in_time(source: Path) -> tuple[str, float] | None:
         return check(source, arguments.build) if time.monotonic() < end else None
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         order = sorted(waiting, key=library_first)
-        for source, said in zip(order, pool.map(check_in_time, order)):
-            if said is None:
+        for source, result in zip(order, pool.map(check_in_time, order)):
+            if result is None:
                 continue
+            said, seconds = result
             checked += 1
-            print(f"[{checked}/{len(waiting)}] {source.relative_to(ROOT)}", flush=True)
+            name = source.relative_to(ROOT)
+            print(f"[{checked}/{len(waiting)}] {name} ({seconds:.0f} s)", flush=True)
             if said:
                 findings += 1
                 print(said, flush=True)

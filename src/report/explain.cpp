@@ -3,6 +3,7 @@
 #include "explain.hpp"
 
 #include "quantity.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,13 +42,13 @@ double gigabytes_per_second(double bytes, Picoseconds time) {
     return ratio(bytes, in_nanoseconds(time));
 }
 
-/// "its engines move 12.10 of 27.20 GB/s while busy, in descriptors of 4.000 KiB on average".
+/// "its engines move 12.10 of 27.20 GB/s while busy, in descriptors of about 4.000 KiB".
 std::string dma_rate(const Report& report) {
     const DmaResult& dma = report.result.dma;
     const Picoseconds busy =
         std::accumulate(dma.engine_busy.begin(), dma.engine_busy.end(), Picoseconds{});
     const auto bytes = static_cast<double>(dma.bytes);
-    return fmt::format("its engines move {} of {} GB/s while busy, in descriptors of {} on average",
+    return fmt::format("its engines move {} of {} GB/s while busy, in descriptors of about {}",
                        number_text(gigabytes_per_second(bytes, busy)),
                        number_text(report.peaks.dma_engine_gb_per_s),
                        bytes_text(ratio(bytes, static_cast<double>(dma.descriptors))));
@@ -68,8 +69,10 @@ std::vector<std::string> explain_latency(const Report& report) {
     for (const CriticalPathEntry& entry : report.result.critical_path) {
         constexpr std::size_t kShown = 2;
         if (steps.size() < kShown) {
+            constexpr std::size_t kStepColumns = 27;  // Two, and shares, in one line.
+            const std::string without_engine = entry.what.substr(0, entry.what.rfind(" ("));
             steps.push_back(fmt::format(
-                "{} {}", without_unknown_source(entry.what), share_of_run(report, entry.time)));
+                "{} {}", in_short(without_engine, kStepColumns), share_of_run(report, entry.time)));
         }
     }
     return {busiest == Picoseconds{}
@@ -85,6 +88,18 @@ std::vector<std::string> explain_latency(const Report& report) {
 std::string_view without_unknown_source(std::string_view what) {
     constexpr std::string_view kUnknown = "? ";
     return what.starts_with(kUnknown) ? what.substr(kUnknown.size()) : what;
+}
+
+std::string in_short(std::string_view what, std::size_t width) {
+    const std::string_view known = without_unknown_source(what);
+    const std::size_t slash = known.rfind('/');
+    return clip_front(
+        slash == std::string_view::npos ? known : fmt::format("…{}", known.substr(slash)), width);
+}
+
+std::string in_full_or_short(std::string_view what, std::size_t width) {
+    const std::string_view known = without_unknown_source(what);
+    return width_of(known) <= width ? clip(known, width) : in_short(known, width);
 }
 
 std::string title(Resource resource) {

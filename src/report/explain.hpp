@@ -13,6 +13,13 @@ namespace trnsim::report {
 /// "nc_matmul (tensor)" of "? nc_matmul (tensor)": steps of a program without source lines.
 [[nodiscard]] std::string_view without_unknown_source(std::string_view what);
 
+/// The same with its folders as "…", "…/matmul.py:94 nc_matmul", and never wider than `width`: what
+/// is cut is the front of the path, not the line number.
+[[nodiscard]] std::string in_short(std::string_view what, std::size_t width);
+
+/// The same, but in full if it fits.
+[[nodiscard]] std::string in_full_or_short(std::string_view what, std::size_t width);
+
 /// "tensor engine", "HBM", "DMA", "latency".
 [[nodiscard]] std::string title(Resource resource);
 

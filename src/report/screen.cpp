@@ -14,8 +14,7 @@ constexpr std::string_view kYellow = "\033[33m";
 constexpr std::string_view kBoldCyan = "\033[1;36m";
 constexpr std::string_view kReset = "\033[0m";
 constexpr std::size_t kNameColumns = 12;
-constexpr std::size_t kIndent = 2;
-constexpr std::size_t kValueColumns = Screen::kColumns - kNameColumns - kIndent;
+constexpr std::size_t kValueColumns = Screen::kColumns - kNameColumns - Screen::kIndent;
 
 }  // namespace
 

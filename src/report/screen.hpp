@@ -15,6 +15,7 @@ namespace trnsim::report {
 class Screen {
 public:
     static constexpr std::size_t kColumns = 100;
+    static constexpr std::size_t kIndent = 2;  // Of facts and tables.
 
     explicit Screen(bool use_colour) : use_colour_(use_colour) {}
 

@@ -27,11 +27,6 @@ bool is_control(char byte) {
     return value < kFirstPrintable || value == kDelete;
 }
 
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
-}
-
 }  // namespace
 
 void Table::add(std::vector<std::string> row) {
@@ -72,6 +67,25 @@ std::string clip(std::string_view text, std::size_t width) {
     }
     std::replace_if(result.begin(), result.end(), is_control, ' ');
     return result;
+}
+
+std::size_t width_of(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
+}
+
+std::string clip_front(std::string_view text, std::size_t width) {
+    constexpr std::string_view kCutFront = "…";
+    std::size_t excess = width_of(text);
+    if (excess <= width) {
+        return clip(text, width);
+    }
+    excess -= width - std::min<std::size_t>(width, 1);
+    std::size_t start = 0;
+    for (; excess > 0 || (start < text.size() && is_continuation(text[start])); ++start) {
+        excess -= is_continuation(text[start]) ? 0U : 1U;
+    }
+    return std::string{kCutFront} + clip(text.substr(start), width);
 }
 
 std::vector<int> shares(const std::vector<Picoseconds>& parts) {

@@ -32,6 +32,12 @@ private:
 /// characters become spaces.
 [[nodiscard]] std::string clip(std::string_view text, std::size_t width);
 
+/// The end of `text` after "…" if it is wider than `width`: of a path the end tells most.
+[[nodiscard]] std::string clip_front(std::string_view text, std::size_t width);
+
+/// Its columns on the screen: UTF-8 characters.
+[[nodiscard]] std::size_t width_of(std::string_view text);
+
 /// The shares of `parts` in their sum, in tenths of a percent, adjusted so that they sum to exactly
 /// 1000: the largest remainders are rounded up. All 0 if the sum is.
 [[nodiscard]] std::vector<int> shares(const std::vector<Picoseconds>& parts);

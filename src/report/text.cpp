@@ -20,7 +20,9 @@ namespace {
 constexpr std::size_t kShownSteps = 5;  // Of the critical path.
 constexpr std::size_t kShownStalls = 5;
 constexpr std::size_t kShownNotes = 3;
-constexpr std::size_t kLineColumns = 40;  // Of a line of the kernel in a table.
+constexpr std::size_t kLineColumns = 44;     // Of a line of the kernel in a table,
+constexpr std::size_t kStalledColumns = 12;  // of a time after it, with the space around it,
+constexpr std::size_t kStepColumns = 76;     // and of a step of the critical path.
 
 void add_title(const Report& report, Screen& screen) {
     const program::Header& header = report.subject.header;
@@ -89,7 +91,7 @@ void add_critical_path(const Report& report, Screen& screen) {
         rest -= path[i].time;
         table.add({column.text(path[i].time),
                    percent_text(percent(path[i].time, report.result.total)),
-                   std::string{without_unknown_source(path[i].what)}});
+                   in_full_or_short(path[i].what, kStepColumns)});
     }
     if (path.size() > kShownSteps) {
         table.add({column.text(rest),
@@ -101,19 +103,28 @@ void add_critical_path(const Report& report, Screen& screen) {
     screen.table(table);
 }
 
-/// "kernel.py:44 dma_copy 50.10, …", the longest first.
-std::string waited_for(const LineResult& line, const TimeColumn& column) {
+/// "…/kernel.py:44 dma_copy 50.10, 2 more": the longest first, as many as fit.
+std::string waited_for(const LineResult& line, const TimeColumn& column, std::size_t width) {
     std::vector<std::pair<std::string, Picoseconds>> producers(line.waited_for.begin(),
                                                                line.waited_for.end());
     std::stable_sort(producers.begin(), producers.end(), [](const auto& a, const auto& b) {
         return a.second > b.second;
     });
-    std::vector<std::string> texts;
-    texts.reserve(producers.size());
-    for (const auto& [what, time] : producers) {
-        texts.push_back(fmt::format("{} {}", without_unknown_source(what), column.text(time)));
+    std::string text;
+    for (std::size_t i = 0; i < producers.size(); ++i) {
+        const auto& [what, time] = producers[i];
+        const bool last = i + 1 == producers.size();
+        const std::string more = fmt::format(", {} more", producers.size() - i);
+        const std::size_t kept = last ? 0 : more.size();
+        const std::string took = fmt::format(" {}", column.text(time));
+        const std::string next =
+            (i == 0 ? "" : ", ") + in_short(what, width - took.size() - kept) + took;
+        if (i > 0 && width_of(text) + width_of(next) + kept > width) {
+            return text + more;
+        }
+        text += next;
     }
-    return fmt::format("{}", fmt::join(texts, ", "));
+    return text;
 }
 
 /// Lines that stalled, the longest first: of `engine`, or of all.
@@ -138,14 +149,21 @@ void add_stalls(const Report& report, Screen& screen) {
         return;
     }
     const TimeColumn column(report.result.total);
-    Table table({Table::Align::Left, Table::Align::Right, Table::Align::Left});
-    table.add({"line", "stalled", "waiting for"});
+    std::vector<std::string> places;
+    std::size_t taken = 0;  // By the columns left of the last.
     for (const LineResult* line : lines) {
         const std::string on = engine ? std::string{} : fmt::format(" ({})", line->engine);
-        const std::string what = fmt::format("{} {}{}", line->source, line->op, on);
-        table.add({clip(without_unknown_source(what), kLineColumns),
-                   column.text(line->stalled),
-                   waited_for(*line, column)});
+        places.push_back(
+            in_short(fmt::format("{} {}{}", line->source, line->op, on), kLineColumns));
+        taken = std::max(taken, width_of(places.back()));
+    }
+    taken += Screen::kIndent + kStalledColumns;
+    Table table({Table::Align::Left, Table::Align::Right, Table::Align::Left});
+    table.add({"line", "stalled", "waiting for"});
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        table.add({places[i],
+                   column.text(lines[i]->stalled),
+                   waited_for(*lines[i], column, Screen::kColumns - taken)});
     }
     screen.section(
         engine

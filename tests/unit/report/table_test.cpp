@@ -34,6 +34,13 @@ TEST(ClipTest, CountsCharactersNotBytes) {
     EXPECT_EQ(clip("größere", 6), "grö...");
 }
 
+TEST(ClipTest, CutsPathsAtTheirFront) {
+    EXPECT_EQ(clip_front("größer/k.py:9", 13), "größer/k.py:9");
+    EXPECT_EQ(clip_front("größer/k.py:9", 12), "…ößer/k.py:9");
+    EXPECT_EQ(clip_front("größer/k.py:9", 7), "…k.py:9");
+    EXPECT_EQ(clip_front("größer", 1), "…");
+}
+
 TEST(ClipTest, ReplacesControlCharactersBySpaces) {
     EXPECT_EQ(clip("a\033[31mb\nc", 20), "a [31mb c");
 }

@@ -2,6 +2,8 @@
 // Demand-driven instruction queues.
 #include "trnsim/neuron_core/instruction_fetch.hpp"
 
+#include <bit>
+
 namespace trnsim::neuron_core {
 
 InstructionFetch::InstructionFetch(const sc_core::sc_module_name& name, InstructionSource& source)
@@ -11,37 +13,25 @@ void InstructionFetch::connect(QueueId queue, sc_core::sc_event& wake) {
     wake_[queue] = &wake;
 }
 
-const QueuedInstruction* InstructionFetch::front(QueueId queue) {
-    RingBuffer<QueuedInstruction>& instructions = queues_[queue];
-    while (instructions.empty() && !exhausted_ && held_ < capacity_ && source_.uses(queue)) {
+const QueuedInstruction* InstructionFetch::refill(QueueId queue) {
+    if (!source_.uses(queue)) {
+        return nullptr;
+    }
+    while (queues_[queue].empty() && !exhausted_ && held_ < capacity_) {
         exhausted_ = !source_.produce(*this);
     }
-    if (!instructions.empty()) {
-        return &instructions.front();
+    if (queues_[queue].empty() && !exhausted_) {
+        starving_ |= 1U << queue;
     }
-    starving_[queue] = true;
-    return nullptr;
-}
-
-const QueuedInstruction* InstructionFetch::peek(QueueId queue) const {
-    return queues_[queue].empty() ? nullptr : &queues_[queue].front();
-}
-
-void InstructionFetch::pop(QueueId queue) {
-    queues_[queue].pop_front();
-    --held_;
-    if (held_ < kCapacity / 2) {
-        wake_starving();
-    }
+    return peek(queue);
 }
 
 void InstructionFetch::push(QueueId queue, const QueuedInstruction& instruction) {
     queues_[queue].push_back(instruction);
     ++held_;
     ++supplied_;
-    if (starving_[queue]) {
-        starving_[queue] = false;
-        wake_[queue]->notify(sc_core::SC_ZERO_TIME);
+    if ((starving_ >> queue & 1U) != 0) {
+        wake(queue);
     }
 }
 
@@ -51,15 +41,18 @@ bool InstructionFetch::extend() {
 }
 
 bool InstructionFetch::wake_starving() {
-    bool woke = false;
-    for (std::size_t queue = 0; queue < starving_.size(); ++queue) {
-        if (starving_[queue] && !exhausted_ && source_.uses(static_cast<QueueId>(queue))) {
-            starving_[queue] = false;
-            wake_[queue]->notify(sc_core::SC_ZERO_TIME);
-            woke = true;
-        }
+    if (exhausted_ || starving_ == 0) {
+        return false;
     }
-    return woke;
+    while (starving_ != 0) {
+        wake(static_cast<QueueId>(std::countr_zero(starving_)));
+    }
+    return true;
+}
+
+void InstructionFetch::wake(QueueId queue) {
+    starving_ &= ~(1U << queue);
+    wake_[queue]->notify(sc_core::SC_ZERO_TIME);
 }
 
 }  // namespace trnsim::neuron_core

@@ -27,13 +27,9 @@ public:
     [[nodiscard]] T& back() { return (*this)[size_ - 1]; }
     [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
 
-    void push_back(T item) {
-        if (size_ == items_.size()) {
-            grow();
-        }
-        items_[wrap(first_ + size_)] = std::move(item);
-        ++size_;
-    }
+    /// \pre item is not in the queue
+    void push_back(const T& item) { next_free() = item; }
+    void push_back(T&& item) { next_free() = std::move(item); }
 
     void pop_front() {
         assert(size_ > 0);
@@ -52,6 +48,15 @@ public:
 private:
     [[nodiscard]] std::size_t wrap(std::size_t position) const {
         return position & (items_.size() - 1);
+    }
+
+    /// Makes the queue one longer.
+    [[nodiscard]] T& next_free() {
+        if (size_ == items_.size()) {
+            grow();
+        }
+        ++size_;
+        return back();
     }
 
     void grow() {

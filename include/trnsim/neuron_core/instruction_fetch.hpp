@@ -31,13 +31,23 @@ public:
 
     /// The oldest instruction of a queue, or nullptr: either the queue will stay empty, or its
     /// consumer is woken when there is one.
-    [[nodiscard]] const QueuedInstruction* front(QueueId queue);
+    [[nodiscard]] const QueuedInstruction* front(QueueId queue) {
+        return queues_[queue].empty() ? refill(queue) : &queues_[queue].front();
+    }
 
     /// The oldest instruction that is in the queue already, or nullptr.
-    [[nodiscard]] const QueuedInstruction* peek(QueueId queue) const;
+    [[nodiscard]] const QueuedInstruction* peek(QueueId queue) const {
+        return queues_[queue].empty() ? nullptr : &queues_[queue].front();
+    }
 
     /// Removes the oldest instruction. \pre front(queue) was not nullptr
-    void pop(QueueId queue);
+    void pop(QueueId queue) {
+        queues_[queue].pop_front();
+        --held_;
+        if (starving_ != 0 && held_ < kCapacity / 2) {
+            wake_starving();
+        }
+    }
 
     /// Makes room for more after all queues stood still: one of them may wait for what another
     /// would raise with an instruction far later in the program. False if no queue gets more.
@@ -49,13 +59,15 @@ public:
     [[nodiscard]] std::int64_t supplied() const { return supplied_; }
 
 private:
+    const QueuedInstruction* refill(QueueId queue);
     void push(QueueId queue, const QueuedInstruction& instruction) override;
     bool wake_starving();
+    void wake(QueueId queue);
 
     InstructionSource& source_;
     std::array<RingBuffer<QueuedInstruction>, kQueues> queues_;
     std::array<sc_core::sc_event*, kQueues> wake_{};
-    std::array<bool, kQueues> starving_{};
+    std::uint32_t starving_ = 0;  ///< Queues whose consumers wait for an instruction, a bit each.
     std::int64_t capacity_ = kCapacity;
     std::int64_t held_ = 0;
     std::int64_t supplied_ = 0;

@@ -56,7 +56,8 @@ void CriticalPath::started(
     if (previous != nullptr) {
         const std::int64_t held = (since - previous->start).value;
         const Kind held_kind = previous->kind;
-        record.sums = previous->sums;
+        // Kinds without a name yet are zero in every record.
+        std::copy_n(previous->sums.begin(), names_.size(), record.sums.begin());
         record.sums[held_kind] += held;
         record.sums[kSemaphore] += (start - since).value;
     } else {

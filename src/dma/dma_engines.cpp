@@ -22,9 +22,9 @@ Picoseconds current_time() {
     return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
 }
 
-/// Calls f(engine) for every bit set.
+/// Calls f(number) for every bit set.
 template <typename F>
-void for_each_engine(std::uint32_t mask, F&& f) {
+void for_each_bit(std::uint32_t mask, F&& f) {
     for (; mask != 0; mask &= mask - 1) {
         f(static_cast<std::size_t>(std::countr_zero(mask)));
     }
@@ -64,11 +64,22 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     transfer.hbm_bytes_per_ps = static_cast<double>(hbm_bytes.value) / engine_time;
     transfer.bytes_per_ps = static_cast<double>(cost.bytes.value) / engine_time;
     transfer.page_efficiency = cost.hbm_page_efficiency;
-    rings_[static_cast<std::size_t>(ring)].push_back(transfer);
+    Ring& queue = rings_[static_cast<std::size_t>(ring)];
+    queue.transfers.push_back(transfer);
+    queue.engines |= cost.engine_mask;
+    expect(arrival);
     busy_rings_ |= 1U << ring;
     stats_.hbm_read_bytes += cost.bytes_read_hbm.value;
     stats_.hbm_write_bytes += cost.bytes_written_hbm.value;
     wake_.notify(to_sc_time(std::max(arrival - current_time(), Picoseconds{})));
+}
+
+void DmaEngines::expect(Picoseconds arrival) {
+    std::size_t place = arrivals_.size();
+    while (place > 0 && arrivals_[place - 1] > arrival) {
+        --place;
+    }
+    arrivals_.insert(place, arrival);
 }
 
 void DmaEngines::step() {
@@ -83,11 +94,13 @@ void DmaEngines::step() {
 }
 
 template <typename F>
-void DmaEngines::for_each_transfer(F&& f) {
-    for_each_engine(busy_rings_, [&](std::size_t ring) {
-        RingBuffer<Transfer>& transfers = rings_[ring];
-        for (std::size_t i = 0; i < transfers.size(); ++i) {
-            f(transfers[i]);
+void DmaEngines::for_each_served(F&& f) {
+    for_each_bit(busy_rings_, [&](std::size_t number) {
+        Ring& ring = rings_[number];
+        for (std::size_t i = 0; i < ring.reach; ++i) {
+            if (ring.transfers[i].served != 0) {
+                f(ring.transfers[i]);
+            }
         }
     });
 }
@@ -102,7 +115,7 @@ void DmaEngines::serve(Transfer& transfer, double time) {
         transfer.remaining.fill(transfer.even_remaining);
         transfer.is_even = false;
     }
-    for_each_engine(transfer.served, [&](std::size_t e) {
+    for_each_bit(transfer.served, [&](std::size_t e) {
         transfer.remaining[e] -= time / rings_served_[e];
         if (transfer.remaining[e] < kNothing) {
             transfer.live &= ~(1U << e);
@@ -118,67 +131,95 @@ void DmaEngines::advance(Picoseconds to) {
     }
     const double time = static_cast<double>(span.value) * scale_;
     std::uint32_t busy = 0;
-    for_each_transfer([&](Transfer& transfer) {
-        if (transfer.served != 0) {
-            busy |= transfer.served;
-            serve(transfer, time);
-        }
+    for_each_served([&](Transfer& transfer) {
+        busy |= transfer.served;
+        serve(transfer, time);
     });
-    for_each_engine(busy, [&](std::size_t e) { stats_.engine_busy[e] += span; });
     if (busy != 0) {
+        count_busy(busy, span);
         stats_.active += span;
         stats_.hbm_limited += scale_ < 1.0 ? span : Picoseconds{};
     }
 }
 
+void DmaEngines::count_busy(std::uint32_t engines, Picoseconds span) {
+    if (engines != busy_engines_) {
+        stats_ = stats();
+        busy_engines_ = engines;
+        busy_time_ = Picoseconds{};
+    }
+    busy_time_ += span;
+}
+
+DmaStats DmaEngines::stats() const {
+    DmaStats stats = stats_;
+    for_each_bit(busy_engines_, [&](std::size_t e) { stats.engine_busy[e] += busy_time_; });
+    return stats;
+}
+
 void DmaEngines::complete_finished() {
-    for_each_engine(busy_rings_, [&](std::size_t ring) {
-        RingBuffer<Transfer>& transfers = rings_[ring];
-        while (!transfers.empty() && transfers.front().live == 0) {
-            transfers.pop_front();
-            completions_[ring]();
+    for_each_bit(busy_rings_, [&](std::size_t number) {
+        Ring& ring = rings_[number];
+        while (!ring.transfers.empty() && ring.transfers.front().live == 0) {
+            ring.transfers.pop_front();
+            completions_[number]();
         }
-        if (transfers.empty()) {
-            busy_rings_ &= ~(1U << ring);
+        if (ring.transfers.empty()) {
+            ring.engines = 0;
+            ring.reach = 0;
+            busy_rings_ &= ~(1U << number);
         }
     });
 }
 
 void DmaEngines::share() {
-    rings_served_.fill(0);
     std::uint32_t common = 0;
     int rings = 0;
     bool is_even = true;
-    for_each_engine(busy_rings_, [&](std::size_t ring) {
-        RingBuffer<Transfer>& transfers = rings_[ring];
-        std::uint32_t taken = 0;
-        std::uint32_t served = 0;
-        for (std::size_t i = 0; i < transfers.size(); ++i) {
-            Transfer& transfer = transfers[i];
-            const bool is_here = transfer.arrival <= updated_;
-            transfer.served = is_here ? transfer.live & ~taken : 0;
-            taken |= transfer.live;
-            served |= transfer.served;
-        }
+    for_each_bit(busy_rings_, [&](std::size_t ring) {
+        const std::uint32_t served = share_ring(rings_[ring]);
         if (served != 0) {
             is_even = is_even && (rings == 0 || served == common);
             common = served;
             ++rings;
         }
-        for_each_engine(served, [&](std::size_t e) { ++rings_served_[e]; });
     });
     even_share_ = is_even ? rings : 0;
+    count_rings();
     scale_ = hbm_.demand(hbm_client_, hbm_demand());
+}
+
+std::uint32_t DmaEngines::share_ring(Ring& ring) {
+    std::uint32_t taken = 0;
+    std::uint32_t served = 0;
+    ring.reach = 0;
+    while (ring.reach < ring.transfers.size() && (ring.engines & ~taken) != 0) {
+        Transfer& transfer = ring.transfers[ring.reach++];
+        const bool is_here = transfer.arrival <= updated_;
+        transfer.served = is_here ? transfer.live & ~taken : 0;
+        taken |= transfer.live;
+        served |= transfer.served;
+    }
+    return served;
+}
+
+void DmaEngines::count_rings() {
+    rings_served_.fill(even_share_);
+    if (even_share_ == 0) {
+        for_each_served([&](const Transfer& transfer) {
+            for_each_bit(transfer.served, [&](std::size_t e) { ++rings_served_[e]; });
+        });
+    }
 }
 
 double DmaEngines::hbm_demand() {
     double sum = 0.0;
-    for_each_transfer([&](const Transfer& transfer) {
+    for_each_served([&](const Transfer& transfer) {
         double engines = 0.0;
         if (even_share_ > 0) {
             engines = static_cast<double>(std::popcount(transfer.served)) / even_share_;
         } else {
-            for_each_engine(transfer.served,
+            for_each_bit(transfer.served,
                             [&](std::size_t e) { engines += 1.0 / rings_served_[e]; });
         }
         sum += engines * transfer.hbm_bytes_per_ps / transfer.page_efficiency;
@@ -187,14 +228,11 @@ double DmaEngines::hbm_demand() {
 }
 
 double DmaEngines::time_left(const Transfer& transfer) const {
-    if (transfer.served == 0) {
-        return std::numeric_limits<double>::infinity();
-    }
     if (transfer.is_even && even_share_ > 0) {
         return transfer.even_remaining * even_share_ / scale_;
     }
     double least = std::numeric_limits<double>::infinity();
-    for_each_engine(transfer.served, [&](std::size_t e) {
+    for_each_bit(transfer.served, [&](std::size_t e) {
         const double left = transfer.is_even ? transfer.even_remaining : transfer.remaining[e];
         least = std::min(least, left * rings_served_[e] / scale_);
     });
@@ -203,15 +241,17 @@ double DmaEngines::time_left(const Transfer& transfer) const {
 
 void DmaEngines::schedule(Picoseconds now) {
     double next = std::numeric_limits<double>::infinity();
-    for_each_transfer([&](const Transfer& transfer) {
-        next = std::min(next, time_left(transfer));
-        if (transfer.arrival > now) {
-            next = std::min(next, static_cast<double>((transfer.arrival - now).value));
-        }
-    });
+    for_each_served(
+        [&](const Transfer& transfer) { next = std::min(next, time_left(transfer)); });
+    while (!arrivals_.empty() && arrivals_.front() <= now) {
+        arrivals_.pop_front();
+    }
+    if (!arrivals_.empty()) {
+        next = std::min(next, static_cast<double>((arrivals_.front() - now).value));
+    }
     if (std::isfinite(next)) {
         wake_.cancel();
-        wake_.notify(to_sc_time(Picoseconds{std::llround(std::ceil(next))}));
+        wake_.notify(to_sc_time(Picoseconds{static_cast<std::int64_t>(std::ceil(next))}));
     }
 }
 
@@ -222,8 +262,8 @@ void DmaEngines::draw(timeline::TimelineSink& sink, timeline::TrackId track) {
 
 void DmaEngines::draw_rate(Picoseconds now) {
     double bytes_per_ps = 0.0;
-    for_each_transfer([&](const Transfer& transfer) {
-        for_each_engine(transfer.served, [&](std::size_t e) {
+    for_each_served([&](const Transfer& transfer) {
+        for_each_bit(transfer.served, [&](std::size_t e) {
             bytes_per_ps += transfer.bytes_per_ps * scale_ / rings_served_[e];
         });
     });

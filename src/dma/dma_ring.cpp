@@ -37,12 +37,13 @@ neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
         return {.interval = what.cost.interval, .read = what.cost.read, .done = what.cost.done};
     }
     const DmaTransferCost& transfer = what.transfer;
+    const Picoseconds begin = now();
     mode_ = what.dge;
-    dge_.generate(what.dge, what.dge_cost, now());
+    dge_.generate(what.dge, what.dge_cost, begin);
     const Picoseconds interval =
         std::max(engines_.spec().ring_interval_ns, what.dge_cost.sequencer);
-    next_trigger_ = now() + interval;
-    engines_.submit(ring_, transfer, now() + what.dge_cost.first_byte);
+    next_trigger_ = begin + interval;
+    engines_.submit(ring_, transfer, begin + what.dge_cost.first_byte);
     ++ring_stats_.transfer_count;
     ring_stats_.descriptor_count += transfer.descriptors;
     ring_stats_.bytes += transfer.bytes.value;

@@ -45,7 +45,7 @@ public:
     void submit(int ring, const DmaTransferCost& cost, Picoseconds arrival);
 
     [[nodiscard]] const DmaSpec& spec() const { return spec_; }
-    [[nodiscard]] const DmaStats& stats() const { return stats_; }
+    [[nodiscard]] DmaStats stats() const;
 
     /// Draws the rate of data movement on a counter track.
     void draw(timeline::TimelineSink& sink, timeline::TrackId track);
@@ -64,14 +64,23 @@ private:
         double bytes_per_ps = 0.0;
         double page_efficiency = 1.0;
     };
+    struct Ring {
+        RingBuffer<Transfer> transfers;
+        std::uint32_t engines = 0;  ///< Of all of its transfers, and maybe more.
+        std::size_t reach = 0;      ///< Oldest transfers behind which no engine is left to serve.
+    };
 
     void step();
+    void expect(Picoseconds arrival);
     template <typename F>
-    void for_each_transfer(F&& f);
+    void for_each_served(F&& f);
     void serve(Transfer& transfer, double time);
     void advance(Picoseconds to);
+    void count_busy(std::uint32_t engines, Picoseconds span);
     void complete_finished();
     void share();
+    [[nodiscard]] std::uint32_t share_ring(Ring& ring);
+    void count_rings();
     void schedule(Picoseconds now);
     [[nodiscard]] double hbm_demand();
     [[nodiscard]] double time_left(const Transfer& transfer) const;
@@ -80,15 +89,18 @@ private:
     const DmaSpec spec_;
     memory::Hbm& hbm_;
     memory::Hbm::Client hbm_client_;
-    std::vector<RingBuffer<Transfer>> rings_;
+    std::vector<Ring> rings_;
     std::vector<Completion> completions_;
     std::uint32_t busy_rings_ = 0;                 ///< Rings with transfers, a bit each.
     std::array<int, kMaxEngines> rings_served_{};  ///< By engine: rings with work on it.
     int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0.
     double scale_ = 1.0;  ///< Rate that HBM leaves to the engines.
+    RingBuffer<Picoseconds> arrivals_;  ///< To come, in order.
     Picoseconds updated_;
     sc_core::sc_event wake_;
-    DmaStats stats_;
+    DmaStats stats_;  ///< Busy times without the last stretch.
+    std::uint32_t busy_engines_ = 0;
+    Picoseconds busy_time_;  ///< Stretch in which just these engines were busy.
     timeline::TimelineSink* sink_ = nullptr;
     timeline::TrackId track_ = 0;
     double drawn_rate_ = -1.0;

@@ -68,23 +68,28 @@ void SemaphoreFile::signal(int semaphore,
     while (position > 0 && counter.updates[position - 1].at > at) {
         --position;
     }
-    const bool is_last = position == counter.updates.size();
     const std::int64_t before =
         position == 0 ? counter.settled : counter.updates[position - 1].value_after;
-    const Update update{.at = at, .value_after = before + add, .producer = producer};
-    if (is_last) {
-        counter.updates.push_back(update);
-    } else {
-        counter.updates.insert(position, update);
-        for (std::size_t i = position + 1; i < counter.updates.size(); ++i) {
-            counter.updates[i].value_after += add;
-        }
-        for (sc_core::sc_event* queue : queues_) {
-            queue->notify(sc_core::SC_ZERO_TIME);
-        }
+    const bool is_last = position == counter.updates.size();
+    counter.updates.insert(position,
+                           {.at = at, .value_after = before + add, .producer = producer});
+    if (!is_last) {
+        put_forward(counter, position + 1, add);
     }
     settle(counter);
-    wake_waiters(counter);
+    if (!counter.waiters.empty()) {
+        wake_waiters(counter);
+    }
+}
+
+void SemaphoreFile::put_forward(Counter& counter, std::size_t position, std::int64_t add) {
+    for (; position < counter.updates.size(); ++position) {
+        counter.updates[position].value_after += add;
+    }
+    ++revision_;
+    for (sc_core::sc_event* queue : queues_) {
+        queue->notify(sc_core::SC_ZERO_TIME);
+    }
 }
 
 std::string SemaphoreFile::describe(int semaphore) const {

@@ -59,26 +59,33 @@ void Sequencer::step() {
 }
 
 void Sequencer::run_ahead() {
+    const Picoseconds time = now();
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
-        Readiness ready;
-        const bool is_known = find_readiness(*next, ready);
+        const bool is_known = find_readiness(*next);
         const std::optional<Picoseconds> free = earliest(*next);
         if (!is_known || !free) {
             return;
         }
-        const Picoseconds begin = std::max(ready.at, *free);
-        const Picoseconds wait = begin - now();
-        if (wait.value > 0) {
-            wake_.notify(to_sc_time(wait));
+        const Picoseconds begin = std::max(ready_.at, *free);
+        if (begin > time) {
+            wake_.notify(to_sc_time(begin - time));
             return;
         }
-        start(*next, ready);
+        start(*next);
+        ready_.is_known = false;
         services_.fetch.pop(queue_);
     }
 }
 
-bool Sequencer::find_readiness(const QueuedInstruction& next, Readiness& ready) {
-    bool is_known = true;
+bool Sequencer::find_readiness(const QueuedInstruction& next) {
+    if (!ready_.is_known || ready_.revision != services_.semaphores.revision()) {
+        ready_ = readiness(next);
+    }
+    return ready_.is_known;
+}
+
+Sequencer::Readiness Sequencer::readiness(const QueuedInstruction& next) {
+    Readiness ready{.is_known = true, .revision = services_.semaphores.revision()};
     const SemaphoreFile::Update* last = nullptr;
     for (const SemaphoreWait& wait : next.waits()) {
         const auto semaphore = static_cast<int>(wait.semaphore);
@@ -86,7 +93,7 @@ bool Sequencer::find_readiness(const QueuedInstruction& next, Readiness& ready) 
         const SemaphoreFile::Answer answer = services_.semaphores.when(semaphore, value);
         if (!answer.is_known) {
             services_.semaphores.await(semaphore, value, wake_);
-            is_known = false;
+            ready.is_known = false;
         } else if (answer.update != nullptr) {
             const bool is_own = answer.update->producer.queue == queue_;
             const Picoseconds at = is_own ? answer.update->at : answer.update->at + wakeup_time_;
@@ -100,45 +107,45 @@ bool Sequencer::find_readiness(const QueuedInstruction& next, Readiness& ready) 
         ready.held_by = last->producer;
         ready.released = last->at;
     }
-    return is_known;
+    return ready;
 }
 
-void Sequencer::start(const QueuedInstruction& next, const Readiness& ready) {
+void Sequencer::start(const QueuedInstruction& next) {
+    const Picoseconds begin = now();
     const std::uint64_t follows = sequence_ > 0 ? predecessor(next, sequence_) : 0;
     Issue lengths = issue(next, sequence_);
-    read_until_ = std::max(read_until_, now() + lengths.read);
-    lengths.read = read_until_ - now();
+    read_until_ = std::max(read_until_, begin + lengths.read);
     if (lengths.done) {
-        lengths.done = std::max(*lengths.done, stats_.last_done - now());
+        lengths.done = std::max(*lengths.done, stats_.last_done - begin);
     }
     Execution execution{.queue = queue_,
                         .sequence = sequence_,
                         .predecessor = follows,
                         .instruction = &next,
-                        .start = now(),
+                        .start = begin,
                         .duration = lengths.done.value_or(Picoseconds{})};
-    account(lengths, ready, execution);
+    account(lengths, execution);
     services_.log.started(execution);
     if (lengths.done) {
-        signal_all(next, producer_of(execution), read_until_, now() + *lengths.done);
+        signal_all(next, producer_of(execution), read_until_, begin + *lengths.done);
         services_.log.finished(execution);
     }
     issued(execution);
     ++sequence_;
 }
 
-void Sequencer::account(const Issue& issue, const Readiness& ready, Execution& execution) {
-    const Picoseconds begin = now();
+void Sequencer::account(const Issue& issue, Execution& execution) {
+    const Picoseconds begin = execution.start;
     const Picoseconds end = begin + issue.interval;
-    const bool is_held = ready.held_by && ready.at >= begin;
+    const bool is_held = ready_.held_by && ready_.at >= begin;
     if (is_held) {
-        execution.held_by = ready.held_by;
-        execution.held_until = ready.released;
+        execution.held_by = ready_.held_by;
+        execution.held_until = ready_.released;
     }
     if (begin > active_until_) {
         execution.stalled = begin - active_until_;
         const std::optional<Producer> cause =
-            ready.at > active_until_ ? ready.held_by : std::nullopt;
+            ready_.at > active_until_ ? ready_.held_by : std::nullopt;
         stats_.waiting[cause_of(cause)] += execution.stalled;
     }
     execution.active = std::max(Picoseconds{}, end - std::max(begin, active_until_));

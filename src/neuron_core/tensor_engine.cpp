@@ -55,24 +55,25 @@ Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_
 }
 
 Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
-    gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, now());
+    const Picoseconds begin = now();
+    gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, begin);
     const ClockGateRun run =
-        stream(spec_.clock_gate, spec_.clock_ghz, gate_, now(), what.tensor_interval, 0);
+        stream(spec_.clock_gate, spec_.clock_ghz, gate_, begin, what.tensor_interval, 0);
     load_free_ = run.end;
     weights_ready_ = run.end;
-    const Picoseconds interval = run.end - now();
+    const Picoseconds interval = run.end - begin;
     return {.interval = interval, .read = interval, .done = interval};
 }
 
 Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
-    gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, now());
+    const Picoseconds begin = now();
     const ClockGateRun run = stream(
-        spec_.clock_gate, spec_.clock_ghz, gate_, now(), what.tensor_interval, what.busy_columns);
+        spec_.clock_gate, spec_.clock_ghz, gate_, begin, what.tensor_interval, what.busy_columns);
     const double rate_at_end = rate(spec_.clock_gate, run.state);
     gate_ = run.state;
-    multiply_start_ = now();
+    multiply_start_ = begin;
     multiply_free_ = run.end;
-    const Picoseconds interval = run.end - now();
+    const Picoseconds interval = run.end - begin;
     if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
         tensor_stats_.cold += interval;
     }

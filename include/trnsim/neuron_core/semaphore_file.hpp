@@ -52,6 +52,10 @@ public:
     /// When `semaphore` will be at least `value`. The answer is valid until the next signal().
     [[nodiscard]] Answer when(int semaphore, std::int64_t value) const;
 
+    /// Grows with every announcement that puts answers of when() forward; as long as it stays the
+    /// same, an answer that was known does not change.
+    [[nodiscard]] std::uint64_t revision() const { return revision_; }
+
     /// Asks for `wake` to be notified when an announcement may change the answer of when().
     void await(int semaphore, std::int64_t value, sc_core::sc_event& wake);
 
@@ -75,11 +79,13 @@ private:
     };
 
     void settle(Counter& counter) const;
+    void put_forward(Counter& counter, std::size_t position, std::int64_t add);
     static void wake_waiters(Counter& counter);
 
     const SemaphoreFileSpec spec_;
     std::vector<Counter> counters_;
     std::vector<sc_core::sc_event*> queues_;
+    std::uint64_t revision_ = 0;
 };
 
 }  // namespace trnsim::neuron_core

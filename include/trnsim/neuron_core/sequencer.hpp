@@ -85,6 +85,8 @@ protected:
 private:
     /// The semaphores' side of the next instruction.
     struct Readiness {
+        bool is_known = false;
+        std::uint64_t revision = 0;  ///< Of the semaphore file, for which it holds.
         Picoseconds at;
         std::optional<Producer> held_by;
         Picoseconds released;  ///< Before the wake-up time.
@@ -92,10 +94,11 @@ private:
 
     void step();
     void run_ahead();
-    /// False if a wait is not announced yet; this queue will be woken.
-    [[nodiscard]] bool find_readiness(const QueuedInstruction& next, Readiness& ready);
-    void start(const QueuedInstruction& next, const Readiness& ready);
-    void account(const Issue& issue, const Readiness& ready, Execution& execution);
+    /// Brings ready_ up to date. False if a wait is not announced yet; this queue will be woken.
+    [[nodiscard]] bool find_readiness(const QueuedInstruction& next);
+    [[nodiscard]] Readiness readiness(const QueuedInstruction& next);
+    void start(const QueuedInstruction& next);
+    void account(const Issue& issue, Execution& execution);
     void signal_all(const QueuedInstruction& instruction,
                     const Producer& producer,
                     std::optional<Picoseconds> read,
@@ -106,6 +109,7 @@ private:
     CoreServices services_;
     const Picoseconds wakeup_time_;
     sc_core::sc_event wake_;
+    Readiness ready_;  ///< Of the next instruction.
     Picoseconds active_until_;
     Picoseconds read_until_;
     std::uint64_t sequence_ = 0;

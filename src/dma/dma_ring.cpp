@@ -22,12 +22,17 @@ DmaRing::DmaRing(const sc_core::sc_module_name& name,
     engines_.connect(ring, [this] { moved(); });
 }
 
-std::optional<Picoseconds> DmaRing::earliest(const QueuedInstruction& next) const {
+bool DmaRing::is_full() const {
     const std::int64_t limit = engines_.spec().ring_outstanding_transfers;
-    if (limit > 0 && static_cast<std::int64_t>(outstanding_.size()) >= limit) {
+    return limit > 0 && static_cast<std::int64_t>(outstanding_.size()) >= limit;
+}
+
+std::optional<Picoseconds> DmaRing::earliest(const QueuedInstruction& next) const {
+    if (is_full()) {
         return std::nullopt;
     }
-    return std::max(next_trigger_, dge_.earliest(next.what->dge));
+    return dge_.request(
+        ring_, next.what->dge, next.what->dge_cost, std::max(next_trigger_, ready_at()));
 }
 
 neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
@@ -39,7 +44,7 @@ neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
     const DmaTransferCost& transfer = what.transfer;
     const Picoseconds begin = now();
     mode_ = what.dge;
-    dge_.generate(what.dge, what.dge_cost, begin);
+    dge_.serve(ring_, begin);
     const Picoseconds interval =
         std::max(engines_.spec().ring_interval_ns, what.dge_cost.sequencer);
     next_trigger_ = begin + interval;
@@ -60,12 +65,15 @@ void DmaRing::issued(const Execution& execution) {
 }
 
 void DmaRing::moved() {
+    const bool was_full = is_full();
     Outstanding& oldest = outstanding_.front();
     oldest.execution.instruction = &oldest.instruction;
     announce_read(oldest.execution);
     announce_done(oldest.execution, now() + engines_.spec().completion_ns);
     outstanding_.pop_front();
-    wake().notify(sc_core::SC_ZERO_TIME);
+    if (was_full) {
+        wake().notify(sc_core::SC_ZERO_TIME);
+    }
 }
 
 }  // namespace trnsim::dma

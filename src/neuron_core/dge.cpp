@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace trnsim::neuron_core {
 
@@ -28,11 +29,57 @@ Picoseconds Dge::earliest(DgeMode mode) const {
     return free.empty() ? Picoseconds{} : *std::ranges::min_element(free);
 }
 
+Picoseconds Dge::request(int ring, DgeMode mode, const dma::DgeCost& cost, Picoseconds at) {
+    if (generators(mode).empty()) {
+        return at;
+    }
+    enter({.at = at, .ring = ring, .mode = mode, .generator = cost.generator});
+    plan_ = generators(mode);
+    for (const Request& each : requests_) {
+        if (each.mode != mode) {
+            continue;
+        }
+        Picoseconds& free = *std::ranges::min_element(plan_);
+        const Picoseconds start = std::max(each.at, free);
+        if (each.ring == ring) {
+            return start;
+        }
+        free = start + each.generator;
+    }
+    return at;
+}
+
+void Dge::enter(const Request& request) {
+    const auto known = std::ranges::find(requests_, request.ring, &Request::ring);
+    if (known != requests_.end()) {
+        if (known->at == request.at) {
+            return;
+        }
+        requests_.erase(known);
+    }
+    const auto place = std::ranges::find_if(requests_, [&](const Request& each) {
+        return std::pair{request.at, request.ring} < std::pair{each.at, each.ring};
+    });
+    requests_.insert(place, request);
+}
+
+void Dge::serve(int ring, Picoseconds now) {
+    const auto request = std::ranges::find(requests_, ring, &Request::ring);
+    if (request != requests_.end()) {
+        occupy(request->mode, request->generator, now);
+        requests_.erase(request);
+    }
+}
+
 void Dge::generate(DgeMode mode, const dma::DgeCost& cost, Picoseconds now) {
+    occupy(mode, cost.generator, now);
+}
+
+void Dge::occupy(DgeMode mode, Picoseconds time, Picoseconds now) {
     if (mode == DgeMode::Hardware) {
-        *std::ranges::min_element(hardware_free_) = now + cost.generator;
+        *std::ranges::min_element(hardware_free_) = now + time;
     } else if (mode == DgeMode::Software) {
-        *std::ranges::min_element(software_free_) = now + cost.generator;
+        *std::ranges::min_element(software_free_) = now + time;
     }
 }
 

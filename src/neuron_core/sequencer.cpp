@@ -61,9 +61,11 @@ void Sequencer::step() {
 void Sequencer::run_ahead() {
     const Picoseconds time = now();
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
-        const bool is_known = find_readiness(*next);
+        if (!find_readiness(*next)) {
+            return;
+        }
         const std::optional<Picoseconds> free = earliest(*next);
-        if (!is_known || !free) {
+        if (!free) {
             return;
         }
         const Picoseconds begin = std::max(ready_.at, *free);

@@ -35,6 +35,7 @@ private:
     Issue issue(const neuron_core::QueuedInstruction& next, std::uint64_t sequence) override;
     void issued(const neuron_core::Execution& execution) override;
     void moved();
+    [[nodiscard]] bool is_full() const;
 
     struct Outstanding {
         neuron_core::QueuedInstruction instruction;

@@ -78,6 +78,8 @@ protected:
     /// Announces the end, at `done` or with the queue's last end if that is later.
     void announce_done(const Execution& execution, Picoseconds done);
 
+    /// When the next instruction's semaphores are met, in earliest().
+    [[nodiscard]] Picoseconds ready_at() const { return ready_.at; }
     [[nodiscard]] sc_core::sc_event& wake() { return wake_; }
     [[nodiscard]] CoreServices& services() { return services_; }
     [[nodiscard]] static Picoseconds now();

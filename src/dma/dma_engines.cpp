@@ -220,7 +220,7 @@ double DmaEngines::hbm_demand() {
             engines = static_cast<double>(std::popcount(transfer.served)) / even_share_;
         } else {
             for_each_bit(transfer.served,
-                            [&](std::size_t e) { engines += 1.0 / rings_served_[e]; });
+                         [&](std::size_t e) { engines += 1.0 / rings_served_[e]; });
         }
         sum += engines * transfer.hbm_bytes_per_ps / transfer.page_efficiency;
     });
@@ -241,8 +241,7 @@ double DmaEngines::time_left(const Transfer& transfer) const {
 
 void DmaEngines::schedule(Picoseconds now) {
     double next = std::numeric_limits<double>::infinity();
-    for_each_served(
-        [&](const Transfer& transfer) { next = std::min(next, time_left(transfer)); });
+    for_each_served([&](const Transfer& transfer) { next = std::min(next, time_left(transfer)); });
     while (!arrivals_.empty() && arrivals_.front() <= now) {
         arrivals_.pop_front();
     }

@@ -48,14 +48,9 @@ SemaphoreFile::Answer SemaphoreFile::when(int semaphore, std::int64_t value) con
     return {.is_known = true, .update = &counter.updates[low]};
 }
 
-void SemaphoreFile::await(int semaphore, std::int64_t value, sc_core::sc_event& wake) {
-    std::vector<Waiter>& waiters = counters_[static_cast<std::size_t>(semaphore)].waiters;
-    const bool known = std::ranges::any_of(waiters, [&](const Waiter& waiter) {
-        return waiter.wake == &wake && waiter.value == value;
-    });
-    if (!known) {
-        waiters.push_back({.value = value, .wake = &wake});
-    }
+void SemaphoreFile::await(int semaphore, std::int64_t value, SemaphoreWaiter& waiter) {
+    counters_[static_cast<std::size_t>(semaphore)].awaited.push_back(
+        {.value = value, .by = &waiter});
 }
 
 void SemaphoreFile::signal(int semaphore,
@@ -71,14 +66,13 @@ void SemaphoreFile::signal(int semaphore,
     const std::int64_t before =
         position == 0 ? counter.settled : counter.updates[position - 1].value_after;
     const bool is_last = position == counter.updates.size();
-    counter.updates.insert(position,
-                           {.at = at, .value_after = before + add, .producer = producer});
+    counter.updates.insert(position, {.at = at, .value_after = before + add, .producer = producer});
     if (!is_last) {
         put_forward(counter, position + 1, add);
     }
     settle(counter);
-    if (!counter.waiters.empty()) {
-        wake_waiters(counter);
+    if (!counter.awaited.empty()) {
+        tell_waiters(counter);
     }
 }
 
@@ -86,9 +80,8 @@ void SemaphoreFile::put_forward(Counter& counter, std::size_t position, std::int
     for (; position < counter.updates.size(); ++position) {
         counter.updates[position].value_after += add;
     }
-    ++revision_;
-    for (sc_core::sc_event* queue : queues_) {
-        queue->notify(sc_core::SC_ZERO_TIME);
+    for (SemaphoreWaiter* queue : queues_) {
+        queue->revised();
     }
 }
 
@@ -115,15 +108,17 @@ void SemaphoreFile::settle(Counter& counter) const {
     }
 }
 
-void SemaphoreFile::wake_waiters(Counter& counter) {
+void SemaphoreFile::tell_waiters(Counter& counter) {
     const std::int64_t value = counter.updates.back().value_after;
-    std::erase_if(counter.waiters, [&](const Waiter& waiter) {
-        if (waiter.value > value) {
-            return false;
+    for (std::size_t i = 0; i < counter.awaited.size();) {
+        const Awaited awaited = counter.awaited[i];
+        if (awaited.value > value) {
+            ++i;
+            continue;
         }
-        waiter.wake->notify(sc_core::SC_ZERO_TIME);
-        return true;
-    });
+        counter.awaited.erase(counter.awaited.begin() + static_cast<std::ptrdiff_t>(i));
+        awaited.by->announced();
+    }
 }
 
 }  // namespace trnsim::neuron_core

@@ -36,7 +36,7 @@ Sequencer::Sequencer(const sc_core::sc_module_name& name,
     sensitive << wake_;
     dont_initialize();
     services_.fetch.connect(queue_, wake_);
-    services_.semaphores.connect(wake_);
+    services_.semaphores.connect(*this);
 }
 
 Picoseconds Sequencer::now() {
@@ -45,7 +45,25 @@ Picoseconds Sequencer::now() {
 
 void Sequencer::start_at(Picoseconds time) {
     active_until_ = time;
-    wake_.notify(to_sc_time(time - now()));
+    wake_at(time);
+}
+
+void Sequencer::wake_at(Picoseconds time) {
+    wake_.notify(to_sc_time(std::max(time - now(), Picoseconds{})));
+}
+
+void Sequencer::announced() {
+    is_awaiting_ = false;
+    if (const auto begin = earliest_start(*services_.fetch.peek(queue_))) {
+        wake_at(*begin);
+    }
+}
+
+void Sequencer::revised() {
+    ready_ = Readiness{};
+    if (!is_awaiting_) {
+        wake_.notify(sc_core::SC_ZERO_TIME);
+    }
 }
 
 void Sequencer::step() {
@@ -59,57 +77,55 @@ void Sequencer::step() {
 }
 
 void Sequencer::run_ahead() {
-    const Picoseconds time = now();
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
-        if (!find_readiness(*next)) {
+        const std::optional<Picoseconds> begin = earliest_start(*next);
+        if (!begin) {
             return;
         }
-        const std::optional<Picoseconds> free = earliest(*next);
-        if (!free) {
-            return;
-        }
-        const Picoseconds begin = std::max(ready_.at, *free);
-        if (begin > time) {
-            wake_.notify(to_sc_time(begin - time));
+        if (*begin > now()) {
+            wake_at(*begin);
             return;
         }
         start(*next);
-        ready_.is_known = false;
+        ready_ = Readiness{};
         services_.fetch.pop(queue_);
     }
 }
 
-bool Sequencer::find_readiness(const QueuedInstruction& next) {
-    if (!ready_.is_known || ready_.revision != services_.semaphores.revision()) {
-        ready_ = readiness(next);
+std::optional<Picoseconds> Sequencer::earliest_start(const QueuedInstruction& next) {
+    if (is_awaiting_ || !find_readiness(next)) {
+        return std::nullopt;
     }
-    return ready_.is_known;
+    const std::optional<Picoseconds> free = earliest(next);
+    return free ? std::max(ready_.at, *free) : free;
 }
 
-Sequencer::Readiness Sequencer::readiness(const QueuedInstruction& next) {
-    Readiness ready{.is_known = true, .revision = services_.semaphores.revision()};
-    const SemaphoreFile::Update* last = nullptr;
-    for (const SemaphoreWait& wait : next.waits()) {
+bool Sequencer::find_readiness(const QueuedInstruction& next) {
+    for (; ready_.waits_known < next.waits().size(); ++ready_.waits_known) {
+        const SemaphoreWait& wait = next.waits()[ready_.waits_known];
         const auto semaphore = static_cast<int>(wait.semaphore);
         const auto value = static_cast<std::int64_t>(wait.at_least);
         const SemaphoreFile::Answer answer = services_.semaphores.when(semaphore, value);
         if (!answer.is_known) {
-            services_.semaphores.await(semaphore, value, wake_);
-            ready.is_known = false;
-        } else if (answer.update != nullptr) {
-            const bool is_own = answer.update->producer.queue == queue_;
-            const Picoseconds at = is_own ? answer.update->at : answer.update->at + wakeup_time_;
-            if (at > ready.at) {
-                ready.at = at;
-                last = answer.update;
-            }
+            services_.semaphores.await(semaphore, value, *this);
+            is_awaiting_ = true;
+            return false;
+        }
+        if (answer.update != nullptr) {
+            met_by(*answer.update);
         }
     }
-    if (last != nullptr) {
-        ready.held_by = last->producer;
-        ready.released = last->at;
+    return true;
+}
+
+void Sequencer::met_by(const SemaphoreFile::Update& update) {
+    const bool is_own = update.producer.queue == queue_;
+    const Picoseconds at = is_own ? update.at : update.at + wakeup_time_;
+    if (at > ready_.at) {
+        ready_.at = at;
+        ready_.held_by = update.producer;
+        ready_.released = update.at;
     }
-    return ready;
 }
 
 void Sequencer::start(const QueuedInstruction& next) {

@@ -21,6 +21,20 @@ struct Producer {
     const IssueTemplate* what = nullptr;
 };
 
+/// A queue that waits for announcements.
+class SemaphoreWaiter {
+public:
+    SemaphoreWaiter() = default;
+    SemaphoreWaiter(const SemaphoreWaiter&) = delete;
+    SemaphoreWaiter& operator=(const SemaphoreWaiter&) = delete;
+    virtual ~SemaphoreWaiter() = default;
+
+    /// What it awaited is announced: when() has an answer.
+    virtual void announced() = 0;
+    /// Answers it had from when() may have moved to earlier times.
+    virtual void revised() = 0;
+};
+
 /// The 256 counters by which engines and DMA order themselves.
 ///
 ///     signal(semaphore, at) --> [ counters, updates to come ] --> when(semaphore >= value)
@@ -45,19 +59,14 @@ public:
 
     SemaphoreFile(const sc_core::sc_module_name& name, const SemaphoreFileSpec& spec);
 
-    /// The event that wakes a queue, for announcements that put others' answers forward. Set at
-    /// elaboration.
-    void connect(sc_core::sc_event& wake) { queues_.push_back(&wake); }
+    /// A queue to be told of announcements that put others' answers forward. Set at elaboration.
+    void connect(SemaphoreWaiter& queue) { queues_.push_back(&queue); }
 
     /// When `semaphore` will be at least `value`. The answer is valid until the next signal().
     [[nodiscard]] Answer when(int semaphore, std::int64_t value) const;
 
-    /// Grows with every announcement that puts answers of when() forward; as long as it stays the
-    /// same, an answer that was known does not change.
-    [[nodiscard]] std::uint64_t revision() const { return revision_; }
-
-    /// Asks for `wake` to be notified when an announcement may change the answer of when().
-    void await(int semaphore, std::int64_t value, sc_core::sc_event& wake);
+    /// Asks for waiter.announced(), once, as soon as when() has an answer. \pre it has none
+    void await(int semaphore, std::int64_t value, SemaphoreWaiter& waiter);
 
     /// Announces that `semaphore` grows by `add` at `at`. \pre at >= now
     void signal(int semaphore, std::int64_t add, Picoseconds at, const Producer& producer);
@@ -68,24 +77,23 @@ public:
     [[nodiscard]] const SemaphoreFileSpec& spec() const { return spec_; }
 
 private:
-    struct Waiter {
+    struct Awaited {
         std::int64_t value = 0;
-        sc_core::sc_event* wake = nullptr;
+        SemaphoreWaiter* by = nullptr;
     };
     struct Counter {
         std::int64_t settled = 0;  ///< Value before the oldest kept update.
         RingBuffer<Update> updates;
-        std::vector<Waiter> waiters;
+        std::vector<Awaited> awaited;
     };
 
     void settle(Counter& counter) const;
     void put_forward(Counter& counter, std::size_t position, std::int64_t add);
-    static void wake_waiters(Counter& counter);
+    static void tell_waiters(Counter& counter);
 
     const SemaphoreFileSpec spec_;
     std::vector<Counter> counters_;
-    std::vector<sc_core::sc_event*> queues_;
-    std::uint64_t revision_ = 0;
+    std::vector<SemaphoreWaiter*> queues_;
 };
 
 }  // namespace trnsim::neuron_core

@@ -29,11 +29,11 @@ struct CoreServices {
 ///     fetch --> [ wait for semaphores ] --> [ data path: earliest(), issue() ] --> signal
 ///     semaphores
 ///
-/// Wakes once per instruction, at its start, and once more if it had to be told that a semaphore
-/// was announced. Models: in-order issue, semaphore wake-up time, attribution of every gap to what
+/// Wakes once per instruction, at its start: who announces the last semaphore it waits for sets its
+/// alarm. Models: in-order issue, semaphore wake-up time, attribution of every gap to what
 /// was waited for. Does not model: the fetch of instructions (D-03). One per engine and per DMA
 /// ring in use.
-class Sequencer : public sc_core::sc_module {
+class Sequencer : public sc_core::sc_module, private SemaphoreWaiter {
 public:
     Sequencer(const sc_core::sc_module_name& name, QueueId queue, const CoreServices& services);
 
@@ -85,20 +85,25 @@ protected:
     [[nodiscard]] static Picoseconds now();
 
 private:
-    /// The semaphores' side of the next instruction.
+    /// The semaphores' side of the next instruction, as far as its waits are announced.
     struct Readiness {
-        bool is_known = false;
-        std::uint64_t revision = 0;  ///< Of the semaphore file, for which it holds.
+        std::size_t waits_known = 0;
         Picoseconds at;
         std::optional<Producer> held_by;
         Picoseconds released;  ///< Before the wake-up time.
     };
 
+    void announced() override;
+    void revised() override;
+
     void step();
     void run_ahead();
-    /// Brings ready_ up to date. False if a wait is not announced yet; this queue will be woken.
+    void wake_at(Picoseconds time);
+    /// Nothing if that is not known yet; it will be told of an announcement, or woken.
+    [[nodiscard]] std::optional<Picoseconds> earliest_start(const QueuedInstruction& next);
+    /// Brings ready_ up to date; false if a wait is not announced yet.
     [[nodiscard]] bool find_readiness(const QueuedInstruction& next);
-    [[nodiscard]] Readiness readiness(const QueuedInstruction& next);
+    void met_by(const SemaphoreFile::Update& update);
     void start(const QueuedInstruction& next);
     void account(const Issue& issue, Execution& execution);
     void signal_all(const QueuedInstruction& instruction,
@@ -111,7 +116,8 @@ private:
     CoreServices services_;
     const Picoseconds wakeup_time_;
     sc_core::sc_event wake_;
-    Readiness ready_;  ///< Of the next instruction.
+    Readiness ready_;           ///< Of the next instruction.
+    bool is_awaiting_ = false;  ///< The semaphore file will tell it of an announcement.
     Picoseconds active_until_;
     Picoseconds read_until_;
     std::uint64_t sequence_ = 0;

@@ -26,18 +26,20 @@ from trnsim.frontend.writer import FORMAT_VERSION
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
-          *, keywords: Mapping[str, Any] | None = None, api: str | None = None) -> Program:
+          *, keywords: Mapping[str, Any] | None = None, api: str | None = None,
+          takes_shortcuts: bool = True) -> Program:
     """Records what a kernel asks of the hardware.
 
     Arguments are arrays, `TensorArgument`s or plain values. `api` is only needed for a function
-    without a decorator that uses neither API at module level.
+    without a decorator that uses neither API at module level. Without `takes_shortcuts` every
+    iteration of every loop is executed; the trace is the same.
 
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
     execute it.
     """
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     try:
-        return _trace(function, arguments, target, keywords or {}, api, True)
+        return _trace(function, arguments, target, keywords or {}, api, takes_shortcuts)
     except Retrace:
         return _trace(function, arguments, target, keywords or {}, api, False)
 

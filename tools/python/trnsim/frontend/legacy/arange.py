@@ -14,15 +14,23 @@ from trnsim.frontend.legacy.index import Index, as_integer, form, subscript
 class Arange(Index):
     """What `nl.arange` returns: an index of one axis that remembers its placements."""
 
-    __slots__ = ("_placed",)
+    __slots__ = ("_column", "_placed", "_row")
 
     def __init__(self, start: int, stop: int, step: int) -> None:
         super().__init__(start, form((len(range(start, stop, step)),), (step,)))
         self._placed: dict[tuple[int, int], Index] = {}
+        self._column = subscript(self, (_WHOLE, None))
+        self._row = subscript(self, (None, _WHOLE))
 
     def __getitem__(self, key: Any) -> Index:
         if type(key) is tuple:
             rank = len(key)
+            if rank == 2:
+                first, second = key
+                if first is None and type(second) is slice and second == _WHOLE:
+                    return self._row
+                if second is None and type(first) is slice and first == _WHOLE:
+                    return self._column
             position = 0
             while position < rank - 1 and key[position] is None:
                 position += 1
@@ -35,11 +43,23 @@ class Arange(Index):
 
 
 _WHOLE = slice(None)
+
+_simple: dict[int, Index] = {}
+"""What `nl.arange(stop)` made."""
 _aranges: dict[tuple[int, ...], Index] = {}
 
 
-def arange(*limits: Any) -> Index:
+def arange(first: Any, *more: Any) -> Index:
     """`nl.arange(stop)`, `nl.arange(start, stop)` or with a step: an index of one axis."""
+    if type(first) is not int or more:
+        return _arange(first, *more)
+    found = _simple.get(first)
+    if found is None:
+        found = _simple[first] = _arange(first)
+    return found
+
+
+def _arange(*limits: Any) -> Index:
     for limit in limits:
         if type(limit) is not int:
             return _general_arange(limits)

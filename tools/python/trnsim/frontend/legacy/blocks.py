@@ -47,28 +47,45 @@ class Blocks(Operators):
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> Any:
-        items = key if isinstance(key, tuple) else (key,)
+        items = key if type(key) is tuple else (key,)
         lead = self.lead
         number = self.base
-        rank = len(lead)
-        for axis, (item, size) in enumerate(zip(items, lead)):
-            kind = type(item)
-            at = item if kind is int else item.value if kind is LoopIndex else as_integer(item)
-            if at is None:
-                if axis == 0 and len(items) == 1 and item is Ellipsis:
+        for item, size in zip(items, lead):
+            if type(item) is not int:
+                if item is Ellipsis and len(items) == 1:
                     return self
-                raise ProgramError(
-                    f"{source.here()}: block dimension {axis} of {self.table.name!r} is indexed "
-                    f"with {kind.__name__}, but blocks are separate tiles; use an integer")
-            if not 0 <= at < size:
-                raise ProgramError(
-                    f"{source.here()}: the index of block dimension {axis} of {self.table.name!r} "
-                    f"is {at}, but its size is {size}; shrink the access")
-            number = number * size + at
+                item = self._integer(items, item)
+            if not 0 <= item < size:
+                raise self._outside(items)
+            number = number * size + item
+        rank = len(lead)
         if len(items) < rank:
             return Blocks(self.table, lead[len(items):], number)
-        tile = self.table.tile(number)
+        tile = self.table.tiles[number]
+        if tile is None:
+            tile = self.table.tile(number)
         return tile if len(items) == rank else tile[items[rank:]]
+
+    def _integer(self, items: tuple[Any, ...], item: Any) -> int:
+        """The block that an item of a key names."""
+        if type(item) is LoopIndex:
+            return item.value
+        number = as_integer(item)
+        if number is None:
+            axis = next(axis for axis, other in enumerate(items) if other is item)
+            raise ProgramError(
+                f"{source.here()}: block dimension {axis} of {self.table.name!r} is indexed "
+                f"with {type(item).__name__}, but blocks are separate tiles; use an integer")
+        return int(number)
+
+    def _outside(self, items: tuple[Any, ...]) -> ProgramError:
+        """The error for a block that does not exist."""
+        numbers = [self._integer(items, item) for item in items[:len(self.lead)]]
+        axis = next(axis for axis, (at, size) in enumerate(zip(numbers, self.lead))
+                    if not 0 <= at < size)
+        return ProgramError(
+            f"{source.here()}: the index of block dimension {axis} of {self.table.name!r} is "
+            f"{numbers[axis]}, but its size is {self.lead[axis]}; shrink the access")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self if key is Ellipsis else self[key]
@@ -86,7 +103,7 @@ class Blocks(Operators):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("_tiles", "buffers", "dtype", "fill", "name", "number", "shape")
+    __slots__ = ("buffers", "dtype", "fill", "name", "number", "shape", "tiles")
 
     def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
         """`buffers` has one entry for all blocks, or one per block if the program placed them.
@@ -101,29 +118,30 @@ class BlockTable:
         self.shape = buffers[0].shape
         self.dtype = buffers[0].dtype
         self.name = buffers[0].name
-        self._tiles: list[Tensor | None] = [None] * blocks
+        self.tiles: list[Tensor | None] = [None] * blocks
+        """By number in row-major order; None before the first use."""
 
     def tile(self, number: int) -> Tensor:
         """The tile of a block, by its number in row-major order."""
-        found = self._tiles[number]
+        found = self.tiles[number]
         if found is None:
             buffer = self.buffers[number if len(self.buffers) > 1 else 0]
-            found = self._tiles[number] = instance(buffer, whole(buffer))
+            found = self.tiles[number] = instance(buffer, whole(buffer))
             here = session()
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
                 here.filled[id(found.storage)] = found
-            if len(self._tiles) > 1:
+            if len(self.tiles) > 1:
                 here.block_log.append((self, number, found))
         return found
 
     def is_free(self, number: int) -> bool:
         """Whether there is such a block and it has no tile yet."""
-        return 0 <= number < len(self._tiles) and self._tiles[number] is None
+        return 0 <= number < len(self.tiles) and self.tiles[number] is None
 
     def adopt(self, number: int, tile: Tensor) -> None:
         """Gives a free block its tile."""
-        self._tiles[number] = tile
+        self.tiles[number] = tile
 
 
 def instance(buffer: Buffer, form: Form) -> Tensor:

@@ -25,6 +25,9 @@ from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.recorder import LoopOrigin
 
+FEWEST = 4
+"""Iterations of a loop below which none is left out: three show two steps, the last is checked."""
+
 _origins: dict[tuple[source.Site, str], LoopOrigin] = {}
 
 
@@ -92,10 +95,18 @@ class _Mark:
 
 
 def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
-    """The iterations of a loop that is being traced, or those of them that are executed."""
+    """The iterations of a loop that is being traced, or those of them that are executed.
+
+    A loop all of whose iterations are executed has plain integers as indices, if a glance at one
+    tells whether it is the first (see loop_reduction.py): integers are faster.
+    """
     here = session()
     active = here.recorder
     if len(values) == 0:
+        return
+    is_counted = values.start == 0 and values.step > 0
+    if is_counted and (not active.takes_shortcuts or len(values) < FEWEST):
+        yield from active.loop(values, origin)
         return
     loop = Loop(values)
     frame = active.open_loop(origin)
@@ -104,7 +115,8 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
     try:
         at, last, marks = 0, len(values) - 1, [_Mark(here, folder)]
         while at <= last:
-            yield _index(loop, values[at])
+            yield (values[at] if is_counted and not loop.is_affine else
+                   _index(loop, values[at]))
             active.end_iteration(frame)
             at += 1
             if not active.takes_shortcuts or not loop.is_affine or at >= last:

@@ -74,6 +74,8 @@ class Plan(NamedTuple):
     form: Form
     shape: Shape
     steps: tuple[Step, ...]
+    limits: tuple[tuple[int, int, int], ...]
+    """(unit, low, high) of every step: what indexing again needs."""
 
 
 class Selection(NamedTuple):
@@ -162,6 +164,13 @@ def split(items: tuple[Any, ...], shape: Shape) -> tuple[list[Any], list[int]] |
         elif kind is LoopIndex:
             tokens.append(None)
             constants.append(item.value)
+        elif kind is slice:
+            token, const = _slice_token(item, shape[min(len(tokens), len(shape) - 1)])
+            tokens.append(token)
+            constants.append(const if type(const) is int else const.value)
+        elif kind is DynamicSlice and type(start := item.start) is int:
+            tokens.append((_SLICE, item.size, 1))
+            constants.append(start)
         elif item is Ellipsis:
             at = len(tokens)
             fill = (FULL_SLICE,) * (len(shape) - len(items) + 1)
@@ -202,6 +211,12 @@ def _integer(value: Any) -> Any:
 
 
 def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
+    start, stop = item.start, item.stop
+    if item.step is None:
+        if start is None and stop is None:
+            return (_SLICE, size, 1), 0
+        if type(start) is type(stop) is int and 0 <= start < stop:
+            return (_SLICE, stop - start, 1), start
     step = 1 if item.step is None else int(_integer(item.step))
     start = 0 if item.start is None else _integer(item.start)
     stop = size if item.stop is None else _integer(item.stop)
@@ -229,7 +244,7 @@ def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
     strides = _strides(form, chosen)
     stored = None if form.dtype is form.buffer.dtype else form.dtype
     made = form.buffer.form(chosen.shape, strides, form.partition + partition, stored)
-    return Plan(made, chosen.tile, steps)
+    return Plan(made, chosen.tile, steps, tuple(step[:3] for step in steps))
 
 
 def _reach(row: Shape, shape: Shape) -> tuple[int, int]:

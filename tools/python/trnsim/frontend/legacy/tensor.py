@@ -132,36 +132,36 @@ class Tensor(Operators, View):
     # Indexing ---------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
-        if isinstance(key, Mask):
-            return self.clipped(clip(key, self.shape)[0])
+        if type(key) is not tuple:
+            if isinstance(key, Mask):
+                return self.clipped(clip(key, self.shape)[0])
+            key = (key,)
         if self.excess is not None:
             self.check_inside()
         if self.held is not None:
             release(self)
-        if len(self.shape) != len(self.form.shape):
+        form, shape = self.form, self.shape
+        if shape is not form.shape and len(shape) != len(form.shape):
             raise self._uneven("indexed again")
-        items = key if isinstance(key, tuple) else (key,)
-        found = selection.split(items, self.shape)
-        if found is None:
-            return _indirect(self, items)
-        return self._select(*found)
-
-    def _select(self, tokens: list[Any], constants: list[int]) -> Tensor:
-        form = self.form
+        split = selection.split(key, shape)
+        if split is None:
+            return _indirect(self, key)
+        tokens, constants = split
         partition = constants[0] if constants and form.is_on_chip else 0
-        children: dict[Any, Any] = form.children
         found = (partition, *tokens)
-        plan = children.get(found)
+        plan = form.children.get(found)
         if plan is None:
-            plan = children[found] = selection.plan(form, self.shape, tokens, partition)
+            plan = form.children[found] = selection.plan(form, shape, tokens, partition)
+        made, visible, _, limits = plan
         position = self.position
         outside = False
-        for const, step in zip(constants, plan.steps):
-            if const < step.low or const > step.high:
+        for const, (unit, low, high) in zip(constants, limits):
+            if const:
+                position += const * unit
+            if const < low or const > high:
                 outside = True
-            position += const * step.unit
-        result = Tensor(self.storage, plan.form, position, self.indices)
-        result.shape = plan.shape
+        result = Tensor(self.storage, made, position, self.indices)
+        result.shape = visible
         if outside:
             result.excess = tuple(
                 Excess(step.axis, step.size, const, step.coefficients)

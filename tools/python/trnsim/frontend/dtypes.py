@@ -90,6 +90,8 @@ ALL: tuple[DType, ...] = (
 _BY_NAME: dict[str, DType] = {one.name: one for one in ALL}
 _BY_NAME.update({"bool_": bool_, "float8_e8m0fnu": float8_e8m0, "float8e4": float8_e4m3,
                  "float8e5": float8_e5m2})
+_by_type: dict[type, DType] = {}
+"""What numpy's and ml_dtypes' scalar types were found to be."""
 
 
 def _lookup(value: object) -> DType | None:
@@ -108,8 +110,14 @@ def dtype(value: object) -> DType:
 
     UserError if the trace format has no such type.
     """
+    if isinstance(value, type):
+        known = _by_type.get(value)
+        if known is not None:
+            return known
     found = _lookup(value)
     if found is None:
         names = " ".join(one.name for one in ALL)
         raise UserError(f"data type {value!r} is not one of NKI's: {names}; convert the argument")
+    if isinstance(value, type):
+        _by_type[value] = found
     return found

@@ -8,6 +8,7 @@ and strings are accepted too, as older kernels use them. [NKI-SHARED]
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from trnsim.frontend import source
@@ -37,8 +38,21 @@ _ALIASES = {
 }
 
 
+_functions: dict[FunctionType, str] = {}
+"""The names of NKI's own functions."""
+
+
 def operator_name(operator: Any) -> str:
     """The name of an operator given as an NKI function, a numpy function or a string."""
+    if type(operator) is FunctionType:
+        known = _functions.get(operator)
+        if known is None:
+            known = _functions[operator] = _operator_name(operator)
+        return known
+    return _operator_name(operator)
+
+
+def _operator_name(operator: Any) -> str:
     name = getattr(operator, "operator_name", None)
     if name is None:
         name = operator if isinstance(operator, str) else getattr(operator, "__name__", "")

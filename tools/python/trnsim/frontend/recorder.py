@@ -45,7 +45,10 @@ from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, 
                                     View, check_declaration)
 
 Operand = tuple[str, str, View]
+Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], source.Site]
+"""The arguments of `record` for an instruction whose dst is a fresh tile."""
 TWO_OPERANDS = 2 * OPERAND_BITS
+_OVERWRITES = ("write", "update")
 LONG_PROGRAM = 64
 """Nodes outside of loops beyond which repetitions are looked for. [ASSUMED]"""
 
@@ -83,16 +86,6 @@ class Frame:
         self.values: list[int] = []
         self.is_open = True
         self.opened = opened
-
-
-class Pending(NamedTuple):
-    """An instruction whose dst is a fresh tile and may still be retargeted."""
-
-    op: str
-    engines: tuple[str, ...] | None
-    operands: tuple[Operand, ...]
-    attributes: dict[str, Any]
-    site: source.Site
 
 
 class Note(NamedTuple):
@@ -209,19 +202,29 @@ class Recorder:
         if self.pending is not None:
             self.flush()
         at = site or source.site()
-        key: list[Any] = [op, at, engines]
-        for role, access, view in operands:
-            key += (role, access, view.form)
-        if attributes:
-            key += attributes.items()
-        shape = self.templates.get(found := tuple(key))
+        key: tuple[Any, ...]
+        if len(operands) == 2:
+            (role, access, first), (other_role, other_access, second) = operands
+            key = (op, at, engines, role, access, first.form, other_role, other_access,
+                   second.form, *attributes.items())
+        elif len(operands) == 3:
+            (role, access, first), (other_role, other_access, second), (
+                last_role, last_access, third) = operands
+            key = (op, at, engines, role, access, first.form, other_role, other_access,
+                   second.form, last_role, last_access, third.form, *attributes.items())
+        else:
+            parts: list[Any] = []
+            for role, access, view in operands:
+                parts += (role, access, view.form)
+            key = (op, at, engines, *parts, *attributes.items())
+        shape = self.templates.get(key)
         if shape is None:
             pieces = self.divide(op, engines, operands)
             if pieces:
                 for piece in pieces:
                     self.record(op, engines, piece, attributes, at)
                 return
-            shape = self.templates[found] = self.template(op, engines, operands, attributes, at)
+            shape = self.templates[key] = self.template(op, engines, operands, attributes, at)
         self.issue(shape, operands)
 
     def issue(self, shape: int, operands: Sequence[Operand]) -> None:
@@ -235,7 +238,7 @@ class Recorder:
                 base = self._allocate(storage)
             value += (view.position + base) << shift
             shift += OPERAND_BITS
-            if storage.matmul_regions is not None and access in ("write", "update"):
+            if storage.matmul_regions is not None and access in _OVERWRITES:
                 storage.matmul_regions.overwrite(view)
         frame = self.frame
         frame.shapes.append(shape)
@@ -313,9 +316,14 @@ class Recorder:
         """
         if self.pending is not None:
             self.flush()
-        self.pending = Pending(op, engines, tuple(operands), attributes, site or source.site())
-        self._pending_view = operands[0][2]
-        return operands[0][2]
+        self.pending = (op, engines, operands, attributes, site or source.site())
+        self._pending_view = view = operands[0][2]
+        return view
+
+    @property
+    def pending_op(self) -> str:
+        """The operation that is held back; "" if there is none."""
+        return "" if self.pending is None else self.pending[0]
 
     def is_pending(self, value: object) -> bool:
         """Whether `value` is the fresh tile of the instruction that is held back."""
@@ -333,14 +341,14 @@ class Recorder:
         pending = self.pending
         if pending is None or value is not self._pending_view:
             return False
-        role, old_access, _ = pending.operands[0]
-        operands = ((role, access or old_access, destination), *pending.operands[1:])
+        op, engines, operands, given, site = pending
+        role, old_access, _ = operands[0]
         self.pending = self._pending_view = None
         value.storage = destination.storage
         value.form = destination.form
         value.position = destination.position
-        self.record(pending.op, pending.engines, operands,
-                    {**pending.attributes, **(attributes or {})}, pending.site)
+        self.record(op, engines, ((role, access or old_access, destination), *operands[1:]),
+                    {**given, **attributes} if attributes else given, site)
         return True
 
     def flush(self) -> None:

@@ -120,7 +120,7 @@ class Form:
     """A view without its start: shape, strides, dtype and start partition, interned per buffer."""
 
     __slots__ = ("buffer", "dtype", "shape", "strides", "partition", "steps", "is_on_chip",
-                 "space", "children", "_pattern", "_elements")
+                 "space", "children", "elements", "free_elements", "partitions", "_pattern")
 
     def __init__(self, buffer: Buffer, shape: Shape, strides: Shape, partition: int,
                  dtype: DType) -> None:
@@ -135,22 +135,12 @@ class Form:
         self.children: dict[Any, Any] = {}
         """Cache of the dialects: what indexing a view of this form makes."""
         self._pattern: tuple[tuple[int, int], ...] | None = None
-        self._elements = prod(shape)
-
-    @property
-    def partitions(self) -> int:
-        """Partitions touched; 0 in HBM, which has none."""
-        return self.shape[0] if self.is_on_chip else 0
-
-    @property
-    def elements(self) -> int:
+        self.elements = prod(shape)
         """Elements touched, in all partitions."""
-        return self._elements
-
-    @property
-    def free_elements(self) -> int:
+        self.free_elements = prod(shape[1:])
         """Elements touched in one partition (on chip)."""
-        return prod(self.shape[1:])
+        self.partitions = shape[0] if self.is_on_chip else 0
+        """Partitions touched; 0 in HBM, which has none."""
 
     @property
     def pattern(self) -> tuple[tuple[int, int], ...]:

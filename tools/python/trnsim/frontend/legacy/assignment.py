@@ -18,9 +18,10 @@ from trnsim.frontend.legacy.elementwise import binary
 from trnsim.frontend.legacy.emit import as_tile, issue, touch
 from trnsim.frontend.legacy.index import ArrayIndex, Index
 from trnsim.frontend.legacy.loop_reduction import LoopReduction
+from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import begins_group
 from trnsim.frontend.legacy.session import session
-from trnsim.frontend.legacy.tensor import Tensor, release
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, matched
 from trnsim.frontend.legality import RULES
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
@@ -28,6 +29,9 @@ from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 def assign(target: Tensor, value: Any) -> None:
     """`target[...] = value`: retargets the instruction that makes `value`, or copies."""
+    if type(value) is Tensor and type(target) is Tensor and target.form.space != HBM:
+        _assign_tile(target, as_tile(value, "the assigned value"))
+        return
     if isinstance(target, Blocks):
         as_tile(target, "the destination of an assignment")
     if target.form.space == HBM:
@@ -80,7 +84,7 @@ def _reaches(op: str, value: Tensor, space: str) -> bool:
     """Whether the operation that makes `value` can write to a memory."""
     if op == "nc_transpose" and space == SBUF:
         return max(value.shape) <= VECTOR_BLOCK or value.form.space == SBUF
-    return space in RULES[op].operand("dst").spaces
+    return space in RULES[op].operands["dst"].spaces
 
 
 def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool:
@@ -89,26 +93,30 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     active = recorder.required()
     if held is None:
         return False
-    if held.view is None:
+    clip = held.clip
+    dst = value if held is UNCLIPPED else held.view
+    if dst is None:
         return True
-    if not active.is_pending(held.view):
+    if not active.is_pending(dst):
         return False
-    op = active.pending.op  # type: ignore[union-attr]
-    if not _reaches(op, value, target.form.space) or (held.clip is not None
+    op = active.pending_op
+    if not _reaches(op, value, target.form.space) or (clip is not None
                                                       and value.shape != target.shape):
         return False
     attributes, access = None, None
-    view = target.clipped(held.clip)
+    view = target.clipped(clip)
+    promised = session().promised
     if op == "nc_matmul":
-        promise = session().promised.get(id(target.storage))
-        if promise is not None and promise[1] == 0.0:
-            del session().promised[id(target.storage)]
-        touch(view, "update" if accumulate else "write")
+        if promised:
+            promise = promised.get(id(target.storage))
+            if promise is not None and promise[1] == 0.0:
+                del promised[id(target.storage)]
+            touch(view, "update" if accumulate else "write")
         start = begins_group(view, accumulate)
         attributes, access = {"start": start}, "write" if start else "accumulate"
-    else:
+    elif promised:
         touch(view, "write")
-    active.retarget(held.view, view, access=access, attributes=attributes)
+    active.retarget(dst, view, access=access, attributes=attributes)
     value.held = None
     value.storage, value.form, value.position = target.storage, target.form, target.position
     return True
@@ -117,12 +125,12 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
 def accumulate(target: Tensor, value: Any) -> None:
     """`target += value`: PSUM accumulation if `value` is a matmul that was just issued."""
     held = value.held if isinstance(value, Tensor) else None
-    if held is not None and held.view is None:
+    if held is not None and held.clip == EMPTY:
         return
     if isinstance(value, Tensor) and target.form.space == PSUM and value.shape == target.shape:
         active = recorder.required()
-        if (held is not None and active.is_pending(held.view)
-                and active.pending.op == "nc_matmul"):  # type: ignore[union-attr]
+        if (held is not None and active.pending_op == "nc_matmul"
+                and active.is_pending(value if held is UNCLIPPED else held.view)):
             retarget(target, value, accumulate=True)
             return
         if value.form.space == PSUM:

@@ -16,18 +16,20 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.legacy.blocks import Blocks, instance
+from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.mask import EMPTY, clip
 from trnsim.frontend.legacy.session import session, whole
-from trnsim.frontend.legacy.tensor import Held, Tensor, release
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.tensor import PSUM, SBUF, Shape
+from trnsim.frontend.tensor import PSUM, SBUF, Shape, Storage
 
 Role = tuple[str, str, Tensor]
 
 
 def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) -> Tensor:
     """The tensor of an argument; ProgramError if it is no tile or lies in another memory."""
+    if type(value) is Tensor and value.form.space in spaces:
+        return value
     if hasattr(value, "assign_to"):
         value = value.tile()
     if isinstance(value, Blocks):
@@ -44,15 +46,16 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
     return value
 
 
-def fresh(shape: Shape, dtype: DType, space: str = SBUF) -> Tensor:
-    """A new tile for the result of the user's current operation."""
+def fresh(shape: Shape, dtype: DType, space: str = SBUF,
+          site: source.Site | None = None) -> Tensor:
+    """A new tile for the result of the user's current operation, which is at `site`."""
     here = session()
-    key = (source.site(), space, dtype, shape)
+    key = (site or source.site(), space, id(dtype), shape)
     found = here.tiles.get(key)
     if found is None:
         buffer = here.recorder.storage(space, dtype, shape).buffer
         found = here.tiles[key] = (buffer, whole(buffer))
-    return instance(found[0], found[1])
+    return Tensor(Storage(found[0], here.recorder.frame), found[1])
 
 
 def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
@@ -60,14 +63,15 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
             space: str = SBUF, access: str = "write") -> Tensor:
     """A fresh tile of `shape`, made by an instruction that `operands` (without dst) go into."""
     active = recorder.required()
-    bounds = mask_bounds(mask, shape)
+    bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
         return dropped(shape, dtype, space)
     ready = _ready(operands, bounds)
-    tile = fresh(shape, dtype, space)
+    site = source.site()
+    tile = fresh(shape, dtype, space, site)
     view = tile if bounds is None else tile.clipped(bounds)
-    active.hold(op, engines, (("dst", access, view), *ready), attributes)
-    tile.held = Held(view, bounds)
+    active.hold(op, engines, (("dst", access, view), *ready), attributes, site)
+    tile.held = UNCLIPPED if bounds is None else Held(view, bounds)
     return tile
 
 
@@ -98,15 +102,15 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
     return bounds
 
 
-def _ready(operands: Sequence[Role], bounds: Any) -> list[Role]:
+def _ready(operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
     """The operands clipped, inside their tensors, and initialised if that was put off."""
-    ready = []
-    for role, access, view in operands:
-        if bounds is not None:
-            view = view.clipped(bounds)
-        elif view.excess is not None:
-            view.check_inside()
-        ready.append((role, access, view))
+    ready = operands
+    if bounds is not None:
+        ready = [(role, access, view.clipped(bounds)) for role, access, view in operands]
+    else:
+        for _, _, view in operands:
+            if view.excess is not None:
+                view.check_inside()
     if session().promised:
         for _, access, view in sorted(ready, key=lambda operand: operand[1] == "write"):
             touch(view, access)

@@ -29,12 +29,14 @@ _idle = reduce_cmd.idle
 
 def is_tile(value: Any) -> bool:
     """Whether an argument that may also be a number is a tensor."""
+    if value is None or type(value) is float:
+        return False
     return isinstance(value, (Tensor, Blocks)) or hasattr(value, "assign_to")
 
 
 def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Role]:
     """An operand with one value per partition, or nothing for a number or None."""
-    if not is_tile(value):
+    if value is None or not is_tile(value):
         return []
     tile = as_tile(value, role)
     if tile.form.free_elements != 1 or tile.shape[0] != like.shape[0]:

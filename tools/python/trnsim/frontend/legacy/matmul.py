@@ -12,7 +12,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.session import session
-from trnsim.frontend.legacy.tensor import Held, Tensor
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.tensor import PSUM, Shape
 from trnsim.frontend.validate import Instruction
@@ -48,20 +48,23 @@ def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], 
                 mask: Any = None, shape: Shape | None = None) -> Tensor:
     """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result."""
     shape = shape or (stationary.form.free_elements, moving.form.free_elements)
-    bounds = mask_bounds(mask, shape)
+    bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
         return dropped(shape, float32, PSUM)
     if bounds is not None:
         (row, rows), (column, columns) = bounds
         stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))
         moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
-    tile = fresh(shape, float32, PSUM)
+    at = source.site()
+    tile = fresh(shape, float32, PSUM, at)
     view = tile if bounds is None else tile.clipped(bounds)
-    operands = [("dst", "write", view), ("stationary", "read", stationary),
-                ("moving", "read", moving)]
-    for _, _, operand in operands[1:]:
-        if operand.excess is not None:
-            operand.check_inside()
-    recorder.required().hold("nc_matmul", None, operands, {"start": True, **attributes})
-    tile.held = Held(view, bounds)
+    if stationary.excess is not None:
+        stationary.check_inside()
+    if moving.excess is not None:
+        moving.check_inside()
+    recorder.required().hold("nc_matmul", None, (("dst", "write", view),
+                                                 ("stationary", "read", stationary),
+                                                 ("moving", "read", moving)),
+                             {"start": True, **attributes}, at)
+    tile.held = UNCLIPPED if bounds is None else Held(view, bounds)
     return tile

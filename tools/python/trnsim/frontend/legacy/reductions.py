@@ -17,7 +17,7 @@ from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, un
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, result_dtype, touch)
 from trnsim.frontend.legacy.mask import EMPTY
-from trnsim.frontend.legacy.tensor import Held, Tensor, release
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.operators import operator_name
 from trnsim.frontend.recorder import required
@@ -65,7 +65,7 @@ def reduce(op: Any, data: Any, axis: Any, *, dtype: Any = None, mask: Any = None
     view = result if clip is None else result.clipped(clip)
     required().hold("tensor_reduce", None, (("dst", "write", view), ("data", "read", walked)),
                     attributes)
-    result.held = Held(view, clip)
+    result.held = UNCLIPPED if clip is None else Held(view, clip)
     return result
 
 

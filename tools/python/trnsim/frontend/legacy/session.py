@@ -25,7 +25,7 @@ class Contents(MatmulRegions):
     __slots__ = ("clock", "log")
 
     def __init__(self, clock: int, log: list[Contents]) -> None:
-        super().__init__()
+        MatmulRegions.__init__(self)
         self.clock = clock
         self.log = log
 
@@ -98,8 +98,7 @@ _session: Session | None = None
 def session() -> Session:
     """The session of the kernel that is being traced; ProgramError outside of one."""
     global _session
-    active = recorder.active()
-    if _session is None or _session.recorder is not active:
+    if _session is None or _session.recorder is not recorder.active():
         _session = Session(recorder.required())
         _session.recorder.divide = importlib.import_module(
             "trnsim.frontend.legacy.division").divide

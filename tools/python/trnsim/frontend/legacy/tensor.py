@@ -24,13 +24,17 @@ from trnsim.frontend.tensor import Form, Shape, Storage, View
 
 
 class Held(NamedTuple):
-    """The dst of a held-back instruction, and the clip (None: all) that a mask made of it.
+    """The dst of a held-back instruction, and the clip that a mask made of it.
 
     `view` is None if the mask left nothing: there is no instruction.
     """
 
     view: View | None
     clip: Any
+
+
+UNCLIPPED = Held(None, None)
+"""Says that the tensor itself is the dst of the held-back instruction."""
 
 
 class Operators:
@@ -271,7 +275,7 @@ def release(tensor: Tensor) -> None:
     if held is not None:
         tensor.held = None
         active = recorder.required()
-        if active.is_pending(held.view):
+        if active.is_pending(tensor if held is UNCLIPPED else held.view):
             active.flush()
 
 

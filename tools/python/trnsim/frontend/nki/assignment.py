@@ -24,8 +24,7 @@ def assign(target: View, value: Any) -> None:
             f"{source.here()}: {value.form.describe()} is assigned to {target.form.describe()}, "
             "but both must have the same shape; slice or reshape one")
     if target.space != HBM and value.space != HBM and active.is_pending(value):
-        assert active.pending is not None
-        op = active.pending.op
+        op = active.pending_op
         if value.space == target.space or target.space in RULES[op].operand("dst").spaces:
             if op == "nc_matmul":
                 begins_group(target, False, source.here)

@@ -85,9 +85,20 @@ def is_kernel_frame(frame: FrameType) -> bool:
 
 
 def site(depth: int = 1) -> Site:
-    """The site of the innermost frame outside this package; (0, 0) when there is none."""
-    frame = user_frame(depth + 1)
-    return (id(frame.f_code), frame.f_lasti) if frame is not None else (0, 0)
+    """The site of the innermost frame outside this package; (0, 0) when there is none.
+
+    The search begins `depth` frames above the caller.
+    """
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None:
+        code = frame.f_code
+        user = _is_user.get(id(code))
+        if user is None:
+            user = _classify(code)
+        if user:
+            return id(code), frame.f_lasti
+        frame = frame.f_back
+    return 0, 0
 
 
 def stack(depth: int = 1) -> tuple[Site, ...]:

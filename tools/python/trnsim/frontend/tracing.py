@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 from pathlib import Path
@@ -23,6 +24,10 @@ from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import Buffer, Storage, View
 from trnsim.frontend.writer import FORMAT_VERSION
+
+COLLECTIONS = (100_000, 20, 20)
+"""Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
+are many of them. [ASSUMED]"""
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
@@ -55,10 +60,13 @@ def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
     active.grid_rank = len(grid)
     values, named = _bind(body, arguments, keywords, active, used)
     previous = recording.activate(active)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*COLLECTIONS)
     try:
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
     finally:
+        gc.set_threshold(*thresholds)
         recording.activate(previous)
     _declare_outputs(active, list(_views(result)))
     return Program(active, _header(body, arguments, keywords, target, used), result)

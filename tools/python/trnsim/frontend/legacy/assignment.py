@@ -30,6 +30,8 @@ from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 def assign(target: Tensor, value: Any) -> None:
     """`target[...] = value`: retargets the instruction that makes `value`, or copies."""
     if type(value) is Tensor and type(target) is Tensor and target.form.space != HBM:
+        if value.held is UNCLIPPED and value.shape == target.shape and retarget(target, value):
+            return
         _assign_tile(target, as_tile(value, "the assigned value"))
         return
     if isinstance(target, Blocks):
@@ -87,12 +89,19 @@ def _reaches(op: str, value: Tensor, space: str) -> bool:
     return space in RULES[op].operands["dst"].spaces
 
 
+_EVERYWHERE = frozenset((op, space) for op, rule in RULES.items() for space in (SBUF, PSUM)
+                        if "dst" in rule.operands and space in rule.operands["dst"].spaces
+                        and op != "nc_transpose")
+"""Operations and memories that their results reach."""
+
+
 def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool:
     """Lets the held-back instruction that makes `value` write `target`; False if none does."""
     held = value.held
-    active = recorder.required()
     if held is None:
         return False
+    here = session()
+    active = here.recorder
     clip = held.clip
     dst = value if held is UNCLIPPED else held.view
     if dst is None:
@@ -100,12 +109,15 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     if not active.is_pending(dst):
         return False
     op = active.pending_op
-    if not _reaches(op, value, target.form.space) or (clip is not None
-                                                      and value.shape != target.shape):
+    space = target.form.space
+    if (op, space) not in _EVERYWHERE and not _reaches(op, value, space) or (
+            clip is not None and value.shape != target.shape):
         return False
     attributes, access = None, None
-    view = target.clipped(clip)
-    promised = session().promised
+    view = target
+    if clip is not None or target.excess is not None:
+        view = target.clipped(clip)
+    promised = here.promised
     if op == "nc_matmul":
         if promised:
             promise = promised.get(id(target.storage))

@@ -13,11 +13,11 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError, UserError
-from trnsim.frontend.legacy.index import as_integer
+from trnsim.frontend.legacy.index import Index, as_integer
 from trnsim.frontend.legacy.loop_index import LoopIndex
-from trnsim.frontend.legacy.session import Contents, session, whole
-from trnsim.frontend.legacy.tensor import Operators, Tensor
-from trnsim.frontend.tensor import Buffer, Form, Shape, Storage
+from trnsim.frontend.legacy.session import Contents, session
+from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
+from trnsim.frontend.tensor import Buffer, Shape, Storage
 
 
 class Blocks(Operators):
@@ -59,12 +59,30 @@ class Blocks(Operators):
                 raise self._outside(items)
             number = number * size + item
         rank = len(lead)
-        if len(items) < rank:
-            return Blocks(self.table, lead[len(items):], number)
-        tile = self.table.tiles[number]
+        given = len(items)
+        table = self.table
+        if given < rank:
+            return Blocks(table, lead[given:], number)
+        tile = table.tiles[number]
         if tile is None:
-            tile = self.table.tile(number)
-        return tile if len(items) == rank else tile[items[rank:]]
+            tile = table.tile(number)
+        if given == rank:
+            return tile
+        if given != rank + 2 or type(items[-2]) is not Index or type(items[-1]) is not Index:
+            return tile[items[rank:]]
+        rows, columns = items[-2:]
+        plan = tile.form.children.get((0, rows.form, columns.form))
+        first, second = rows.const, columns.const
+        if type(second) is not int:
+            second = second.value
+        if plan is None or type(first) is not int or first != 0:
+            return tile[rows, columns]
+        made, visible, _, ((_, top, bottom), (unit, left, right)) = plan
+        if not (top <= 0 <= bottom and left <= second <= right):
+            return tile[rows, columns]
+        part = Tensor(tile.storage, made, tile.position + second * unit)
+        part.shape = visible
+        return part
 
     def _integer(self, items: tuple[Any, ...], item: Any) -> int:
         """The block that an item of a key names."""
@@ -89,6 +107,9 @@ class Blocks(Operators):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self if key is Ellipsis else self[key]
+        if type(target) is Tensor:
+            assignment().assign(target, value)
+            return
         if isinstance(target, Blocks):
             for at in range(target.lead[0]):
                 target[at] = value if not isinstance(value, Blocks) else value[at]
@@ -103,7 +124,7 @@ class Blocks(Operators):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("buffers", "dtype", "fill", "name", "number", "shape", "tiles")
+    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "shape", "tiles")
 
     def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
         """`buffers` has one entry for all blocks, or one per block if the program placed them.
@@ -111,7 +132,7 @@ class BlockTable:
         `fill` is the initial value of the elements; it is written when a tile is first used.
         """
         self.fill = fill
-        here = session()
+        self.here = here = session()
         here.tables += 1
         self.number = here.tables
         self.buffers = buffers
@@ -126,8 +147,9 @@ class BlockTable:
         found = self.tiles[number]
         if found is None:
             buffer = self.buffers[number if len(self.buffers) > 1 else 0]
-            found = self.tiles[number] = instance(buffer, whole(buffer))
-            here = session()
+            here = self.here
+            found = self.tiles[number] = Tensor(Storage(buffer, here.recorder.frame),
+                                                buffer.whole)
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
                 here.filled[id(found.storage)] = found
@@ -142,11 +164,6 @@ class BlockTable:
     def adopt(self, number: int, tile: Tensor) -> None:
         """Gives a free block its tile."""
         self.tiles[number] = tile
-
-
-def instance(buffer: Buffer, form: Form) -> Tensor:
-    """A new instance of an allocation site, as a tensor of the given form."""
-    return Tensor(Storage(buffer, session().recorder.frame), form)
 
 
 def clone(tile: Tensor, step: int) -> Tensor:

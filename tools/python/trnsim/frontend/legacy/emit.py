@@ -18,7 +18,7 @@ from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.mask import EMPTY, clip
-from trnsim.frontend.legacy.session import session, whole
+from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.tensor import PSUM, SBUF, Shape, Storage
@@ -51,26 +51,31 @@ def fresh(shape: Shape, dtype: DType, space: str = SBUF,
     """A new tile for the result of the user's current operation, which is at `site`."""
     here = session()
     key = (site or source.site(), space, id(dtype), shape)
-    found = here.tiles.get(key)
-    if found is None:
-        buffer = here.recorder.storage(space, dtype, shape).buffer
-        found = here.tiles[key] = (buffer, whole(buffer))
-    return Tensor(Storage(found[0], here.recorder.frame), found[1])
+    buffer = here.tiles.get(key)
+    if buffer is None:
+        buffer = here.tiles[key] = here.recorder.storage(space, dtype, shape).buffer
+    return Tensor(Storage(buffer, here.recorder.frame), buffer.whole)
 
 
 def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
             dtype: DType, *, mask: Any = None, engines: tuple[str, ...] | None = None,
             space: str = SBUF, access: str = "write") -> Tensor:
     """A fresh tile of `shape`, made by an instruction that `operands` (without dst) go into."""
-    active = recorder.required()
     bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
         return dropped(shape, dtype, space)
-    ready = _ready(operands, bounds)
-    site = source.site()
+    here = session()
+    ready = operands
+    if bounds is not None or here.promised:
+        ready = _ready(operands, bounds)
+    else:
+        for _, _, operand in operands:
+            if operand.excess is not None:
+                operand.check_inside()
+    site = source.site(2)
     tile = fresh(shape, dtype, space, site)
     view = tile if bounds is None else tile.clipped(bounds)
-    active.hold(op, engines, (("dst", access, view), *ready), attributes, site)
+    here.recorder.hold(op, engines, (("dst", access, view), *ready), attributes, site)
     tile.held = UNCLIPPED if bounds is None else Held(view, bounds)
     return tile
 

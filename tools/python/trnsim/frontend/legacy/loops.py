@@ -43,7 +43,11 @@ class SampledRange(loops.LoopRange):
         active = recorder.active()
         if active is None:
             return iter(self._range)
-        return iterate(self._range, _origin(self.kind))
+        values = self._range
+        if values.start == 0 and values.step > 0 and (len(values) < FEWEST
+                                                      or not active.takes_shortcuts):
+            return active.loop(values, _origin(self.kind)) if len(values) else iter(values)
+        return iterate(values, _origin(self.kind))
 
 
 class AffineRange(SampledRange):
@@ -104,10 +108,6 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
     active = here.recorder
     if len(values) == 0:
         return
-    is_counted = values.start == 0 and values.step > 0
-    if is_counted and (not active.takes_shortcuts or len(values) < FEWEST):
-        yield from active.loop(values, origin)
-        return
     loop = Loop(values)
     frame = active.open_loop(origin)
     folder = frame.folder
@@ -115,7 +115,7 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
     try:
         at, last, marks = 0, len(values) - 1, [_Mark(here, folder)]
         while at <= last:
-            yield (values[at] if is_counted and not loop.is_affine else
+            yield (values[at] if not loop.is_affine and values.start == 0 < values.step else
                    _index(loop, values[at]))
             active.end_iteration(frame)
             at += 1

@@ -55,7 +55,7 @@ def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], 
         (row, rows), (column, columns) = bounds
         stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))
         moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
-    at = source.site()
+    at = source.site(2)
     tile = fresh(shape, float32, PSUM, at)
     view = tile if bounds is None else tile.clipped(bounds)
     if stationary.excess is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trnsim.frontend import recorder
 from trnsim.frontend.psum import MatmulRegions
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View, row_major
+from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View
 
 if TYPE_CHECKING:
     from trnsim.frontend.legacy.tensor import Tensor
@@ -56,7 +56,7 @@ class Session:
 
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
-        self.tiles: dict[Any, tuple[Buffer, Form]] = {}
+        self.tiles: dict[Any, Buffer] = {}
         """Allocation sites of fresh tiles."""
         self.promised: dict[int, tuple[Tensor, float]] = {}
         """Tiles whose initial value has not been written yet, by id of storage."""
@@ -107,4 +107,4 @@ def session() -> Session:
 
 def whole(buffer: Buffer) -> Form:
     """The form of a whole buffer."""
-    return buffer.form(buffer.shape, row_major(buffer.shape))
+    return buffer.whole

@@ -147,14 +147,29 @@ class Tensor(Operators, View):
         form, shape = self.form, self.shape
         if shape is not form.shape and len(shape) != len(form.shape):
             raise self._uneven("indexed again")
-        split = selection.split(key, shape)
-        if split is None:
-            return _indirect(self, key)
-        tokens, constants = split
+        tokens: list[Any] = []
+        constants: list[int] = []
+        for item in key:
+            kind = type(item)
+            if kind is Index:
+                const = item.const
+                tokens.append(item.form)
+                constants.append(const if type(const) is int else const.value)
+            elif kind is int:
+                tokens.append(None)
+                constants.append(item)
+            else:
+                split = selection.split(key, shape)
+                if split is None:
+                    return _indirect(self, key)
+                tokens, constants = split
+                break
         partition = constants[0] if constants and form.is_on_chip else 0
         found = (partition, *tokens)
         plan = form.children.get(found)
         if plan is None:
+            if len(tokens) > len(shape):
+                selection.split(key, shape)
             plan = form.children[found] = selection.plan(form, shape, tokens, partition)
         made, visible, _, limits = plan
         position = self.position
@@ -175,22 +190,22 @@ class Tensor(Operators, View):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self[key] if key is not Ellipsis else self
-        _assignment().assign(target, value)
+        assignment().assign(target, value)
 
     def __iadd__(self, other: Any) -> Self:
-        _assignment().accumulate(self, other)
+        assignment().accumulate(self, other)
         return self
 
     def __isub__(self, other: Any) -> Self:
-        _assignment().assign(self, _language().subtract(self, other))
+        assignment().assign(self, _language().subtract(self, other))
         return self
 
     def __imul__(self, other: Any) -> Self:
-        _assignment().assign(self, _language().multiply(self, other))
+        assignment().assign(self, _language().multiply(self, other))
         return self
 
     def __itruediv__(self, other: Any) -> Self:
-        _assignment().assign(self, _language().divide(self, other))
+        assignment().assign(self, _language().divide(self, other))
         return self
 
     def check_inside(self) -> None:
@@ -341,5 +356,6 @@ def _language() -> Any:
     return _module("language")
 
 
-def _assignment() -> Any:
-    return _module("assignment")
+def assignment() -> Any:
+    """The module assignment.py, which builds on this one."""
+    return _late.get("assignment") or _module("assignment")

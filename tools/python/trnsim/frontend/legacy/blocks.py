@@ -49,18 +49,27 @@ class Blocks(Operators):
     def __getitem__(self, key: Any) -> Any:
         items = key if type(key) is tuple else (key,)
         lead = self.lead
-        number = self.base
-        for item, size in zip(items, lead):
-            if type(item) is not int:
-                if item is Ellipsis and len(items) == 1:
-                    return self
-                item = self._integer(items, item)
-            if not 0 <= item < size:
-                raise self._outside(items)
-            number = number * size + item
         rank = len(lead)
         given = len(items)
         table = self.table
+        number = None
+        if given == rank + 2 and self.base == 0 and table.here.symbolic == 0:
+            try:
+                number = table.numbers.get(items[:rank])
+            except TypeError:
+                pass
+        if number is None:
+            number = self.base
+            for item, size in zip(items, lead):
+                if type(item) is not int:
+                    if item is Ellipsis and given == 1:
+                        return self
+                    item = self._integer(items, item)
+                if not 0 <= item < size:
+                    raise self._outside(items)
+                number = number * size + item
+            if given == rank + 2 and self.base == 0 and table.here.symbolic == 0:
+                table.numbers[items[:rank]] = number
         if given < rank:
             return Blocks(table, lead[given:], number)
         tile = table.tiles[number]
@@ -124,7 +133,8 @@ class Blocks(Operators):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "shape", "tiles")
+    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "numbers",
+                 "shape", "tiles")
 
     def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
         """`buffers` has one entry for all blocks, or one per block if the program placed them.
@@ -141,6 +151,8 @@ class BlockTable:
         self.name = buffers[0].name
         self.tiles: list[Tensor | None] = [None] * blocks
         """By number in row-major order; None before the first use."""
+        self.numbers: dict[tuple[int, ...], int] = {}
+        """The numbers of the blocks that the program has named, while no loop was sampled."""
 
     def tile(self, number: int) -> Tensor:
         """The tile of a block, by its number in row-major order."""
@@ -153,7 +165,7 @@ class BlockTable:
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
                 here.filled[id(found.storage)] = found
-            if len(self.tiles) > 1:
+            if len(self.tiles) > 1 and here.symbolic:
                 here.block_log.append((self, number, found))
         return found
 

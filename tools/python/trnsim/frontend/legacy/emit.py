@@ -72,11 +72,20 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
         for _, _, operand in operands:
             if operand.excess is not None:
                 operand.check_inside()
+    active = here.recorder
     site = source.site(2)
-    tile = fresh(shape, dtype, space, site)
-    view = tile if bounds is None else tile.clipped(bounds)
-    here.recorder.hold(op, engines, (("dst", access, view), *ready), attributes, site)
-    tile.held = UNCLIPPED if bounds is None else Held(view, bounds)
+    key = (site, space, id(dtype), shape)
+    buffer = here.tiles.get(key)
+    if buffer is None:
+        buffer = here.tiles[key] = active.storage(space, dtype, shape).buffer
+    tile = Tensor(Storage(buffer, active.frame), buffer.whole)
+    if bounds is None:
+        active.hold(op, engines, (("dst", access, tile), *ready), attributes, site)
+        tile.held = UNCLIPPED
+    else:
+        view = tile.clipped(bounds)
+        active.hold(op, engines, (("dst", access, view), *ready), attributes, site)
+        tile.held = Held(view, bounds)
     return tile
 
 
@@ -165,7 +174,9 @@ def is_vector(tile: Tensor, partitions: int) -> bool:
 
 def result_dtype(dtype: Any, default: DType) -> DType:
     """The data type of a result: what the program says, else `default`."""
-    return default if dtype is None else dtype_of(dtype)
+    if dtype is None:
+        return default
+    return dtype if type(dtype) is DType else dtype_of(dtype)
 
 
 def promoted(a: DType, b: DType) -> DType:

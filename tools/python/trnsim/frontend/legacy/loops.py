@@ -110,6 +110,7 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
         return
     loop = Loop(values)
     frame = active.open_loop(origin)
+    here.symbolic += 1
     folder = frame.folder
     assert folder is not None
     try:
@@ -134,6 +135,7 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
                     raise Retrace
                 at, marks = end + 1, [_Mark(here, folder)]
     finally:
+        here.symbolic -= 1
         active.close_loop(frame)
 
 

@@ -52,7 +52,8 @@ class Session:
     """What this dialect remembers about one trace."""
 
     __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "filled", "grid",
-                 "outputs", "program", "promised", "recorder", "region_log", "tables", "tiles")
+                 "outputs", "program", "promised", "recorder", "region_log", "symbolic", "tables",
+                 "tiles")
 
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
@@ -74,6 +75,8 @@ class Session:
         """Tensors in shared HBM by site: all programs of a grid share them."""
         self.tables = 0
         """Tensors with blocks made so far."""
+        self.symbolic = 0
+        """Open loops whose indices are LoopIndex."""
         self.block_log: list[tuple[Any, int, Tensor]] = []
         """Tiles of blocks in the order in which they were made: table, number, tile."""
         self.region_log: list[Contents] = []

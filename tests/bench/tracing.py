@@ -103,6 +103,8 @@ def forked(work: Callable[[], Any]) -> Any:
         try:
             os.write(writable, json.dumps(work()).encode())
             status = 0
+        except Exception as problem:
+            print(problem, file=sys.stderr)
         finally:
             os._exit(status)
     os.close(writable)
@@ -120,8 +122,9 @@ def traced(case: Case, takes_shortcuts: bool) -> tuple[str, int, float]:
     values = [arguments.parse(text)[1] for text in case.arguments]
     start = time.process_time()
     program = trace(function, values, takes_shortcuts=takes_shortcuts)
-    program.lines()
-    return function.api, program.instructions, time.process_time() - start
+    lines = program.lines()
+    seconds = time.process_time() - start
+    return json.loads(lines[0])["api"], program.instructions, seconds
 
 
 def process_seconds(case: Case) -> float:

@@ -12,7 +12,7 @@ import pytest
 from trnsim.frontend import UserError
 from trnsim.frontend.legacy.arange import arange, mgrid
 from trnsim.frontend.legacy.index import ArrayIndex, Index
-from trnsim.frontend.legacy.loop_index import Loop, LoopIndex
+from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.mask import EMPTY, FULL, clip
 
 P = arange(128)[:, None]

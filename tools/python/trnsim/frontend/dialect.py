@@ -24,13 +24,15 @@ def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
 class Dialect(NamedTuple):
     """`tensor` makes the view of a whole storage; `modules` the public modules by name.
 
-    `launch` calls the kernel for every program of a launch grid and returns its result.
+    `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
+    chooses the iterations of a range that are executed (see Recorder.sample).
     """
 
     api: str
     tensor: Callable[[Storage], View]
     modules: Callable[[], dict[str, ModuleType]]
     launch: Callable[[tuple[Any, ...], Callable[[], Any]], Any] = _launch_once
+    sample: Callable[..., Any] | None = None
 
 
 _PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}

@@ -43,6 +43,10 @@ class LoopRange(metaclass=_RangeType):
             site = source.site()
             origin = _origins[site, self.kind] = LoopOrigin(
                 source.loop_variable(site) or "i", self.kind, source.position(site))
+        if active.sample is not None and active.takes_shortcuts:
+            sampled = active.sample(frame, self._range, origin)
+            if sampled is not None:
+                return sampled
         return active.loop(self._range, origin, type(self).wrap)
 
     def __getattr__(self, name: str) -> Any:

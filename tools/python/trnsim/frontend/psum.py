@@ -32,12 +32,25 @@ def free_mask(form: Form, offset: int) -> int:
     return mask << start
 
 
+changes: list[int] = []
+"""The `born` of the tile, for every change of what a tile holds: see sampling.py."""
+_born = 0
+
+
+def serial() -> int:
+    """Tiles that come into being from now on have a `born` of at least this."""
+    return _born
+
+
 class MatmulRegions:
     """The bytes that hold matmul results, as (first partition, end partition) -> bit mask."""
 
-    __slots__ = ("known", "_recent", "_written")
+    __slots__ = ("born", "known", "_recent", "_written")
 
     def __init__(self) -> None:
+        global _born
+        self.born = _born
+        _born += 1
         self.known: set[tuple[int, Form]] = set()
         """(position, form) of regions written by matmuls and by nothing else since."""
         self._recent: list[View] = []
@@ -64,11 +77,13 @@ class MatmulRegions:
 
     def add(self, view: View) -> None:
         """A matmul has written the region."""
+        changes.append(self.born)
         self.known.add((view.position, view.form))
         self._recent.append(view)
 
     def overwrite(self, view: View) -> None:
         """Another instruction has written the region."""
+        changes.append(self.born)
         self._merge()
         self.known.clear()
         low, high, mask = _region(view)

@@ -31,6 +31,7 @@ so that a tile made before a loop is allocated before it, not in its first itera
 from __future__ import annotations
 
 from math import isfinite
+from types import FrameType
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -45,6 +46,8 @@ from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, 
                                     View, check_declaration)
 
 Operand = tuple[str, str, View]
+Sampler = Callable[[FrameType, range, "LoopOrigin"], Iterator[Any] | None]
+"""The executed iterations of a range that a frame iterates over; None: all of them."""
 Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], source.Site]
 """The arguments of `record` for an instruction whose dst is a fresh tile."""
 TWO_OPERANDS = 2 * OPERAND_BITS
@@ -105,6 +108,14 @@ class Recorder:
         self.grid_rank = 0
         self.takes_shortcuts = True
         """Whether a dialect may extrapolate loops (see dialect.Retrace)."""
+        self.has_sampled = False
+        """Whether indices of proven loops were no plain integers (sampling.py)."""
+        self.unfinished = 0
+        """Proven loops that have begun and have not come to their end."""
+        self.asking: set[Any] = set()
+        """Sites of proven loops that asked for the value of their index."""
+        self.sample: Sampler | None = None
+        """A dialect's way to leave iterations out."""
         self.divide: Callable[..., Sequence[Sequence[Operand]]] = lambda *instruction: ()
         """A dialect's rule: the instructions that stand for one that the hardware cannot walk."""
         self.table = ShapeTable()

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import trnsim
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
-from trnsim.frontend import source
+from trnsim.frontend import psum, source
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, Retrace, dialect
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import Buffer, Storage, View
@@ -56,6 +57,8 @@ def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
     used = dialect(api or (function.api if isinstance(function, Kernel) else _guess(body)))
     active = Recorder(target, used.api)
     active.takes_shortcuts = takes_shortcuts
+    active.sample = used.sample
+    psum.changes.clear()
     grid = function.grid if isinstance(function, Kernel) else ()
     active.grid_rank = len(grid)
     values, named = _bind(body, arguments, keywords, active, used)
@@ -65,9 +68,16 @@ def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
     try:
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
+    except FrontendError:
+        if active.has_sampled:
+            raise Retrace from None
+        raise
     finally:
         gc.set_threshold(*thresholds)
         recording.activate(previous)
+        LoopIndex.in_use = 0
+    if active.unfinished:
+        raise Retrace
     _declare_outputs(active, list(_views(result)))
     return Program(active, _header(body, arguments, keywords, target, used), result)
 

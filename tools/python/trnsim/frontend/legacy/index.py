@@ -18,7 +18,7 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.legacy.loop_index import LoopIndex
+from trnsim.frontend.loop_index import LoopIndex
 
 
 class Form:

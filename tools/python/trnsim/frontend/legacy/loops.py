@@ -20,7 +20,7 @@ from trnsim.frontend import loops, recorder, source
 from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.folding import Folder
 from trnsim.frontend.legacy.blocks import clone
-from trnsim.frontend.legacy.loop_index import Loop, LoopIndex
+from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.recorder import LoopOrigin

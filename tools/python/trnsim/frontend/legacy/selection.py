@@ -20,7 +20,7 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, broadcast_shapes, pad
 from trnsim.frontend.legacy.index import Form as IndexForm
-from trnsim.frontend.legacy.loop_index import LoopIndex, plain
+from trnsim.frontend.loop_index import LoopIndex, plain
 from trnsim.frontend.legacy.mask import Mask, as_index
 from trnsim.frontend.tensor import Form, Shape, View
 

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
+from collections.abc import Iterator
 
 from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.recorder import LoopOrigin
 from trnsim.frontend.tensor import Storage, View
 
 API = "nki"
@@ -46,4 +48,10 @@ def modules() -> dict[str, ModuleType]:
             "nki.typing": typing, "nki.dtype": dtype, "nki.experimental": experimental}
 
 
-DIALECT = Dialect(API, _tensor, modules)
+def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
+    from trnsim.frontend.sampling import sample
+
+    return sample(frame, values, origin)
+
+
+DIALECT = Dialect(API, _tensor, modules, sample=_sample)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
 from trnsim.frontend.tensor import HBM, Form, Storage, View
@@ -96,6 +97,8 @@ class NkiTensor(View):
 
     def _box(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
         """Three dimensions on chip; keys come again often, so the result is remembered."""
+        if LoopIndex.in_use:
+            key = tuple(_settled(item) for item in key)
         rows, middle, columns = key
         raw: tuple[Any, ...]
         if type(rows) is not slice or type(columns) is not slice:
@@ -142,6 +145,8 @@ class NkiTensor(View):
 
     def _general_index(self, key: Any) -> NkiTensor:
         """Any key: ellipsis, missing dimensions, negative and open slices, steps."""
+        if LoopIndex.in_use:
+            key = tuple(_settled(item) for item in (key if type(key) is tuple else (key,)))
         items = self._complete(key if type(key) is tuple else (key,))
         position = self.position
         selected: list[tuple[int, int]] = []
@@ -451,6 +456,25 @@ class NkiTensor(View):
         raise IllegalInstruction(
             f"{source.here()}: {self.form.space} tensor {self.name!r} of shape {list(self.shape)} "
             f"{what}; change the index or the shape")
+
+
+def _settled(item: Any) -> Any:
+    """An item of a key with this iteration's values of loop indices, if all others are like it.
+
+    A slice keeps its length and an index its sign; otherwise the index is asked for its value.
+    """
+    if type(item) is LoopIndex:
+        return item.value if item.is_at_least(0) else item.ask()
+    if type(item) is not slice:
+        return item
+    start, stop = item.start, item.stop
+    if type(start) is not LoopIndex and type(stop) is not LoopIndex:
+        return item
+    if (type(start) is LoopIndex and type(stop) is LoopIndex and type(stop - start) is int
+            and start.is_at_least(0)):
+        return slice(start.value, stop.value, item.step)
+    return slice(*(one.ask() if type(one) is LoopIndex else one for one in (start, stop)),
+                 item.step)
 
 
 def whole(storage: Storage) -> NkiTensor:

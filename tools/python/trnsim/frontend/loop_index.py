@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Loop indices of the 0.1 dialect: integers that know which loops they depend on, and how.
+# Loop indices of both dialects: integers that know which loops they depend on, and how.
 """The index of an `nl.affine_range` or `nl.sequential_range`, and sums and multiples of it.
 
 A `LoopIndex` has the value of the current iteration and a coefficient per loop. While a kernel only
@@ -11,7 +11,7 @@ the value: the loop is then executed in full, which is always right.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Loop:
@@ -33,6 +33,8 @@ class LoopIndex:
     """An integer `constant + sum(coefficient * loop index)`; `value` is that of this iteration."""
 
     __slots__ = ("terms", "value")
+    in_use: ClassVar[int] = 0
+    """Loops of the `nki` API that are open and have such an index (sampling.py)."""
     __array_ufunc__ = None
 
     def __init__(self, value: int, terms: dict[Loop, int]) -> None:

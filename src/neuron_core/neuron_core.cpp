@@ -9,6 +9,7 @@ namespace trnsim::neuron_core {
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
                        const ChipSpec& chip,
                        memory::Hbm& hbm,
+                       int stack,
                        const CoreProgram& program)
     : sc_module(name),
       log_(program.names, program.timeline, program.observer),
@@ -22,7 +23,7 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
       scalar_engine_("scalar_engine", services(), memories()),
       gpsimd_engine_("gpsimd_engine", services(), memories()),
       sync_engine_("sync_engine", services(), memories()),
-      dma_engines_("dma_engines", chip.dma, hbm, 0),
+      dma_engines_("dma_engines", chip.dma, hbm, stack),
       engines_{&tensor_engine_, &vector_engine_, &scalar_engine_, &gpsimd_engine_, &sync_engine_} {
     make_rings(program.source);
     if (program.timeline != nullptr) {

@@ -143,6 +143,18 @@ Json critical_path_json(const RunResult& result) {
     return path;
 }
 
+Json cores_json(const RunResult& result) {
+    Json cores = Json::array();
+    for (const CoreResult& core : result.cores) {
+        cores.push_back({{"total_ns", in_nanoseconds(core.total)},
+                         {"tensor_engine_active_ns", in_nanoseconds(core.tensor_active)},
+                         {"hbm_limited_ns", in_nanoseconds(core.hbm_limited)},
+                         {"hbm_read_bytes", core.hbm_read_bytes},
+                         {"hbm_write_bytes", core.hbm_write_bytes}});
+    }
+    return cores;
+}
+
 Json counts_json(const RunResult& result) {
     return {{"nisa_call_count", result.nisa_calls},
             {"activation_table_load_count", result.activation_table_loads},
@@ -173,6 +185,7 @@ std::string to_json(const Report& report) {
                     {"dma", dma_json(result.dma)},
                     {"memory", memory_json(report)},
                     {"run", counts_json(result)},
+                    {"cores", cores_json(result)},
                     {"attribution", attribution_json(result)},
                     {"critical_path", critical_path_json(result)},
                     {"warnings", result.warnings},

@@ -27,9 +27,12 @@ constexpr std::size_t kStepColumns = 76;     // and of a step of the critical pa
 void add_title(const Report& report, Screen& screen) {
     const program::Header& header = report.subject.header;
     const ChipSpec& chip = report.subject.chip.spec;
-    screen.strong(fmt::format("{} on {}, one NeuronCore-v{}",
+    const std::size_t cores = report.result.cores.size();
+    screen.strong(fmt::format("{} on {}, {} NeuronCore{}-v{}",
                               header.kernel.empty() ? report.subject.input : header.kernel,
                               chip.name,
+                              cores > 1 ? std::to_string(cores) : "one",
+                              cores > 1 ? "s" : "",
                               static_cast<int>(chip.neuron_core_version)));
     if (!header.arguments.empty()) {
         screen.dim(fmt::format("  {}", fmt::join(header.arguments, ", ")));
@@ -51,6 +54,27 @@ void add_facts(const Report& report, Screen& screen) {
     screen.fact("spills", explain_spills(report));
     screen.fact("DMA", explain_dma(report));
     screen.fact("memories", explain_memories(report));
+}
+
+/// What several NeuronCores did; everything else on the screen is of the one that ended last.
+void add_cores(const Report& report, Screen& screen) {
+    const std::vector<CoreResult>& cores = report.result.cores;
+    if (cores.size() < 2) {
+        return;
+    }
+    constexpr auto kRight = Table::Align::Right;
+    Table table({kRight, kRight, kRight, kRight, kRight});
+    table.add({"core", "latency", "tensor", "HBM traffic", "limited by HBM"});
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+        const CoreResult& core = cores[i];
+        table.add({std::to_string(i),
+                   time_text(core.total, 5),
+                   percent_text(percent(core.tensor_active, core.total)),
+                   bytes_text(static_cast<double>(core.hbm_read_bytes + core.hbm_write_bytes)),
+                   percent_text(percent(core.hbm_limited, core.total))});
+    }
+    screen.section("NeuronCores; all else is of the one that ended last");
+    screen.table(table);
 }
 
 void add_engines(const Report& report, Screen& screen) {
@@ -220,6 +244,7 @@ std::string to_text(const Report& report, bool use_colour) {
     Screen screen(use_colour);
     add_title(report, screen);
     add_facts(report, screen);
+    add_cores(report, screen);
     add_engines(report, screen);
     add_critical_path(report, screen);
     add_stalls(report, screen);

@@ -1,234 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elaborates a device for a program, runs it to its end, collects what was measured.
+// Elaborates a device for a launch, runs it to its end, collects what was measured.
 #include "trnsim/simulator/simulate.hpp"
 
+#include "core_result.hpp"
+#include "core_source.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/device/neuron_device.hpp"
-#include "trnsim/lowering/lowering.hpp"
-#include "trnsim/lowering/replay.hpp"
 
 #include <systemc>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <exception>
 #include <memory>
+#include <vector>
 
 namespace trnsim {
 namespace {
 
-using neuron_core::EngineStats;
+using device::NeuronDevice;
 using neuron_core::NeuronCore;
-using neuron_core::TemplateStats;
+using Sources = std::vector<std::unique_ptr<CoreSource>>;
 
 /// Simulated time between two calls of the progress function.
 constexpr double kProgressNanoseconds = 200'000.0;
 
-EngineResult engine_result(const EngineStats& stats, Picoseconds total) {
-    EngineResult result{.active = stats.active,
-                        .idle = total - stats.active,
-                        .covered = stats.covered,
-                        .instructions = stats.instruction_count};
-    for (std::size_t cause = 0; cause < stats.waiting.size(); ++cause) {
-        result.waiting[cause] = stats.waiting[cause];
-        result.idle -= stats.waiting[cause];
-    }
-    return result;
-}
-
-void collect_dma(const NeuronCore& core, const lowering::Lowering* lowered, RunResult& result) {
-    const dma::DmaStats& stats = core.dma_engines().stats();
-    result.dma.active = stats.active;
-    result.dma.engine_busy = stats.engine_busy;
-    result.memory.hbm_read_bytes = stats.hbm_read_bytes;
-    result.memory.hbm_write_bytes = stats.hbm_write_bytes;
-    result.memory.hbm_limited = stats.hbm_limited;
-    for (const auto& ring : core.dma_rings()) {
-        const dma::DmaRingStats& counts = ring->ring_stats();
-        const int number = ring->queue() - neuron_core::kEngineQueues;
-        result.dma.rings.push_back(
-            {.ring = number,
-             .dge = std::string(name(ring->dge_mode())),
-             .purpose = lowered != nullptr ? lowered->ring_purpose(number) : "lowered trace",
-             .active = ring->stats().covered,
-             .transfers = counts.transfer_count,
-             .bytes = counts.bytes});
-        result.dma.transfers += counts.transfer_count;
-        result.dma.descriptors += counts.descriptor_count;
-        result.dma.bytes += counts.bytes;
-        result.memory.spill_save_bytes += counts.spill_save_bytes;
-        result.memory.spill_reload_bytes += counts.spill_reload_bytes;
+void check_cores(const Launch& launch, const ChipSpec& chip) {
+    const auto cores = static_cast<std::int64_t>(launch.size());
+    if (cores < 1 || cores > chip.neuron_cores) {
+        throw UserError(fmt::format("{} programs, but {} has {} NeuronCores; run 1 to {}",
+                                    cores,
+                                    chip.short_name,
+                                    chip.neuron_cores,
+                                    chip.neuron_cores));
     }
 }
 
-std::string line_key(const neuron_core::TemplateNames& names,
-                     const neuron_core::IssueTemplate& what) {
-    return fmt::format("{} {}", names.source_text(what), what.name);
-}
-
-void collect_lines(const NeuronCore& core,
-                   const neuron_core::TemplateNames& names,
-                   RunResult& result) {
-    std::map<std::string, LineResult> lines;
-    for (const TemplateStats& stats : core.log().templates()) {
-        if (stats.what == nullptr) {
-            continue;
-        }
-        const std::string engine(name(stats.what->engine));
-        LineResult& line = lines[line_key(names, *stats.what) + " " + engine];
-        line.source = names.source_text(*stats.what);
-        line.op = stats.what->name;
-        line.engine = engine;
-        line.instructions += stats.count;
-        line.active += stats.active;
-        line.stalled += stats.stalled;
-        for (const auto& [producer, time] : stats.waited_for) {
-            line.waited_for[line_key(names, *producer)] += time;
+void rethrow_fault(const NeuronDevice& device) {
+    for (const auto& core : device.cores()) {
+        if (core->fault()) {
+            std::rethrow_exception(core->fault());
         }
     }
-    for (auto& [key, line] : lines) {
-        const std::string on_path = fmt::format("{} {} ({})", line.source, line.op, line.engine);
-        for (const CriticalPathEntry& entry : result.critical_path) {
-            if (entry.what == on_path) {
-                line.on_critical_path = entry.time;
-            }
-        }
-        result.lines.push_back(std::move(line));
-    }
-    std::ranges::stable_sort(result.lines, std::ranges::greater{}, [](const LineResult& line) {
-        return line.active + line.stalled;
-    });
 }
 
-void collect_critical_path(const NeuronCore& core, RunResult& result) {
-    const neuron_core::Sequencer& last = core.last_to_end();
-    const EngineStats& stats = last.stats();
-    if (stats.instruction_count == 0) {
-        result.critical_path.push_back({.what = "kernel start", .time = result.kernel_start});
-    } else {
-        const auto chain = core.log().critical_path().chain(
-            last.queue(), static_cast<std::uint64_t>(stats.instruction_count - 1), stats.last_done);
-        for (const auto& [what, time] : chain) {
-            result.critical_path.push_back({.what = what, .time = time});
-        }
+std::int64_t supplied(const NeuronDevice& device) {
+    std::int64_t sum = 0;
+    for (const auto& core : device.cores()) {
+        sum += core->instruction_fetch().supplied();
     }
-    result.critical_path.push_back({.what = "kernel end", .time = result.kernel_end});
-    std::ranges::stable_sort(
-        result.critical_path, std::ranges::greater{}, &CriticalPathEntry::time);
+    return sum;
 }
 
-void collect_tensor(const NeuronCore& core, RunResult& result) {
-    const neuron_core::TensorEngineStats& stats = core.tensor_engine().tensor_stats();
-    result.tensor = {
-        .macs = stats.macs,
-        .transpose_macs = stats.transpose_macs,
-        .peak_weighted_macs = static_cast<std::int64_t>(stats.weighted_macs),
-        .peak_weighted_transpose_macs = static_cast<std::int64_t>(stats.weighted_transpose_macs),
-        .cold = stats.cold};
-}
-
-void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
-    result.nisa_calls = lowered.executed();
-    result.activation_table_loads = lowered.table_loads();
-    result.memory.sbuf_peak_partition_bytes = lowered.tiles().sbuf_peak_bytes();
-    result.memory.psum_peak_banks = lowered.tiles().allocation().psum_banks;
-    for (const std::string& note : lowered.tiles().allocation().notes) {
-        result.warnings.push_back(note);
+bool extend_queues(const NeuronDevice& device) {
+    bool any = false;
+    for (const auto& core : device.cores()) {
+        any |= core->extend_queues();
     }
+    return any;
 }
 
 /// Runs until nothing happens any more, telling progress now and then.
-void run_to_standstill(const NeuronCore& core, std::int64_t total, const RunOptions& options) {
+void run_to_standstill(const NeuronDevice& device, std::int64_t total, const RunOptions& options) {
     if (!options.progress) {
         sc_core::sc_start();
+        rethrow_fault(device);
         return;
     }
-    while (sc_core::sc_pending_activity() && !core.fault()) {
+    while (sc_core::sc_pending_activity()) {
         sc_core::sc_start(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS),
                           sc_core::SC_EXIT_ON_STARVATION);
-        options.progress(core.instruction_fetch().supplied(), total);
+        rethrow_fault(device);
+        options.progress(supplied(device), total);
     }
 }
 
-void run_to_end(NeuronCore& core, std::int64_t total, const RunOptions& options) {
-    do {
-        run_to_standstill(core, total, options);
-    } while (!core.fault() && core.extend_queues());
+void check_deadlock(const NeuronDevice& device) {
+    std::string text;
+    Picoseconds latest{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
+    for (const auto& core : device.cores()) {
+        const std::string blocked = core->describe_deadlock();
+        text += text.empty() || blocked.empty() ? blocked : "; " + blocked;
+        latest = std::max(latest, core->last_to_end().stats().last_done);
+    }
+    if (!text.empty()) {
+        throw ProgramError(
+            fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
+                        latest.microseconds(),
+                        text));
+    }
+}
+
+CoreResult in_short(const RunResult& result) {
+    return {.total = result.total,
+            .tensor_active = result.engines.at(Engine::Tensor).active,
+            .hbm_limited = result.memory.hbm_limited,
+            .hbm_read_bytes = result.memory.hbm_read_bytes,
+            .hbm_write_bytes = result.memory.hbm_write_bytes};
+}
+
+RunResult collect(const NeuronDevice& device, const Sources& sources, const ChipSpec& chip) {
+    RunResult last;
+    std::vector<CoreResult> cores;
+    for (std::size_t core = 0; core < sources.size(); ++core) {
+        RunResult result = core_result(*device.cores()[core], *sources[core], chip);
+        cores.push_back(in_short(result));
+        if (core == 0 || result.total > last.total) {
+            last = std::move(result);
+        }
+    }
+    last.cores = std::move(cores);
+    return last;
 }
 
 }  // namespace
 
-std::string_view name(WaitCause cause) {
-    static constexpr std::array<std::string_view, kWaitCauses> kNames{
-        "tensor", "vector", "scalar", "gpsimd", "sync", "dma", "port"};
-    return kNames[static_cast<std::size_t>(cause)];
-}
-
-RunResult simulate(const program::Program& program,
-                   const ChipSpec& chip,
-                   const RunOptions& options) {
+RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
+    check_cores(launch, chip);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(
         "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-    std::unique_ptr<lowering::Lowering> lowered;
-    std::unique_ptr<lowering::Replay> replay;
-    if (program.header.form == program::Form::Program) {
-        lowered = std::make_unique<lowering::Lowering>(program, chip, options.policies);
-    } else {
-        replay = std::make_unique<lowering::Replay>(program, chip);
+    Sources sources;
+    std::vector<neuron_core::CoreProgram> programs;
+    std::int64_t instructions = 0;
+    for (const program::Program* program : launch) {
+        sources.push_back(std::make_unique<CoreSource>(*program, chip, options.policies));
+        programs.push_back(sources.back()->program(options.timeline));
+        instructions += program->instruction_count;
     }
-    neuron_core::InstructionSource& source =
-        lowered ? static_cast<neuron_core::InstructionSource&>(*lowered) : *replay;
-    const neuron_core::TemplateNames& names = lowered ? lowered->names() : replay->names();
-
-    device::NeuronDevice device("device",
-                                chip,
-                                {.source = source,
-                                 .names = names,
-                                 .timeline = options.timeline,
-                                 .observer = replay ? &replay->observer() : nullptr});
-    NeuronCore& core = device.core();
-    core.start_at(chip.runtime.kernel_start_ns);
-    run_to_end(core, program.instruction_count, options);
-
-    if (core.fault()) {
-        std::rethrow_exception(core.fault());
+    NeuronDevice device("device", chip, programs);
+    for (const auto& core : device.cores()) {
+        core->start_at(chip.runtime.kernel_start_ns);
     }
-    const std::string deadlock = core.describe_deadlock();
-    if (!deadlock.empty()) {
-        const Picoseconds now{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
-        throw ProgramError(
-            fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
-                        std::max(now, core.last_to_end().stats().last_done).microseconds(),
-                        deadlock));
-    }
-    RunResult result;
-    result.kernel_start = chip.runtime.kernel_start_ns;
-    result.kernel_end = chip.runtime.kernel_end_ns;
-    result.total =
-        std::max(core.last_to_end().stats().last_done, result.kernel_start) + result.kernel_end;
-    for (const neuron_core::Sequencer* engine : core.engines()) {
-        result.engines[static_cast<Engine>(engine->queue())] =
-            engine_result(engine->stats(), result.total);
-    }
-    collect_dma(core, lowered.get(), result);
-    collect_tensor(core, result);
-    collect_critical_path(core, result);
-    collect_lines(core, names, result);
-    if (lowered) {
-        collect_lowering(*lowered, result);
-    } else {
-        result.nisa_calls = replay->executed();
-    }
-    for (const program::Note& note : program.notes) {
-        auto& list =
-            note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
-        list.push_back(note.text);
-    }
-    return result;
+    do {
+        run_to_standstill(device, instructions, options);
+    } while (extend_queues(device));
+    check_deadlock(device);
+    return collect(device, sources, chip);
 }
 
 }  // namespace trnsim

@@ -91,8 +91,12 @@ ChipSpec chip(const std::string& short_name) {
 }
 
 RunResult run(const program::Program& program, const ChipSpec& chip, const RunOptions& options) {
+    return run(Launch{&program}, chip, options);
+}
+
+RunResult run(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
     begin_fresh_kernel();
-    return simulate(program, chip, options);
+    return simulate(launch, chip, options);
 }
 
 std::map<std::string, std::int64_t> numbers_of(const RunResult& result) {

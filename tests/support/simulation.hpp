@@ -32,6 +32,10 @@ namespace trnsim::test {
         program, chip, RunOptions{.policies = policies, .timeline = nullptr, .progress = {}});
 }
 
+[[nodiscard]] RunResult run(const Launch& launch,
+                            const ChipSpec& chip,
+                            const RunOptions& options = {});
+
 /// Every number of a result by its path: "engines.tensor.active_ps", "dma.rings.0.bytes".
 [[nodiscard]] std::map<std::string, std::int64_t> numbers_of(const RunResult& result);
 

@@ -24,6 +24,7 @@ namespace {
 struct RunCommandOptions {
     InputOptions input;
     std::string chip = "trn2";
+    std::size_t cores = 1;
     ModelOptions model;
     std::string json;
     std::string timeline;
@@ -62,6 +63,7 @@ void run(const RunCommandOptions& options) {
     const report::Report report = simulate_input(input,
                                                  {.chip = options.chip,
                                                   .model = options.model,
+                                                  .cores = options.cores,
                                                   .is_permissive = options.input.is_permissive},
                                                  timeline ? &timeline->writer() : nullptr);
 
@@ -87,6 +89,13 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
     command->add_option("--chip", options->chip, "a chip's name or the path of a chip file")
         ->type_name("CHIP")
         ->capture_default_str();
+    command
+        ->add_option("--cores",
+                     options->cores,
+                     "NeuronCores of the chip that run a copy of the kernel at once")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     add_to(*command, options->model, "VALUE");
     command
         ->add_option(
@@ -103,6 +112,7 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
         "  trnsim run matmul.nkt.zst --chip trn3 --json result.json --timeline matmul.pftrace\n"
         "  trnsim run matmul.nkt --set neuron_core.tensor_engine.clock_ghz=2.8 --policy "
         "spilling=off\n"
+        "  trnsim run softmax.py::softmax --arg 'float32[4096,1024]' --cores 8\n"
         "  generate_trace | trnsim run - --json - | jq .summary.latency_us");
     command->callback([options] { run(*options); });
 }

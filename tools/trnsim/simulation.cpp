@@ -28,7 +28,7 @@ report::Report simulate_input(Input& input,
         };
     }
     spdlog::info("simulating {} instructions on {}", program.instruction_count, chip.spec.name);
-    RunResult result = simulate(program, chip.spec, options);
+    RunResult result = simulate(Launch(simulation.cores, &program), chip.spec, options);
     if (std::string warning = target_warning(program, chip.spec.short_name); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }

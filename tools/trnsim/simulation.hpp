@@ -7,6 +7,7 @@
 #include "trnsim/report/report.hpp"
 #include "trnsim/simulator/simulate.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace trnsim::cli {
@@ -15,6 +16,7 @@ namespace trnsim::cli {
 struct Simulation {
     std::string chip = "trn2";
     ModelOptions model;
+    std::size_t cores = 1;  ///< NeuronCores that run a copy each.
     bool is_permissive = false;
     bool shows_progress = true;
 };

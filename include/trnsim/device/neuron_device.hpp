@@ -8,26 +8,35 @@
 
 #include <systemc>
 
+#include <memory>
+#include <span>
+#include <vector>
+
 namespace trnsim::device {
 
 /// A NeuronDevice.
 ///
-///     neuron_core --> hbm
+///     neuron_core_0 --+
+///     neuron_core_1 --+--> hbm: stack 0
+///     neuron_core_2 ----->      stack 1 ...
 ///
-/// Models: one NeuronCore at work, the others idle. Does not model: traffic of other cores,
-/// NeuronLink (D-11).
+/// Models: as many NeuronCores as there are programs, each with SBUF, PSUM, semaphores and DMA
+/// engines of its own; neighbours share a stack of HBM. Does not model: access to another core's
+/// stack, NeuronLink (D-11). One per simulation.
 class NeuronDevice : public sc_core::sc_module {
 public:
+    /// Core k runs `programs[k]`. \pre no more programs than the chip has cores
     NeuronDevice(const sc_core::sc_module_name& name,
                  const ChipSpec& chip,
-                 const neuron_core::CoreProgram& program);
+                 std::span<const neuron_core::CoreProgram> programs);
 
-    [[nodiscard]] neuron_core::NeuronCore& core() { return neuron_core_; }
-    [[nodiscard]] const neuron_core::NeuronCore& core() const { return neuron_core_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<neuron_core::NeuronCore>>& cores() const {
+        return cores_;
+    }
 
 private:
     memory::Hbm hbm_;
-    neuron_core::NeuronCore neuron_core_;
+    std::vector<std::unique_ptr<neuron_core::NeuronCore>> cores_;
 };
 
 }  // namespace trnsim::device

@@ -45,9 +45,11 @@ struct CoreProgram {
 /// Up to 8 per device.
 class NeuronCore : public sc_core::sc_module {
 public:
+    /// Its DMA engines move data to and from `stack` of the HBM.
     NeuronCore(const sc_core::sc_module_name& name,
                const ChipSpec& chip,
                memory::Hbm& hbm,
+               int stack,
                const CoreProgram& program);
 
     /// Begins execution at `time`.

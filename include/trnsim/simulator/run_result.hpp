@@ -95,6 +95,16 @@ struct CriticalPathEntry {
     Picoseconds time;
 };
 
+/// One of the NeuronCores of a launch, in short.
+struct CoreResult {
+    Picoseconds total;
+    Picoseconds tensor_active;
+    Picoseconds hbm_limited;
+    std::int64_t hbm_read_bytes = 0;
+    std::int64_t hbm_write_bytes = 0;
+};
+
+/// One NeuronCore; of several the one that ended last, with all of them in `cores`.
 struct RunResult {
     Picoseconds total;  ///< Latency: kernel start to kernel end, both included.
     Picoseconds kernel_start;
@@ -109,6 +119,7 @@ struct RunResult {
     std::vector<CriticalPathEntry> critical_path;  ///< Sums to total; largest first.
     std::vector<std::string> warnings;
     std::vector<std::string> assumptions;  ///< What the frontend assumed.
+    std::vector<CoreResult> cores;         ///< Every NeuronCore of the launch.
 };
 
 }  // namespace trnsim

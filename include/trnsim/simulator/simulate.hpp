@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel on one NeuronCore: lowers a program, runs it on the SystemC model, returns what it
-// measured.
+// One kernel launch: lowers programs, runs them on the SystemC model, returns what it measured.
 #pragma once
 
 #include "trnsim/lowering/policies.hpp"
@@ -10,6 +9,7 @@
 #include "trnsim/timeline/timeline_sink.hpp"
 
 #include <functional>
+#include <vector>
 
 namespace trnsim {
 
@@ -21,12 +21,23 @@ struct RunOptions {
     std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
+/// What the NeuronCores of a chip run at once: core k runs program k, and all start together. Not
+/// owned.
+using Launch = std::vector<const program::Program*>;
+
 /// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be
 /// elaborated once in a process, so this may be called once; run further simulations in processes
 /// of their own. \throws ProgramError for deadlocks, races, overflows and tiles the chip does not
-/// take
-[[nodiscard]] RunResult simulate(const program::Program& program,
+/// take; UserError for more programs than the chip has NeuronCores
+[[nodiscard]] RunResult simulate(const Launch& launch,
                                  const ChipSpec& chip,
                                  const RunOptions& options);
+
+/// The same on one NeuronCore.
+[[nodiscard]] inline RunResult simulate(const program::Program& program,
+                                        const ChipSpec& chip,
+                                        const RunOptions& options) {
+    return simulate(Launch{&program}, chip, options);
+}
 
 }  // namespace trnsim

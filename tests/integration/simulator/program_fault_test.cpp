@@ -51,7 +51,7 @@ TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
     p.builder.run(p.on_vector, {}, {{1, affine(17)}});
     EXPECT_EQ(
         p.error(),
-        "deadlock at 14.750 us: device.neuron_core.vector_engine stands before tensor_copy: waits "
+        "deadlock at 14.750 us: device.neuron_core_0.vector_engine stands before tensor_copy: waits "
         "for semaphore 1 >= 17, value 16, last raised by dma_copy at 14.750 us; raise the "
         "semaphore or drop the wait");
 }

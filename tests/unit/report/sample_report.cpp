@@ -126,6 +126,11 @@ RunResult matmul_result() {
     result.warnings = {
         "matmul.py:196: 4 KiB descriptors; DMA is most efficient from 512 B per descriptor on"};
     result.assumptions = {"engine_choice=first: 64 tensor_copy on vector"};
+    result.cores = {{.total = kTotal,
+                     .tensor_active = result.engines.at(Engine::Tensor).active,
+                     .hbm_limited = us(4.5),
+                     .hbm_read_bytes = 83'886'080,
+                     .hbm_write_bytes = 16'777'216}};
     return result;
 }
 

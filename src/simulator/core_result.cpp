@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// From statistics of modules to plain numbers.
+#include "core_result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace trnsim {
+namespace {
+
+using neuron_core::EngineStats;
+using neuron_core::NeuronCore;
+using neuron_core::TemplateStats;
+
+EngineResult engine_result(const EngineStats& stats, Picoseconds total) {
+    EngineResult result{.active = stats.active,
+                        .idle = total - stats.active,
+                        .covered = stats.covered,
+                        .instructions = stats.instruction_count};
+    for (std::size_t cause = 0; cause < stats.waiting.size(); ++cause) {
+        result.waiting[cause] = stats.waiting[cause];
+        result.idle -= stats.waiting[cause];
+    }
+    return result;
+}
+
+void collect_dma(const NeuronCore& core, const lowering::Lowering* lowered, RunResult& result) {
+    const dma::DmaStats& stats = core.dma_engines().stats();
+    result.dma.active = stats.active;
+    result.dma.engine_busy = stats.engine_busy;
+    result.memory.hbm_read_bytes = stats.hbm_read_bytes;
+    result.memory.hbm_write_bytes = stats.hbm_write_bytes;
+    result.memory.hbm_limited = stats.hbm_limited;
+    for (const auto& ring : core.dma_rings()) {
+        const dma::DmaRingStats& counts = ring->ring_stats();
+        const int number = ring->queue() - neuron_core::kEngineQueues;
+        result.dma.rings.push_back(
+            {.ring = number,
+             .dge = std::string(name(ring->dge_mode())),
+             .purpose = lowered != nullptr ? lowered->ring_purpose(number) : "lowered trace",
+             .active = ring->stats().covered,
+             .transfers = counts.transfer_count,
+             .bytes = counts.bytes});
+        result.dma.transfers += counts.transfer_count;
+        result.dma.descriptors += counts.descriptor_count;
+        result.dma.bytes += counts.bytes;
+        result.memory.spill_save_bytes += counts.spill_save_bytes;
+        result.memory.spill_reload_bytes += counts.spill_reload_bytes;
+    }
+}
+
+std::string line_key(const neuron_core::TemplateNames& names,
+                     const neuron_core::IssueTemplate& what) {
+    return fmt::format("{} {}", names.source_text(what), what.name);
+}
+
+void collect_lines(const NeuronCore& core,
+                   const neuron_core::TemplateNames& names,
+                   RunResult& result) {
+    std::map<std::string, LineResult> lines;
+    for (const TemplateStats& stats : core.log().templates()) {
+        if (stats.what == nullptr) {
+            continue;
+        }
+        const std::string engine(name(stats.what->engine));
+        LineResult& line = lines[line_key(names, *stats.what) + " " + engine];
+        line.source = names.source_text(*stats.what);
+        line.op = stats.what->name;
+        line.engine = engine;
+        line.instructions += stats.count;
+        line.active += stats.active;
+        line.stalled += stats.stalled;
+        for (const auto& [producer, time] : stats.waited_for) {
+            line.waited_for[line_key(names, *producer)] += time;
+        }
+    }
+    for (auto& [key, line] : lines) {
+        const std::string on_path = fmt::format("{} {} ({})", line.source, line.op, line.engine);
+        for (const CriticalPathEntry& entry : result.critical_path) {
+            if (entry.what == on_path) {
+                line.on_critical_path = entry.time;
+            }
+        }
+        result.lines.push_back(std::move(line));
+    }
+    std::ranges::stable_sort(result.lines, std::ranges::greater{}, [](const LineResult& line) {
+        return line.active + line.stalled;
+    });
+}
+
+void collect_critical_path(const NeuronCore& core, RunResult& result) {
+    const neuron_core::Sequencer& last = core.last_to_end();
+    const EngineStats& stats = last.stats();
+    if (stats.instruction_count == 0) {
+        result.critical_path.push_back({.what = "kernel start", .time = result.kernel_start});
+    } else {
+        const auto chain = core.log().critical_path().chain(
+            last.queue(), static_cast<std::uint64_t>(stats.instruction_count - 1), stats.last_done);
+        for (const auto& [what, time] : chain) {
+            result.critical_path.push_back({.what = what, .time = time});
+        }
+    }
+    result.critical_path.push_back({.what = "kernel end", .time = result.kernel_end});
+    std::ranges::stable_sort(
+        result.critical_path, std::ranges::greater{}, &CriticalPathEntry::time);
+}
+
+void collect_tensor(const NeuronCore& core, RunResult& result) {
+    const neuron_core::TensorEngineStats& stats = core.tensor_engine().tensor_stats();
+    result.tensor = {
+        .macs = stats.macs,
+        .transpose_macs = stats.transpose_macs,
+        .peak_weighted_macs = static_cast<std::int64_t>(stats.weighted_macs),
+        .peak_weighted_transpose_macs = static_cast<std::int64_t>(stats.weighted_transpose_macs),
+        .cold = stats.cold};
+}
+
+void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
+    result.activation_table_loads = lowered.table_loads();
+    result.memory.sbuf_peak_partition_bytes = lowered.tiles().sbuf_peak_bytes();
+    result.memory.psum_peak_banks = lowered.tiles().allocation().psum_banks;
+    for (const std::string& note : lowered.tiles().allocation().notes) {
+        result.warnings.push_back(note);
+    }
+}
+
+void collect_notes(const program::Program& program, RunResult& result) {
+    for (const program::Note& note : program.notes) {
+        auto& list =
+            note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
+        list.push_back(note.text);
+    }
+}
+
+}  // namespace
+
+RunResult core_result(const NeuronCore& core, const CoreSource& source, const ChipSpec& chip) {
+    RunResult result;
+    result.kernel_start = chip.runtime.kernel_start_ns;
+    result.kernel_end = chip.runtime.kernel_end_ns;
+    result.total =
+        std::max(core.last_to_end().stats().last_done, result.kernel_start) + result.kernel_end;
+    for (const neuron_core::Sequencer* engine : core.engines()) {
+        result.engines[static_cast<Engine>(engine->queue())] =
+            engine_result(engine->stats(), result.total);
+    }
+    result.nisa_calls = source.executed();
+    collect_dma(core, source.lowering(), result);
+    collect_tensor(core, result);
+    collect_critical_path(core, result);
+    collect_lines(core, source.names(), result);
+    if (source.lowering() != nullptr) {
+        collect_lowering(*source.lowering(), result);
+    }
+    collect_notes(source.trace(), result);
+    return result;
+}
+
+std::string_view name(WaitCause cause) {
+    static constexpr std::array<std::string_view, kWaitCauses> kNames{
+        "tensor", "vector", "scalar", "gpsimd", "sync", "dma", "port"};
+    return kNames[static_cast<std::size_t>(cause)];
+}
+
+}  // namespace trnsim

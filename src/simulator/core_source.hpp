@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a NeuronCore's instructions come from.
+#pragma once
+
+#include "trnsim/lowering/lowering.hpp"
+#include "trnsim/lowering/replay.hpp"
+#include "trnsim/neuron_core/neuron_core.hpp"
+
+#include <memory>
+
+namespace trnsim {
+
+/// A program's lowering, or the replay of a lowered trace. Program and chip must outlive it.
+class CoreSource {
+public:
+    CoreSource(const program::Program& program,
+               const ChipSpec& chip,
+               const lowering::Policies& policies)
+        : program_(program) {
+        if (program.header.form == program::Form::Program) {
+            lowering_ = std::make_unique<lowering::Lowering>(program, chip, policies);
+        } else {
+            replay_ = std::make_unique<lowering::Replay>(program, chip);
+        }
+    }
+
+    /// What the core is given.
+    [[nodiscard]] neuron_core::CoreProgram program(timeline::TimelineSink* timeline) {
+        if (lowering_) {
+            return {.source = *lowering_, .names = lowering_->names(), .timeline = timeline};
+        }
+        return {.source = *replay_,
+                .names = replay_->names(),
+                .timeline = timeline,
+                .observer = &replay_->observer()};
+    }
+
+    [[nodiscard]] const program::Program& trace() const { return program_; }
+    [[nodiscard]] const neuron_core::TemplateNames& names() const {
+        return lowering_ ? lowering_->names() : replay_->names();
+    }
+    [[nodiscard]] std::int64_t executed() const {
+        return lowering_ ? lowering_->executed() : replay_->executed();
+    }
+    /// nullptr for a lowered trace.
+    [[nodiscard]] const lowering::Lowering* lowering() const { return lowering_.get(); }
+
+private:
+    const program::Program& program_;
+    std::unique_ptr<lowering::Lowering> lowering_;
+    std::unique_ptr<lowering::Replay> replay_;
+};
+
+}  // namespace trnsim

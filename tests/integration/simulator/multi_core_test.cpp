@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// NeuronCores of one chip at work together: they share stacks of HBM and nothing else.
+#include "support/program_builder.hpp"
+#include "support/simulation.hpp"
+#include "trnsim/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace trnsim {
+namespace {
+
+using test::affine;
+using test::at;
+
+/// Loads of 512 KiB one after the other, on four rings.
+program::Program streaming(std::int64_t loads) {
+    test::ProgramBuilder builder;
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 1024});
+    builder.loop(loads);
+    for (int ring = 0; ring < 4; ++ring) {
+        const auto tile =
+            builder.tile("tile" + std::to_string(ring), Space::Sbuf, Dtype::Float32, {128, 1024});
+        builder.alloc(tile);
+        builder.run(builder.copy(tile, memory, DgeMode::None), {at(affine(0, {1})), at()});
+    }
+    builder.end();
+    return builder.build();
+}
+
+/// Matmuls on tiles that are there.
+program::Program computing(std::int64_t matmuls) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    builder.alloc(left).alloc(right).alloc(sum);
+    builder.loop(matmuls).run(builder.matmul(sum, left, right, false)).end();
+    return builder.build();
+}
+
+TEST(MultiCore, CopiesOfAComputingKernelTakeAsLongAsOne) {
+    const program::Program program = computing(1000);
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult eight = test::run(Launch(8, &program), trn2);
+    const Picoseconds one = test::run(program, trn2).total;
+    ASSERT_EQ(eight.cores.size(), 8U);
+    for (const CoreResult& core : eight.cores) {
+        EXPECT_EQ(core.total, one);
+    }
+}
+
+TEST(MultiCore, NeighboursShareTheirStackOfHbm) {
+    const program::Program program = streaming(200);
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult result = test::run(Launch(3, &program), trn2);
+    const Picoseconds one = test::run(program, trn2).total;
+    EXPECT_EQ(result.cores[2].total, one) << "it has a stack of its own";
+    EXPECT_GT(result.cores[0].total.seconds(), 1.1 * one.seconds());
+    EXPECT_GT(result.cores[0].hbm_limited, Picoseconds{});
+    EXPECT_EQ(result.cores[2].hbm_limited, Picoseconds{});
+    EXPECT_NEAR(
+        result.cores[0].total.seconds(), result.cores[1].total.seconds(), 0.01 * one.seconds());
+}
+
+TEST(MultiCore, TheSharedStackMovesWhatItSustains) {
+    constexpr std::int64_t kLoads = 400;
+    const program::Program program = streaming(kLoads);
+    const ChipSpec trn2 = test::chip("trn2");
+    const auto time = [&](std::int64_t loads) {
+        const program::Program some = streaming(loads);
+        return test::run(Launch(2, &some), trn2).total.seconds();
+    };
+    const double bytes = 2.0 * 4.0 * static_cast<double>(kLoads) * 128 * 1024 * 4;
+    const double rate = bytes / (time(2 * kLoads) - time(kLoads)) * 1e-9;
+    const double peak = 1024.0 * trn2.hbm.pin_gbit_per_s / 8.0;
+    const double sustained = peak * trn2.hbm.refresh_efficiency * trn2.hbm.turnaround_efficiency;
+    EXPECT_NEAR(rate, sustained, 0.02 * sustained);
+}
+
+TEST(MultiCore, TheResultIsThatOfTheCoreThatEndsLast) {
+    const program::Program few = computing(10);
+    const program::Program many = computing(1000);
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult result = test::run(Launch{&few, &many}, trn2);
+    EXPECT_EQ(result.nisa_calls, 1000);
+    EXPECT_EQ(result.total, result.cores[1].total);
+    EXPECT_LT(result.cores[0].total, result.total);
+}
+
+TEST(MultiCore, MoreProgramsThanCoresAreAnError) {
+    const program::Program program = computing(1);
+    try {
+        static_cast<void>(test::run(Launch(9, &program), test::chip("trn2")));
+        FAIL() << "nine programs ran";
+    } catch (const UserError& error) {
+        EXPECT_STREQ(error.what(), "9 programs, but trn2 has 8 NeuronCores; run 1 to 8");
+    }
+}
+
+}  // namespace
+}  // namespace trnsim

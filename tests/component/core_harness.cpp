@@ -79,29 +79,14 @@ IssueTemplate timed(const std::string& name,
     return what;
 }
 
-timeline::TrackId RecordedTimeline::add_track(std::string_view /*group*/,
-                                              std::string_view /*name*/) {
+timeline::TrackId RecordedTimeline::add_track(std::string_view group, std::string_view name) {
     spans_.emplace_back();
-    return static_cast<timeline::TrackId>(spans_.size() - 1);
-}
-
-timeline::TrackId RecordedTimeline::add_counter(std::string_view group,
-                                                std::string_view name,
-                                                std::string_view /*unit*/) {
-    return add_track(group, name);
-}
-
-timeline::LabelId RecordedTimeline::add_label(std::string_view name,
-                                              std::string_view /*category*/,
-                                              std::string_view /*source*/,
-                                              std::string_view /*details*/) {
-    labels_.emplace_back(name);
-    return static_cast<timeline::LabelId>(labels_.size() - 1);
+    return QuietTimeline::add_track(group, name);
 }
 
 void RecordedTimeline::slice(const timeline::Slice& slice) {
     spans_[slice.track].push_back(
-        {labels_[slice.label], slice.start, slice.start + slice.duration});
+        {labels()[slice.label], slice.start, slice.start + slice.duration});
 }
 
 void RecordedTimeline::counter(timeline::TrackId /*track*/, Picoseconds at, double value) {

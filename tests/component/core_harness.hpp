@@ -3,6 +3,7 @@
 // that queues share, and a record of what was executed when.
 #pragma once
 
+#include "support/quiet_timeline.hpp"
 #include "support/systemc_test.hpp"
 #include "trnsim/neuron_core/sequencer.hpp"
 
@@ -67,7 +68,7 @@ private:
 }
 
 /// Slices in the order in which they ended.
-class RecordedTimeline : public timeline::TimelineSink {
+class RecordedTimeline : public QuietTimeline {
 public:
     struct Span {
         std::string name;
@@ -80,13 +81,6 @@ public:
     };
 
     timeline::TrackId add_track(std::string_view group, std::string_view name) override;
-    timeline::TrackId add_counter(std::string_view group,
-                                  std::string_view name,
-                                  std::string_view unit) override;
-    timeline::LabelId add_label(std::string_view name,
-                                std::string_view category,
-                                std::string_view source,
-                                std::string_view details) override;
     void slice(const timeline::Slice& slice) override;
     void counter(timeline::TrackId track, Picoseconds at, double value) override;
 
@@ -96,7 +90,6 @@ public:
     [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 
 private:
-    std::vector<std::string> labels_;
     std::vector<std::vector<Span>> spans_;  ///< By track.
     std::vector<Sample> samples_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same input gives the same result, whoever watches.
 #include "support/program_builder.hpp"
+#include "support/quiet_timeline.hpp"
 #include "support/random_program.hpp"
 #include "support/simulation.hpp"
 
@@ -11,19 +12,9 @@
 namespace trnsim {
 namespace {
 
-/// Watches and keeps nothing.
-class Spectator : public timeline::TimelineSink {
+/// Counts, and checks that time does not go back.
+class Spectator : public test::QuietTimeline {
 public:
-    timeline::TrackId add_track(std::string_view, std::string_view) override { return tracks_++; }
-    timeline::TrackId add_counter(std::string_view, std::string_view, std::string_view) override {
-        return tracks_++;
-    }
-    timeline::LabelId add_label(std::string_view,
-                                std::string_view,
-                                std::string_view,
-                                std::string_view) override {
-        return labels_++;
-    }
     void slice(const timeline::Slice& slice) override {
         ++slices_;
         last_ = std::max(last_, slice.start + slice.duration);
@@ -38,8 +29,6 @@ public:
     [[nodiscard]] Picoseconds last() const { return last_; }
 
 private:
-    timeline::TrackId tracks_ = 0;
-    timeline::LabelId labels_ = 0;
     std::int64_t slices_ = 0;
     Picoseconds last_;
     Picoseconds counted_;

@@ -35,11 +35,13 @@ InstructionTemplate gather(Dtype dtype, std::int64_t per_index, std::int64_t ind
 }
 
 TEST(GpsimdEngineLaw, AffineSelectIsReproducedWithinFivePercent) {  // [M-VOYAGER]
-    for (const std::int64_t n : {64, 256, 1024}) {
-        test::expect_near_measured(
-            on_trn2(unary(Opcode::AffineSelect, kSbuf, kF32, kSbuf, kF32, n)).done,
-            177 + 0.846 * static_cast<double>(n));
-    }
+    test::expect_law(
+        {"AffineSelect",
+         177,
+         0.846,
+         {64, 256, 1024},
+         [](auto n) { return unary(Opcode::AffineSelect, kSbuf, kF32, kSbuf, kF32, n); }},
+        on_trn2);
 }
 
 TEST(GpsimdEngineCost, IotaTakes150PlusN) {

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -102,6 +103,30 @@ inline InstructionTemplate transpose(Dtype dtype,
 inline void expect_near_measured(Picoseconds simulated, double measured_ns, double percent = 5.0) {
     EXPECT_LE(std::abs(simulated.nanoseconds() - measured_ns), measured_ns * percent / 100.0)
         << "simulated " << simulated.nanoseconds() << " ns, measured " << measured_ns << " ns";
+}
+
+/// Completion = base + slope x N, measured on Trn2. [M-VOYAGER]
+struct Law {
+    std::string name;
+    double base_ns;
+    double slope_ns;
+    std::vector<std::int64_t> sizes;
+    std::function<InstructionTemplate(std::int64_t)> instruction;
+};
+
+inline std::string name_of_law(const testing::TestParamInfo<Law>& tested) {
+    return tested.param.name;
+}
+
+/// `cost` of the law's instructions is near what was measured.
+inline void expect_law(
+    const Law& law,
+    const std::function<neuron_core::InstructionCost(const InstructionTemplate&)>& cost) {
+    for (const std::int64_t n : law.sizes) {
+        SCOPED_TRACE(n);
+        expect_near_measured(cost(law.instruction(n)).done,
+                             law.base_ns + law.slope_ns * static_cast<double>(n));
+    }
 }
 
 }  // namespace trnsim::test

@@ -4,8 +4,6 @@
 
 #include "instructions.hpp"
 
-#include <functional>
-
 namespace trnsim::neuron_core {
 namespace {
 
@@ -39,27 +37,13 @@ InstructionTemplate with(InstructionTemplate instruction, Role vector) {
     return instruction;
 }
 
-/// Completion = base + slope x N, measured on Trn2. [M-VOYAGER]
-struct Law {
-    std::string name;
-    double base_ns;
-    double slope_ns;
-    std::vector<std::int64_t> sizes;
-    std::function<InstructionTemplate(std::int64_t)> instruction;
-};
-
-class ScalarEngineLaw : public testing::TestWithParam<Law> {};
+class ScalarEngineLaw : public testing::TestWithParam<test::Law> {};
 
 TEST_P(ScalarEngineLaw, IsReproducedWithinFivePercent) {
-    const Law& law = GetParam();
-    for (const std::int64_t n : law.sizes) {
-        SCOPED_TRACE(n);
-        expect_near_measured(on("trn2", law.instruction(n)).done,
-                             law.base_ns + law.slope_ns * static_cast<double>(n));
-    }
+    test::expect_law(GetParam(), [](const auto& instruction) { return on("trn2", instruction); });
 }
 
-const std::vector<Law> kLaws{
+const std::vector<test::Law> kLaws{
     {"ActivationCopy",
      202,
      0.833,
@@ -110,9 +94,7 @@ const std::vector<Law> kLaws{
      [](auto n) { return unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, n); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Trn2, ScalarEngineLaw, testing::ValuesIn(kLaws), [](const auto& tested) {
-    return tested.param.name;
-});
+INSTANTIATE_TEST_SUITE_P(Trn2, ScalarEngineLaw, testing::ValuesIn(kLaws), test::name_of_law);
 
 // Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
 TEST(ScalarEngineTrace, ExpOf512FromSbufStartsEvery612nsAndTakes707ns) {

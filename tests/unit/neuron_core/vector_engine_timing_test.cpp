@@ -4,8 +4,6 @@
 
 #include "instructions.hpp"
 
-#include <functional>
-
 namespace trnsim::neuron_core {
 namespace {
 
@@ -48,27 +46,13 @@ constexpr auto kBf16 = Dtype::Bfloat16;
 constexpr auto kSbuf = Space::Sbuf;
 constexpr auto kPsum = Space::Psum;
 
-/// Completion = base + slope x N, measured on Trn2. [M-VOYAGER]
-struct Law {
-    std::string name;
-    double base_ns;
-    double slope_ns;
-    std::vector<std::int64_t> sizes;
-    std::function<InstructionTemplate(std::int64_t)> instruction;
-};
-
-class VectorEngineLaw : public testing::TestWithParam<Law> {};
+class VectorEngineLaw : public testing::TestWithParam<test::Law> {};
 
 TEST_P(VectorEngineLaw, IsReproducedWithinFivePercent) {
-    const Law& law = GetParam();
-    for (const std::int64_t n : law.sizes) {
-        SCOPED_TRACE(n);
-        test::expect_near_measured(on("trn2", law.instruction(n)).done,
-                                   law.base_ns + law.slope_ns * static_cast<double>(n));
-    }
+    test::expect_law(GetParam(), [](const auto& instruction) { return on("trn2", instruction); });
 }
 
-const std::vector<Law> kLaws{
+const std::vector<test::Law> kLaws{
     {"TensorCopyFp32",
      157,
      0.527,
@@ -201,9 +185,7 @@ const std::vector<Law> kLaws{
      [](auto n) { return make(Opcode::Memset, {tile(Role::Dst, kPsum, kF32, n)}); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kLaws), [](const auto& tested) {
-    return tested.param.name;
-});
+INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kLaws), test::name_of_law);
 
 InstructionTemplate scaled(Space from, std::int64_t n) {
     Attributes attributes;

@@ -33,6 +33,7 @@ std::int64_t total_elements(const Operand& operand) {
 /// Pieces of a stream of `total` elements that is cut at every multiple of `a` and of `b`.
 std::int64_t pieces(std::int64_t total, std::int64_t a, std::int64_t b) {
     const std::int64_t step = a / std::gcd(a, b);  // Every b x step elements both cut.
+    assert(step > 0);
     const std::int64_t common = step > total / b ? 0 : total / (b * step);
     return std::max<std::int64_t>(1, total / a + total / b - common);
 }
@@ -130,6 +131,7 @@ DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instr
         result.count += count_descriptors(spec, dst, src, instruction.op == Opcode::DmaTranspose);
         result.bytes += Bytes{std::max(dst.total_bytes(), src.total_bytes())};
     }
+    assert(result.count > 0);
     const Operand* side = partitioned_side(dst, instruction.at(Role::Src));
     result.rows = side == nullptr ? 1 : side->partitions;
     result.piece = Bytes{(result.bytes.value + result.count - 1) / result.count};

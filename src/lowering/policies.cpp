@@ -20,6 +20,10 @@ struct Choice {
     E value;
 };
 
+/// Clang 14 deduces no arguments of an aggregate by itself.
+template <typename E>
+Choice(const char*, E) -> Choice<E>;
+
 constexpr std::array kEngineChoices{Choice{"first", EngineChoice::First},
                                     Choice{"balanced", EngineChoice::Balanced}};
 constexpr std::array kSpilling{Choice{"off", Spilling::Off},

@@ -30,6 +30,7 @@ void simulate_matmul(benchmark::State& state, const char* chip_name) {
         return std::to_string(wall.count()) + " " + std::to_string(result.total.seconds());
     };
     double simulated = 0.0;
+    double wall = 0.0;
     for (auto _ : state) {
         const study::JobOutcome outcome = study::run_in_processes({job}, 1).front();
         if (outcome.exit_status != 0) {
@@ -37,11 +38,14 @@ void simulate_matmul(benchmark::State& state, const char* chip_name) {
             return;
         }
         std::size_t end = 0;
-        state.SetIterationTime(std::stod(outcome.output, &end));
+        const double seconds = std::stod(outcome.output, &end);
+        state.SetIterationTime(seconds);
+        wall += seconds;
         simulated = std::stod(outcome.output.substr(end));
     }
     state.SetItemsProcessed(state.iterations() * program.instruction_count);
     state.counters["simulated us"] = simulated * 1e6;
+    state.counters["wall/simulated"] = wall / static_cast<double>(state.iterations()) / simulated;
 }
 BENCHMARK_CAPTURE(simulate_matmul, trn1, "trn1")
     ->Arg(2048)

@@ -57,15 +57,14 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     const auto service = static_cast<double>(cost.service.value);
     const double engine_time = service * std::popcount(cost.engine_mask);
     const Bytes hbm_bytes = cost.bytes_read_hbm + cost.bytes_written_hbm;
-    Transfer transfer;
+    Ring& queue = rings_[static_cast<std::size_t>(ring)];
+    Transfer& transfer = queue.transfers.emplace_back();
     transfer.even_remaining = service;
     transfer.live = cost.engine_mask;
     transfer.arrival = arrival;
     transfer.hbm_bytes_per_ps = static_cast<double>(hbm_bytes.value) / engine_time;
     transfer.bytes_per_ps = static_cast<double>(cost.bytes.value) / engine_time;
     transfer.page_efficiency = cost.hbm_page_efficiency;
-    Ring& queue = rings_[static_cast<std::size_t>(ring)];
-    queue.transfers.push_back(transfer);
     queue.engines |= cost.engine_mask;
     expect(arrival);
     busy_rings_ |= 1U << ring;
@@ -196,7 +195,11 @@ std::uint32_t DmaEngines::share_ring(Ring& ring) {
     while (ring.reach < ring.transfers.size() && (ring.engines & ~taken) != 0) {
         Transfer& transfer = ring.transfers[ring.reach++];
         const bool is_here = transfer.arrival <= updated_;
+        const std::uint32_t before = transfer.served;
         transfer.served = is_here ? transfer.live & ~taken : 0;
+        if (transfer.served != before) {
+            transfer.engines = std::popcount(transfer.served);
+        }
         taken |= transfer.live;
         served |= transfer.served;
     }
@@ -217,7 +220,7 @@ double DmaEngines::hbm_demand() {
     for_each_served([&](const Transfer& transfer) {
         double engines = 0.0;
         if (even_share_ > 0) {
-            engines = static_cast<double>(std::popcount(transfer.served)) / even_share_;
+            engines = transfer.engines / even_share_;
         } else {
             for_each_bit(transfer.served,
                          [&](std::size_t e) { engines += 1.0 / rings_served_[e]; });

@@ -61,7 +61,9 @@ void DmaRing::issued(const Execution& execution) {
     if (execution.instruction->what->operation == neuron_core::Operation::Control) {
         return;
     }
-    outstanding_.push_back({.instruction = *execution.instruction, .execution = execution});
+    Outstanding& newest = outstanding_.emplace_back();
+    newest.instruction = *execution.instruction;
+    newest.execution = execution;
 }
 
 void DmaRing::moved() {

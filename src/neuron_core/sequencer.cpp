@@ -54,8 +54,9 @@ void Sequencer::wake_at(Picoseconds time) {
 
 void Sequencer::announced() {
     is_awaiting_ = false;
-    if (const auto begin = earliest_start(*services_.fetch.peek(queue_))) {
-        wake_at(*begin);
+    const Picoseconds begin = earliest_start(*services_.fetch.peek(queue_));
+    if (begin != kNotKnown) {
+        wake_at(begin);
     }
 }
 
@@ -78,12 +79,12 @@ void Sequencer::step() {
 
 void Sequencer::run_ahead() {
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
-        const std::optional<Picoseconds> begin = earliest_start(*next);
-        if (!begin) {
+        const Picoseconds begin = earliest_start(*next);
+        if (begin == kNotKnown) {
             return;
         }
-        if (*begin > now()) {
-            wake_at(*begin);
+        if (begin > now()) {
+            wake_at(begin);
             return;
         }
         start(*next);
@@ -92,12 +93,11 @@ void Sequencer::run_ahead() {
     }
 }
 
-std::optional<Picoseconds> Sequencer::earliest_start(const QueuedInstruction& next) {
+Picoseconds Sequencer::earliest_start(const QueuedInstruction& next) {
     if (is_awaiting_ || !find_readiness(next)) {
-        return std::nullopt;
+        return kNotKnown;
     }
-    const std::optional<Picoseconds> free = earliest(next);
-    return free ? std::max(ready_.at, *free) : free;
+    return std::max(ready_.at, earliest(next).value_or(kNotKnown));
 }
 
 bool Sequencer::find_readiness(const QueuedInstruction& next) {

@@ -16,9 +16,9 @@ TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
 std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next) const {
     switch (next.what->operation) {
         case Operation::LoadStationary:
-            return std::max({load_free_, multiply_start_, control_free_});
+            return std::max(std::max(load_free_, multiply_start_), control_free_);
         case Operation::MultiplyMoving:
-            return std::max({multiply_free_, weights_ready_, control_free_});
+            return std::max(std::max(multiply_free_, weights_ready_), control_free_);
         default:
             return control_free_;
     }

@@ -29,6 +29,8 @@ public:
 
     /// \pre item is not in the queue
     void push_back(const T& item) { next_free() = item; }
+    /// A new one at the end, to be filled in place.
+    T& emplace_back() { return next_free() = T{}; }
     void push_back(T&& item) { next_free() = std::move(item); }
 
     void pop_front() {

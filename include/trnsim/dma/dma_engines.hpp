@@ -59,6 +59,7 @@ private:
         bool is_even = true;
         std::uint32_t live = 0;    ///< Engines with work left.
         std::uint32_t served = 0;  ///< Engines that work on it now.
+        double engines = 0.0;      ///< How many those are.
         Picoseconds arrival;
         double hbm_bytes_per_ps = 0.0;  ///< Of one engine at full rate.
         double bytes_per_ps = 0.0;

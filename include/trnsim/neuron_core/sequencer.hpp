@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -93,14 +94,17 @@ private:
         Picoseconds released;  ///< Before the wake-up time.
     };
 
+    static constexpr Picoseconds kNotKnown{std::numeric_limits<std::int64_t>::max()};
+
     void announced() override;
     void revised() override;
 
     void step();
     void run_ahead();
     void wake_at(Picoseconds time);
-    /// Nothing if that is not known yet; it will be told of an announcement, or woken.
-    [[nodiscard]] std::optional<Picoseconds> earliest_start(const QueuedInstruction& next);
+    /// When the next instruction can start. kNotKnown: it will be told of an announcement, or
+    /// woken.
+    [[nodiscard]] Picoseconds earliest_start(const QueuedInstruction& next);
     /// Brings ready_ up to date; false if a wait is not announced yet.
     [[nodiscard]] bool find_readiness(const QueuedInstruction& next);
     void met_by(const SemaphoreFile::Update& update);

@@ -55,10 +55,6 @@ _METHODS = frozenset(("broadcast", "broadcast_to", "expand_dim", "flatten_dims",
 """Methods of a tensor whose result starts where the tensor does. (`ap` and `view` divide.)"""
 _ATTRIBUTES = {"shape": ("list", NUMBER), "strides": ("list", NUMBER), "dtype": PLAIN,
                "ndim": NUMBER, "size": NUMBER, "buffer": PLAIN}
-FEWEST = 8
-"""Iterations below which a loop without inner ones is executed in full. [ASSUMED]"""
-FEWEST_NESTED = 4
-"""Iterations below which one with inner ones is: none could be left out."""
 _LARGEST_LIST = 4096
 """Elements of a list that are looked at. [ASSUMED]"""
 
@@ -97,7 +93,6 @@ class Site(NamedTuple):
     loop: ast.For
     stored: frozenset[str]
     free: tuple[str, ...]
-    is_nested: bool
 
 
 class Module(NamedTuple):
@@ -116,17 +111,18 @@ _kept: list[CodeType] = []
 _modules: dict[str, Module | None] = {}
 
 
-def is_repeatable(frame: FrameType, count: int) -> bool:
-    """Whether the loop whose iterable is asked for its iterator by `frame` is proven.
+def is_known(at: source.Site) -> bool:
+    """Whether the source of a loop has been looked at, which takes milliseconds."""
+    return at in _sites
 
-    Short loops are not worth the while: `count` is the number of iterations.
-    """
-    at = (id(frame.f_code), frame.f_lasti)
+
+def is_repeatable(frame: FrameType, at: source.Site) -> bool:
+    """Whether the loop is proven whose iterator `frame` has made at `at`."""
     if at not in _sites:
         _kept.append(frame.f_code)
-        _sites[at] = _site(frame)
+        _sites[at] = _site(frame.f_code, at[1])
     site = _sites[at]
-    if site is None or count < (FEWEST_NESTED if site.is_nested else FEWEST):
+    if site is None:
         return False
     values = frame.f_locals
     try:
@@ -150,10 +146,9 @@ def _is_proven(site: Site, free: dict[str, Any]) -> bool:
 
 # The source -----------------------------------------------------------------------------------
 
-def _site(frame: FrameType) -> Site | None:
-    """The `for` statement whose iterator a frame makes; None if it is not one, or not in a file."""
-    code = frame.f_code
-    bytecode, at = code.co_code, frame.f_lasti
+def _site(code: CodeType, at: int) -> Site | None:
+    """The `for` statement whose iterator an instruction makes; None without one, or a file."""
+    bytecode = code.co_code
     following = at + 2
     while bytecode[following] == _EXTENDED_ARG:
         following += 2
@@ -168,16 +163,15 @@ def _site(frame: FrameType) -> Site | None:
 
 
 def _described(loop: ast.For) -> Site:
-    stored, loaded = set(), {}
+    stored: set[str] = set()
+    loaded: dict[str, None] = {}
     for node in [loop.target, *(one for statement in loop.body for one in ast.walk(statement))]:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 loaded[node.id] = None
             else:
                 stored.add(node.id)
-    return Site(loop, frozenset(stored), tuple(name for name in loaded if name not in stored),
-                any(isinstance(node, ast.For) for statement in loop.body
-                    for node in ast.walk(statement)))
+    return Site(loop, frozenset(stored), tuple(name for name in loaded if name not in stored))
 
 
 def _module(path: str) -> Module | None:

@@ -2,8 +2,9 @@
 # Executes some iterations of a loop and predicts the others.
 """Loops of the `nki` API whose body is proven to repeat itself (loop_proof.py).
 
-Iterations are executed until two successive ones are equal but for constant steps; those up to the
-loop's horizon (loop_index.py) are predicted, the last of them is executed and compared. The proof:
+After the first, iterations are executed until two successive ones are equal but for constant
+steps; those up to the loop's horizon (loop_index.py) are predicted, the last of them is executed
+and compared. The proof:
 
 1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py).
 2. Up to the horizon all comparisons of the index give the same answers, so the same calls are made;
@@ -29,10 +30,17 @@ from trnsim.frontend import psum, recorder
 from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
 from trnsim.frontend.loop_index import Loop, LoopIndex
-from trnsim.frontend.loop_proof import FEWEST_NESTED as FEWEST
-from trnsim.frontend.loop_proof import is_repeatable
-from trnsim.frontend.recorder import LoopOrigin, Recorder, Template
+from trnsim.frontend.loop_proof import is_known, is_repeatable
+from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
+from trnsim.frontend.source import Site
 from trnsim.frontend.tensor import PSUM, split_operand
+
+EXECUTED = 4
+"""Iterations that are executed at least: one to learn how long it is, two steps, the last."""
+LONG = 200
+"""Calls that are left out of a loop, beyond which it is worth the while. [ASSUMED]"""
+LONG_UNKNOWN = 4000
+"""The same for a loop whose source has to be read first. [ASSUMED]"""
 
 
 class Mark:
@@ -48,17 +56,42 @@ class Mark:
         self.serial = psum.serial()
 
 
-def iterate(active: Recorder, values: range, origin: LoopOrigin, site: Any) -> Iterator[Any]:
-    """The iterations of a proven loop that are executed."""
-    loop = Loop(values)
+def iterate(active: Recorder, user: FrameType, site: Site, values: range,
+            origin: LoopOrigin) -> Iterator[Any]:
+    """The iterations of a loop that are executed: all of them, unless it is long and proven."""
     frame = active.open_loop(origin)
-    LoopIndex.in_use += 1
-    active.has_sampled = True
-    active.unfinished += 1
     folder = frame.folder
     assert folder is not None
     try:
-        at, last, marks = 0, len(values) - 1, [Mark(active, folder)]
+        yield values[0]
+        active.end_iteration(frame)
+        if _is_long(active, folder, len(values), is_known(site)) and is_repeatable(user, site):
+            yield from _proven(active, frame, values, site)
+        else:
+            for value in values[1:]:
+                yield value
+                active.end_iteration(frame)
+    finally:
+        active.close_loop(frame)
+
+
+def _is_long(active: Recorder, folder: Folder, count: int, known: bool) -> bool:
+    """Whether a loop is worth the while, if its iterations have as many calls as the first."""
+    executed = active.table.executed
+    calls = sum(executed[shape] for shape in folder.shapes) * (count - EXECUTED)
+    return calls > (LONG if known else LONG_UNKNOWN)
+
+
+def _proven(active: Recorder, frame: Frame, values: range, site: Site) -> Iterator[Any]:
+    """The iterations of a proven loop, after the first, that are executed."""
+    folder = frame.folder
+    assert folder is not None
+    loop = Loop(values)
+    LoopIndex.in_use += 1
+    active.has_sampled = True
+    active.unfinished += 1
+    try:
+        at, last, marks = 1, len(values) - 1, [Mark(active, folder)]
         while at <= last:
             yield _index(loop, at, last)
             active.end_iteration(frame)
@@ -81,17 +114,15 @@ def iterate(active: Recorder, values: range, origin: LoopOrigin, site: Any) -> I
         active.unfinished -= 1
     finally:
         LoopIndex.in_use -= 1
-        active.close_loop(frame)
 
 
 def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
-    """The executed iterations of a loop of the `nki` API; None if it is not proven."""
-    site = (id(frame.f_code), frame.f_lasti)
+    """The executed iterations of a loop of the `nki` API; None for all of them."""
     active = recorder.required()
-    if (len(values) < FEWEST or values.step < 0 or site in active.asking
-            or not is_repeatable(frame, len(values))):
+    site = (id(frame.f_code), frame.f_lasti)
+    if len(values) <= EXECUTED or values.step < 0 or site in active.asking:
         return None
-    return iterate(active, values, origin, site)
+    return iterate(active, frame, site, values, origin)
 
 
 def _index(loop: Loop, at: int, last: int) -> Any:

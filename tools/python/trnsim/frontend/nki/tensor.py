@@ -473,8 +473,8 @@ def _settled(item: Any) -> Any:
     if (type(start) is LoopIndex and type(stop) is LoopIndex and type(stop - start) is int
             and start.is_at_least(0)):
         return slice(start.value, stop.value, item.step)
-    return slice(*(one.ask() if type(one) is LoopIndex else one for one in (start, stop)),
-                 item.step)
+    return slice(start.ask() if type(start) is LoopIndex else start,
+                 stop.ask() if type(stop) is LoopIndex else stop, item.step)
 
 
 def whole(storage: Storage) -> NkiTensor:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which loops of the `nki` API may have iterations left out.
+"""The proof of loop bodies: what it accepts, and that everything else is executed in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import tensor
+from trnsim.frontend import FrontendError, recorder, trace
+from trnsim.frontend.__main__ import find_kernel
+
+HEADER = """import nki
+import nki.isa as nisa
+import nki.language as nl
+import numpy as np
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+    def __getitem__(self, key):
+        return self.value
+
+def helper(tile):
+    nisa.memset(dst=tile, value=0.0)
+
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    bank = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+    tiles, seen, count, box, keep = [tile] * 20, [], 0, Box(tile), 0
+    nisa.memset(dst=tile, value=0.0)
+    for i in nl.affine_range(20):
+"""
+LOAD = "nisa.dma_copy(dst=tile, src=x[i * 128:i * 128 + 128, 0:64])"
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.LONG_UNKNOWN", 0)
+
+
+def executions(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the last statement of a loop of 20 is executed, of the trace that counts."""
+    path.write_text(HEADER + "".join(f"        {line}\n" for line in (*body.split("\n"), LOAD))
+                    + f"    {after}\n")
+    calls: list[Any] = []
+    issue_two = recorder.Recorder.issue_two
+
+    def counted(self: Any, *instruction: Any) -> None:
+        calls.append(self)
+        issue_two(self, *instruction)
+
+    function: Any = find_kernel(f"{path}::kernel")
+    argument = [tensor("bfloat16", 4096, 4096)]
+    full = trace(function, argument, takes_shortcuts=False).lines()
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder.Recorder, "issue_two", counted)
+        assert trace(function, argument).lines() == full
+    return calls.count(calls[-1])
+
+
+@pytest.mark.parametrize(("body", "most"), [
+    ("pass", 4),
+    ("start = i * 64 + 5\nnisa.tensor_copy(dst=tile, src=tile[0:128, 0:64])", 4),
+    ("parts = []\nfor k in range(3):\n    parts.append(tile)\n"
+     "nisa.memset(dst=parts[2], value=1)", 4),
+    ("if i >= 10:\n    nisa.memset(dst=tile, value=1.0)", 8),
+    ("if x.shape[0] == 4096:\n    nisa.memset(dst=tile, value=1.0)", 4),
+    ("assert i < 20, f'{i} is too much'", 4),
+    ("nisa.nc_matmul(dst=bank[0:64, 0:64], stationary=tile, moving=tile)", 5)])
+def test_a_proven_loop_executes_a_few_iterations(
+        body: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 4 <= executions(body, "pass", tmp_path / "proven.py", monkeypatch) <= most
+
+
+@pytest.mark.parametrize("body", [
+    "count += 1", "seen.append(i)", "helper(tile)", "print(i)", "box[0]", "box.value",
+    "tiles[i % 3]", "nisa.tensor_copy(dst=tiles[i], src=tile)", "keep = np.float32(i)",
+    "if i == 3:\n    keep = i", "nisa.memset(dst=tile, value=i)", "x[0:128, 0:i + 1]",
+    "global SEEN\nSEEN = count\ncount = i", "tile.ap([[64, 128], [1, 64]])", "'%d' % i",
+    "[i for i in range(3)]", "(lambda: 0)()", "del keep\nkeep = 1", "tiles[0] = tile",
+    "try:\n    pass\nfinally:\n    pass", "while False:\n    pass", "if i == 30:\n    break",
+    "nisa.nc_matmul(dst=bank[0:64, i * 8:i * 8 + 64], stationary=tile, moving=tile, "
+    "accumulate=False)"])
+def test_every_other_loop_is_executed_in_full(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executions(body, "pass", tmp_path / "other.py", monkeypatch) == 20
+
+
+def test_a_kernel_finds_plain_integers_after_a_loop(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executions("start = i * 2", "assert type(i) is int and type(start) is int",
+                      tmp_path / "after.py", monkeypatch) == 4
+
+
+def test_an_error_is_that_of_the_iteration_at_fault(tmp_path: Path) -> None:
+    path = tmp_path / "fault.py"
+    path.write_text(HEADER + "        nisa.dma_copy(dst=tile, src=x[i * 256:i * 256 + 128, 0:64])\n")
+    with pytest.raises(FrontendError, match="is sliced 4096:4224:1"):
+        trace(find_kernel(f"{path}::kernel"), [tensor("bfloat16", 4096, 4096)])
+
+
+def test_a_source_that_was_changed_proves_nothing(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "changed.py"
+    path.write_text(HEADER + f"        count += 1\n        {LOAD}\n")
+    function: Any = find_kernel(f"{path}::kernel")
+    path.write_text(HEADER + f"        pass\n        {LOAD}\n")
+    program = trace(function, [tensor("bfloat16", 4096, 4096)])
+    assert program.instructions == 21 and not program._recorder.has_sampled

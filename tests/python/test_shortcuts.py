@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+# Property: leaving iterations out does not change a trace, whatever the kernel does in its loops.
+"""Random kernels of both APIs, traced with shortcuts and with every iteration executed.
+
+A kernel is a text of nested loops. Its statements are those that shortcuts are made for (accesses
+that are affine in the indices, comparisons, tiles in lists of the iteration, accumulation), and
+those that they must notice: state of the kernel's own, modulo, values that outlive their loop.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trace_expander import expand
+from trnsim.frontend import FrontendError, TensorArgument, dtype, install, trace
+from trnsim.frontend.__main__ import find_kernel
+
+install()
+MATRIX = TensorArgument(dtype("bfloat16"), (4096, 4096))
+HEADERS = {
+    "nki": ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\n"
+            "def kernel(x):\n"
+            "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+            "    near = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+            "    nisa.memset(dst=near, value=0.0)\n"
+            "    bank = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
+            "    tiles = [nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf) for _ in range(4)]\n"
+            "    for tile in tiles:\n        nisa.memset(dst=tile, value=0.0)\n"
+            "    count, seen, last, keep = 0, [], near, 0\n"),
+    "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+                      "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
+                      "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+                      "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
+                      "    near = nl.load(x[0:128, 0:512])\n"
+                      "    blocks = nl.ndarray((13, nl.par_dim(128), 512), dtype=x.dtype)\n"
+                      "    keep = 0\n"),
+}
+RANGES = {"nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range"),
+          "neuronxcc.nki": ("nl.affine_range", "nl.sequential_range", "nl.affine_range", "range")}
+
+
+class Writer:
+    """Writes the text of a random kernel."""
+
+    def __init__(self, seed: int, api: str) -> None:
+        self.random = random.Random(seed)
+        self.api = api
+        self.names = 0
+        self.lines: list[str] = []
+        self.text = HEADERS[api] + "\n".join(self.program()) + "\n    return out\n"
+
+    def program(self) -> list[str]:
+        for _ in range(self.random.randint(1, 2)):
+            self.loop("    ", [], 0)
+        self.lines.append(f"    {self.store('near', [('keep', 13)])}")
+        return self.lines
+
+    def index(self, loops: list[tuple[str, int]], most: int, step: int = 1) -> str:
+        """An affine expression of the indices between 0 and `most`."""
+        text, left = f"{self.random.randint(0, 3) * step}", most - 3 * step
+        for name, count in self.random.sample(loops, min(len(loops), 2)):
+            factor = self.random.randint(0, 3) * step
+            if factor * count <= left:
+                left -= factor * count
+                text += f" + {factor} * {name}"
+        return text
+
+    def source(self, loops: list[tuple[str, int]], columns: int = 64) -> str:
+        row, column = self.index(loops, 3900, 16), self.index(loops, 3000, 8)
+        if self.api == "nki":
+            return f"x[{row}:{row} + 128, nl.ds({column}, {columns})]"
+        return f"x[{row} + p, {column} + f]"
+
+    def store(self, tile: str, loops: list[tuple[str, int]]) -> str:
+        row = self.index(loops, 3900, 8)
+        if self.api == "nki":
+            return f"nisa.dma_copy(dst=out[{row}:{row} + 128, 0:64], src={tile}[0:128, 0:64])"
+        mask = f", mask={row} + p < {self.random.randint(200, 4000)}" * self.random.randint(0, 1)
+        return f"nl.store(out[{row} + p, f], {tile}[p, f]{mask})"
+
+    def loop(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
+        name = f"i{self.names}"
+        self.names += 1
+        count = self.random.choice((1, 3, 5, 6, 9, 13) if depth else (5, 9, 13))
+        kind = self.random.choice(RANGES[self.api])
+        inner = indent + "    "
+        guarded = self.api == "nki" and self.random.random() < 0.1
+        if guarded:
+            self.lines.append(f"{indent}try:")
+            indent, inner = inner, inner + "    "
+        self.lines.append(f"{indent}for {name} in {kind}({count}):")
+        nest = [*loops, (name, count)]
+        for _ in range(self.random.randint(1, 4)):
+            self.statement(inner, nest, depth)
+        if guarded:
+            self.lines += [f"{inner}assert {name} != {self.random.randint(0, 12)}",
+                           f"{indent[4:]}except AssertionError:", f"{indent}pass"]
+
+    def statement(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
+        name, count = loops[-1]
+        limit = self.random.randint(0, count)
+        if depth < 2 and self.random.random() < 0.35:
+            self.loop(indent, loops, depth + 1)
+            return
+        made = self.plain(loops)
+        if self.random.random() < 0.2:
+            test = self.random.choice((f"{name} < {limit}", f"{name} == {limit}",
+                                       f"{name} + {loops[0][0]} >= {limit}", f"not {name}"))
+            made = [f"if {test}:", *(f"    {one}" for one in made)]
+        elif self.random.random() < 0.12:
+            made += self.stateful(loops)
+        self.lines += [indent + one for one in made]
+
+    def plain(self, loops: list[tuple[str, int]]) -> list[str]:
+        """Statements that a shortcut may see through."""
+        name = loops[-1][0]
+        if self.api != "nki":
+            return self.random.choice((
+                [f"tile = nl.load({self.source(loops)})", self.store("tile", loops)],
+                [f"blocks[{name}, p, f] = nl.load({self.source(loops)})",
+                 self.store(f"blocks[{name}]", loops)],
+                ["acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)",
+                 "acc += nl.matmul(near[:, 0:128], near, transpose_x=True)",
+                 "near[...] = nl.copy(acc)"],
+                [f"near[p, f] = nl.exp(near[p, f + {self.index(loops, 400, 4)}])"]))
+        moving = self.index(loops, 256, 4)
+        return self.random.choice((
+            ["tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)",
+             f"nisa.dma_copy(dst=tile, src={self.source(loops)})", self.store("tile", loops)],
+            ["acc = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum)",
+             "for k in nl.affine_range(9):",
+             f"    nisa.nc_matmul(dst=acc, stationary=near[0:128, {moving}:{moving} + 128], "
+             "moving=near[0:128, 0:64])",
+             "nisa.tensor_copy(dst=near[0:128, 64:128], src=acc)"],
+            ["nisa.nc_matmul(dst=bank[0:128, 0:64], stationary=near[0:128, 0:128], "
+             "moving=near[0:128, 0:64])"],
+            [f"nisa.nc_matmul(dst=bank[0:128, nl.ds({moving}, 64)], "
+             "stationary=near[0:128, 0:128], moving=near[0:128, 0:64], accumulate=False)"],
+            ["parts = []", "for k in range(5):",
+             "    part = nl.ndarray((128, 8), dtype=x.dtype, buffer=nl.sbuf)",
+             f"    nisa.dma_copy(dst=part, src={self.source(loops, 8)})",
+             "    parts.append(part)",
+             "for k in range(5):", "    " + self.store("near", loops),
+             "    nisa.tensor_copy(dst=near[0:128, 0:8], src=parts[k])"],
+            ["nisa.activation(dst=near[0:128, 0:64], op=nl.exp, "
+             f"data=near[0:128, {moving}:{moving} + 64])"]))
+
+    def stateful(self, loops: list[tuple[str, int]]) -> list[str]:
+        """Statements that a shortcut must notice."""
+        name = loops[-1][0]
+        if self.api != "nki":  # the compiler executes a body once: only what it sees of the index
+            return self.random.choice((
+                [f"near[p, f] = nl.copy(near[p, f + {name} % 3])"],
+                [f"near[p, f] = nl.copy(near[p, f + [0, 4, 1, 9][{name} % 4]])"],
+                [f"near[p, f] = nl.copy(near[p, f + {name} * {name} % 7])"]))
+        return self.random.choice((
+            ["count += 1", "if count == 7:", "    " + self.store("near", loops)],
+            [f"seen.append({name})", "if len(seen) == 9:", "    " + self.store("near", loops)],
+            [self.store("last", loops),
+             "last = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)",
+             "nisa.memset(dst=last, value=1.0)"],
+            [f"if {name} > 2:", f"    keep = {name}"],
+            [f"keep = {name} * 2"],
+            [f"nisa.tensor_copy(dst=near[0:128, 0:128], src=tiles[{name} % 4])"],
+            [f"nisa.memset(dst=near, value={name})"],
+            [f"nisa.tensor_copy(dst=near[0:128, 0:{name} + 1], src=near[0:128, 1:{name} + 2])"],
+            [f"nisa.tensor_copy(dst=near[0:128, 0:64], src=near[0:128, "
+             f"({name} // 2) * 4:({name} // 2) * 4 + 64])"]))
+
+
+def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]:
+    """The lines of a kernel's trace, or the error that it raises; whether loops were sampled."""
+    try:
+        program = trace(function, [MATRIX], takes_shortcuts=takes_shortcuts)
+    except FrontendError as problem:
+        return [], str(problem), False
+    return program.lines(), "", program._recorder.has_sampled
+
+
+def check(text: str, path: Path) -> bool:
+    """Compares both ways to trace a kernel; whether there was a shortcut to take."""
+    path.write_text(text)
+    function: Any = find_kernel(f"{path}::kernel")
+    short, problem, sampled = outcome(function, True)
+    full, expected, _ = outcome(function, False)
+    assert problem == expected, text
+    if full:
+        assert expand(short) == expand(full), text
+    assert short == full, text
+    return sampled
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even short loops are sampled."""
+    monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.LONG_UNKNOWN", 0)
+
+
+@pytest.mark.parametrize("api", HEADERS)
+@pytest.mark.parametrize("seed", range(24))
+def test_a_random_kernel_has_the_same_trace_with_and_without_shortcuts(
+        api: str, seed: int, tmp_path: Path) -> None:
+    check(Writer(seed, api).text, tmp_path / f"random_{seed}_{api.replace('.', '_')}.py")
+
+
+def test_many_random_kernels_have_loops_that_are_proven(tmp_path: Path) -> None:
+    sampled = [check(Writer(seed, "nki").text, tmp_path / f"proven_{seed}.py")
+               for seed in range(100, 112)]
+    assert sum(sampled) > 4

@@ -4,8 +4,8 @@
 """Speed of tracing, in processor time, with every loop executed in full and with shortcuts.
 
     tests/bench/tracing.py                        the example kernels
-    tests/bench/tracing.py --corpus FOLDER        public kernels; FOLDER: checkouts called owner+repo
-    tests/bench/tracing.py --corpus FOLDER --only gqa --profile
+    tests/bench/tracing.py --corpus FOLDER        public kernels, from checkouts called owner+repo
+    tests/bench/tracing.py --corpus FOLDER --only gqa --profile full
 
 Each measurement is a fork of this process, so that nothing but the imported frontend is warm: it
 loads the kernel, then traces it and writes the records to memory, which is what is timed. `process`

@@ -27,7 +27,7 @@ HEADERS = {
             "    near = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
             "    nisa.memset(dst=near, value=0.0)\n"
             "    bank = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
-            "    tiles = [nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf) for _ in range(4)]\n"
+            "    tiles = [nl.ndarray((128, 128), x.dtype, buffer=nl.sbuf) for _ in range(4)]\n"
             "    for tile in tiles:\n        nisa.memset(dst=tile, value=0.0)\n"
             "    count, seen, last, keep = 0, [], near, 0\n"),
     "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"

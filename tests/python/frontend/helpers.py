@@ -44,7 +44,7 @@ def flat(function: Callable[..., Any], arguments: Sequence[Any],
     """The executed instructions of a kernel, recorded without compression."""
     with monkeypatch.context() as patch:
         patch.setattr(tracing, "Recorder", FlatRecorder)
-        lines = trace(function, arguments).lines()
+        lines = trace(function, arguments, takes_shortcuts=False).lines()
     assert parse(lines).loops() == 0
     return expand(lines)
 

@@ -18,7 +18,8 @@ from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import load_kernel_module
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import CORES, Kernel
+from trnsim.frontend.nki import jit
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
@@ -30,6 +31,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chip", default="trn2", help="a short name or a chip file [trn2]")
     parser.add_argument("--arg", action="append", default=[], metavar="VALUE",
                         help="one per parameter: dtype[shape], a Python literal, or name=value")
+    parser.add_argument("--lnc", type=int, metavar="N", choices=CORES,
+                        help="cores of the logical NeuronCore that runs file.py::function [1]")
+    parser.add_argument("--assume", action="append", default=[], metavar="NAME=COUNT",
+                        help="how often a loop runs whose bound is in the register NAME")
     parser.add_argument("--launch", type=int, metavar="N",
                         help="which kernel call of a script, from 1; needed if it has several")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
@@ -80,8 +85,12 @@ def _traced(options: argparse.Namespace) -> Program:
         values, keywords = _arguments(options.arg)
         chip = load_chip(options.chip)
         set_target(chip)
-        return trace(find_kernel(options.kernel), values, chip, keywords=keywords)
-    programs = trace_script(options.kernel, options.chip)
+        kernel: Any = find_kernel(options.kernel)
+        if options.lnc is not None:
+            kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
+        return trace(kernel, values, chip, keywords=keywords,
+                     trip_counts=_assumptions(options.assume))
+    programs = trace_script(options.kernel, options.chip, _assumptions(options.assume))
     if options.launch is None and len(programs) > 1:
         raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
                         f"--launch 1 to {len(programs)}")
@@ -90,6 +99,18 @@ def _traced(options: argparse.Namespace) -> Program:
         raise UserError(f"{options.kernel}: --launch {number}, but it calls {len(programs)} "
                         f"kernels; use 1 to {len(programs)}")
     return programs[number - 1]
+
+
+def _assumptions(texts: list[str]) -> dict[str, int]:
+    """Trip counts from the --assume options. UserError if one is not NAME=COUNT."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        name, _, count = text.partition("=")
+        if not name.isidentifier() or not count.isdigit():
+            raise UserError(f"--assume {text!r} is not NAME=COUNT, where NAME is the register of "
+                            "a loop and COUNT how often the loop runs")
+        counts[name] = int(count)
+    return counts
 
 
 def _arguments(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:

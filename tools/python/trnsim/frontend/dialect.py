@@ -21,11 +21,16 @@ def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
     return call()
 
 
+def _one_core(grid: tuple[Any, ...]) -> int:
+    return 1
+
+
 class Dialect(NamedTuple):
     """`tensor` makes the view of a whole storage; `modules` the public modules by name.
 
     `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
-    chooses the iterations of a range that are executed (see Recorder.sample).
+    chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
+    of cores that a launch grid names, each of which gets a program.
     """
 
     api: str
@@ -33,6 +38,7 @@ class Dialect(NamedTuple):
     modules: Callable[[], dict[str, ModuleType]]
     launch: Callable[[tuple[Any, ...], Callable[[], Any]], Any] = _launch_once
     sample: Callable[..., Any] | None = None
+    cores: Callable[[tuple[Any, ...]], int] = _one_core
 
 
 _PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}

@@ -7,12 +7,15 @@ from __future__ import annotations
 import functools
 from math import prod
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
 
 
+Edge = tuple[str, Any]
+CORES = (1, 2)
+"""Cores of a logical NeuronCore, for the API that launches one program on each. [NKI-LANGUAGE]"""
 Launcher = Callable[["Kernel", tuple[Any, ...], dict[str, Any]], Any]
 
 _launcher: Launcher | None = None
@@ -31,22 +34,33 @@ class Kernel:
     `grid` is the launch grid of `kernel[grid]`; () if there is none.
     """
 
-    def __init__(self, function: Callable[..., Any], api: str, grid: tuple[int, ...] = ()) -> None:
+    def __init__(self, function: Callable[..., Any], api: str, grid: tuple[int, ...] = (),
+                 schedule: Sequence[Edge] = ()) -> None:
         self.function = function
         self.api = api
         self.grid = grid
+        self.schedule = tuple(schedule)
         self.name = getattr(function, "__name__", "kernel")
         functools.update_wrapper(self, function)
 
     def __getitem__(self, grid: Any) -> Kernel:
-        """The kernel with a launch grid. UserError for more than one program."""
+        """The kernel on a logical NeuronCore of so many cores. UserError for more than two."""
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
         sizes = tuple(_grid_size(item) for item in items)
-        if prod(sizes) != 1:
+        if prod(sizes) not in CORES:
             raise UserError(
                 f"{source.here()}: kernel {self.name} is launched on a grid of {list(sizes)}, "
-                f"{prod(sizes)} programs, but one program is traced; launch it with a grid of 1")
-        return type(self)(self.function, self.api, sizes)
+                f"{prod(sizes)} programs, but a logical NeuronCore has 1 or 2 cores, and each "
+                "runs one; launch it with kernel[1] or kernel[2]")
+        return type(self)(self.function, self.api, sizes, self.schedule)
+
+    def with_schedule(self, edges: Sequence[Edge]) -> Kernel:
+        """The kernel with scheduling edges: pairs of an instruction's name and its producers'."""
+        for edge in edges:
+            if len(edge) != 2 or not isinstance(edge[0], str):
+                raise UserError(f"{source.here()}: with_schedule: {edge!r} is not a pair of the "
+                                "name of an instruction and the names that it runs after")
+        return type(self)(self.function, self.api, self.grid, (*self.schedule, *edges))
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if recorder.active() is not None:

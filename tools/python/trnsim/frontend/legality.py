@@ -43,7 +43,8 @@ class Rule(NamedTuple):
     one_psum_input: tuple[str, str] | None = None
 
     def operand(self, role: str) -> OperandRule:
-        return self.operands[role]
+        """The rule of a role."""
+        return self.operands.get(role) or INDEX
 
 
 def _rule(generation: int = 2, one_psum_input: tuple[str, str] | None = None,
@@ -54,6 +55,9 @@ def _rule(generation: int = 2, one_psum_input: tuple[str, str] | None = None,
 
 LIKE, VECTOR, ANY = (SP, "like"), (SP, "vector"), (SP, "any")
 LIKE_S, ANY_S, ANY_HS = (S, "like"), (S, "any"), (HS, "any")
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
+"""Operations of all ranks of a group."""
 
 RULES: dict[str, Rule] = {
     "nc_matmul": _rule(dst=(P, "any"), stationary=ANY_S, moving=ANY_S),
@@ -103,15 +107,19 @@ RULES: dict[str, Rule] = {
     "tensor_partition_reduce": _rule(dst=ANY_S, data=ANY_S),
     "sequence_bounds": _rule(dst=ANY_S, data=ANY_S),
     "nonzero_with_count": _rule(3, dst=ANY_S, data=ANY_S),
-    "topk": _rule(dst=ANY_S, data=ANY_S),
+    "topk": _rule(dst=ANY_S, data=ANY_S, indices=LIKE_S),
     "dma_copy": _rule(dst=ANY_HS, src=ANY_HS, index=ANY_S),
     "dma_transpose": _rule(dst=ANY_HS, src=ANY_HS, index=ANY_S),
     "dma_compute": _rule(dst=ANY_HS, src=ANY_HS),
     "register_move": _rule(),
     "register_load": _rule(data=(HS, "any")),
     "register_store": _rule(dst=(HS, "any")),
-    "core_barrier": _rule(),
+    "core_barrier": _rule(dst=ANY_HS),
+    "sendrecv": _rule(3, dst=LIKE_S, src=LIKE_S),
+    **{op: _rule(dst=ANY_HS, src=ANY_HS) for op in COLLECTIVES},
 }
+INDEX = OperandRule((HBM, SBUF), "any")
+"""The operand `index`, which every operation with an indirect operand may have."""
 
 CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_matmul": check_matmul, "nc_matmul_mx": check_matmul_mx, "nc_transpose": check_transpose,
@@ -129,6 +137,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_n_gather": vector.check_n_gather,
     "tensor_partition_reduce": vector.check_partition_reduce,
     "dma_copy": vector.check_dma_elements, "dma_transpose": vector.check_dma_elements,
-    "dma_compute": vector.check_dma_elements,
+    "dma_compute": vector.check_dma_elements, "sendrecv": vector.check_sendrecv,
+    "register_load": vector.check_single, "register_store": vector.check_single,
 }
 """What the table does not say, by operation."""

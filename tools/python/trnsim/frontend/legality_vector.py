@@ -104,9 +104,16 @@ def check_memset(chip: Chip, it: Instruction) -> None:
 
 
 def check_single(chip: Chip, it: Instruction) -> None:
-    data = it.view("data").form
-    if data.elements != 1:
-        raise it.reject(f"data is {data.describe()}, but must be [1, 1]; slice it")
+    role, _, view = it.operands[0]
+    if view.form.elements != 1:
+        raise it.reject(f"{role} is {view.form.describe()}, but must be [1, 1]; slice it")
+
+
+def check_sendrecv(chip: Chip, it: Instruction) -> None:
+    dst, src = it.view("dst").form, it.view("src").form
+    if dst.dtype is not src.dtype:
+        raise it.reject(f"src is {src.dtype} and dst is {dst.dtype}, but what is sent is not "
+                        "converted; make them equal")
 
 
 def check_sequence_bounds(chip: Chip, it: Instruction) -> None:

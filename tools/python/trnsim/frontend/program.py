@@ -6,39 +6,45 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, BinaryIO
+from collections.abc import Sequence
 
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.writer import TraceWriter, save
 
 
 class Program:
-    """A traced kernel. `result` is what the kernel returned, as views."""
+    """A traced kernel: the programs of its cores. `result` is what it returned, as views."""
 
-    def __init__(self, recorder: Recorder, header: dict[str, Any], result: Any) -> None:
-        self._recorder = recorder
+    def __init__(self, recorders: Sequence[Recorder], header: dict[str, Any], result: Any) -> None:
+        self._recorders = recorders
         self._header = header
         self.result = result
 
     @property
     def instructions(self) -> int:
-        """Executed instructions, loops expanded."""
-        executed = self._recorder.table.executed
-        return sum(executed[shape] for shape in self._recorder.program.shapes)
+        """Executed instructions of all cores, loops expanded."""
+        return sum(recorder.executed() for recorder in self._recorders)
+
+    @property
+    def cores(self) -> int:
+        """Cores that have a program each."""
+        return len(self._recorders)
 
     @property
     def notes(self) -> list[str]:
         """The remarks of the trace: assumptions, warnings, unsupported features."""
-        return [f"{note.position}: {note.text}" for note in self._recorder.notes]
+        return [f"{note.position}: {note.text}" for recorder in self._recorders
+                for note in recorder.notes]
 
     def lines(self) -> list[str]:
         """The records of the trace, one line each."""
         lines: list[str] = []
-        TraceWriter(self._recorder, lines.append).write(self._header)
+        TraceWriter(self._recorders, lines.append).write(self._header)
         return lines
 
     def write(self, stream: BinaryIO) -> None:
         """Writes the trace, uncompressed."""
-        TraceWriter(self._recorder,
+        TraceWriter(self._recorders,
                     lambda line: stream.write(line.encode() + b"\n")).write(self._header)
 
     def save(self, path: str | Path) -> None:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from math import isfinite
 from types import FrameType
 from typing import Any, NamedTuple
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import chip as chip_module
 from trnsim.frontend import engines as engine_table
@@ -102,9 +102,14 @@ class Note(NamedTuple):
 class Recorder:
     """The events of one kernel. `frame` is the innermost open loop; `program` is the outermost."""
 
-    def __init__(self, chip: Chip, api: str) -> None:
+    def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1) -> None:
         self.chip = chip
         self.api = api
+        self.core = core
+        self.cores = cores
+        """The core whose program is recorded, of the cores of the logical NeuronCore."""
+        self.trip_counts: Mapping[str, int] = {}
+        """Trips of loops whose bounds are only known at run time, by the name of their register."""
         self.grid_rank = 0
         self.takes_shortcuts = True
         """Whether a dialect may extrapolate loops (see dialect.Retrace)."""
@@ -131,6 +136,7 @@ class Recorder:
         self.sites: dict[Any, Buffer] = {}
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
         self._noted: set[Note] = set()
+        self._shared: dict[str, int] = {}
         self._clock = 0
         self._fold_beyond = 1024 * LONG_PROGRAM
 
@@ -155,18 +161,31 @@ class Recorder:
             label = label or f"{space}_{len(self.sites)}"
             buffer = self.sites[key] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
                                                address=address, bank_bytes=chip.psum_bank_bytes)
+            if kind == "output":
+                buffer.shared = self.share(label)
         return Storage(buffer, self.frame)
 
     def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
         """An `input` or `output` buffer: HBM, instance 0, exists from the start."""
         sizes = check_declaration("hbm", shape, dtype, 0, 0)
         buffer = Buffer(name, "hbm", dtype, sizes, kind=kind)
+        buffer.shared = self.share(name)
         buffer.instances = 1
         buffer.identifier = len(self.buffers)
         self.buffers.append(buffer)
         storage = Storage(buffer, self.program)
         storage.base = 0
         return storage
+
+    def share(self, label: str) -> str:
+        """The name by which the cores know a shared buffer: equal calls get equal names.
+
+        "" in a program of one core.
+        """
+        if self.cores == 1:
+            return ""
+        number = self._shared[label] = self._shared.get(label, 0) + 1
+        return label if number == 1 else f"{label}.{number}"
 
     def _allocate(self, storage: Storage) -> int:
         """Numbers the storage and places its `alloc`; returns its `base`."""
@@ -309,7 +328,7 @@ class Recorder:
 
     @staticmethod
     def _indices_role(view: View, operands: Sequence[Operand]) -> str | None:
-        if view.indices is None:
+        if not isinstance(view.indices, View):
             return None
         for role, _, other in operands:
             if other is view.indices:
@@ -437,6 +456,10 @@ class Recorder:
         self.flush()
         self._dissolve_down_to(self.program)
         self._fold_program()
+
+    def executed(self) -> int:
+        """Executed instructions, loops expanded."""
+        return sum(self.table.executed[shape] for shape in self.program.shapes)
 
     def _fold_program(self) -> None:
         """Makes loops of what the program repeats outside of marked loops, if it is long."""

@@ -13,6 +13,7 @@ import sys
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
+from collections.abc import Mapping
 
 from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
@@ -52,7 +53,8 @@ def _result(value: Any, kernel: str) -> Any:
     return value
 
 
-def trace_script(path: str | Path, chip: str = "trn2") -> list[Program]:
+def trace_script(path: str | Path, chip: str = "trn2",
+                 trip_counts: Mapping[str, int] | None = None) -> list[Program]:
     """Runs a Python script as `__main__` and traces every kernel that it calls.
 
     UserError if the script raises or calls no kernel.
@@ -65,7 +67,8 @@ def trace_script(path: str | Path, chip: str = "trn2") -> list[Program]:
     programs: list[Program] = []
 
     def launch(kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        programs.append(trace(kernel, arguments, target, keywords=keywords))
+        programs.append(trace(kernel, arguments, target, keywords=keywords,
+                              trip_counts=trip_counts))
         return _result(programs[-1].result, kernel.name)
 
     install()

@@ -70,11 +70,13 @@ def split_operand(value: int) -> tuple[int, int, int, int]:
 class Buffer:
     """An allocation site. `shape` is that of the declaration: partitions first on chip.
 
+    `shared` names an HBM buffer that the cores of the program have in common; "" if it is private.
     `instances`, `last_allocation` and `allocation` (the shape of its `alloc`) are the recorder's.
     """
 
     __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "address", "instances",
-                 "last_allocation", "identifier", "allocation", "spans_banks", "_forms", "whole")
+                 "last_allocation", "identifier", "allocation", "spans_banks", "shared", "_forms",
+                 "whole")
 
     def __init__(self, name: str, space: str, dtype: DType, shape: Shape, *,
                  kind: str = "internal", stack: tuple[source.Site, ...] = (),
@@ -90,6 +92,7 @@ class Buffer:
         self.last_allocation = -1
         self.identifier = -1
         self.allocation = -1
+        self.shared = ""
         self.spans_banks = space == PSUM and prod(shape[1:]) * dtype.itemsize > bank_bytes
         self._forms: dict[tuple[Any, ...], Form] = {}
         self.whole = self.form(shape, row_major(shape))
@@ -202,13 +205,14 @@ class Storage:
 class View:
     """A part of a storage. Immutable; all operations return another view of the same storage.
 
-    `indices` is the view that holds the indices of an indirect access, else None.
+    `indices` is the view that holds the indices of an indirect access, or the register that moves
+    the start; else None.
     """
 
     __slots__ = ("storage", "form", "position", "indices")
 
     def __init__(self, storage: Storage, form: Form, position: int = 0,
-                 indices: View | None = None) -> None:
+                 indices: Any = None) -> None:
         self.storage = storage
         self.form = form
         self.position = position
@@ -248,7 +252,7 @@ class View:
         return split_operand(self.position)[0]
 
     def derive(self: V, shape: Sequence[int], strides: Sequence[int], *, offset: int,
-               partition: int = 0, dtype: DType | None = None, indices: View | None = None) -> V:
+               partition: int = 0, dtype: DType | None = None, indices: Any = None) -> V:
         """A view of the same storage from explicit shape, element strides, offset and partition.
 
         On chip `shape[0]` is the partition count and `strides[0]` is ignored. All are absolute
@@ -258,7 +262,10 @@ class View:
         kind = dtype or self.form.dtype
         stored = None if kind is self.form.buffer.dtype else kind
         form = self.form.buffer.form(tuple(shape), tuple(strides), partition, stored)
-        check_bounds(form, offset)
+        if isinstance(indices, View):
+            check_base(form, offset)
+        else:
+            check_bounds(form, offset)
         return type(self)(self.storage, form, position_of(offset, partition), indices)
 
     def __repr__(self) -> str:
@@ -289,6 +296,17 @@ def check_bounds(form: Form, offset: int) -> None:
         raise ProgramError(
             f"{source.here()}: the access reaches partitions {form.partition} to {last}, but "
             f"{buffer.name!r} has {buffer.shape[0]} partitions; shrink the access")
+
+
+def check_base(form: Form, offset: int) -> None:
+    """ProgramError if an indirect view counts its indices from outside of its buffer."""
+    buffer = form.buffer
+    capacity = (prod(buffer.shape[1:] if form.is_on_chip else buffer.shape) * buffer.dtype.itemsize
+                // form.dtype.itemsize)
+    if not 0 <= offset < capacity:
+        raise ProgramError(
+            f"{source.here()}: the indices count from element {offset} of {buffer.name!r}, which "
+            f"has {capacity} {form.dtype} elements; shrink the offset")
 
 
 def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions: int,

@@ -8,7 +8,7 @@ import gc
 import hashlib
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import trnsim
@@ -29,39 +29,75 @@ from trnsim.frontend.writer import FORMAT_VERSION
 COLLECTIONS = (100_000, 20, 20)
 """Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
 are many of them. [ASSUMED]"""
+LNC_GENERATION = 3
+"""The first NeuronCore generation whose cores are combined to logical ones. [NKI-ARCH-V3]"""
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
           *, keywords: Mapping[str, Any] | None = None, api: str | None = None,
-          takes_shortcuts: bool = True) -> Program:
+          takes_shortcuts: bool = True,
+          trip_counts: Mapping[str, int] | None = None) -> Program:
     """Records what a kernel asks of the hardware.
 
     Arguments are arrays, `TensorArgument`s or plain values. `api` is only needed for a function
     without a decorator that uses neither API at module level. Without `takes_shortcuts` every
-    iteration of every loop is executed; the trace is the same.
+    iteration of every loop is executed; the trace is the same. `trip_counts` says how often loops
+    run whose bounds only the hardware knows, by the name of their register.
 
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
     execute it.
     """
     target = chip if isinstance(chip, Chip) else load_chip(chip)
+    launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     try:
-        return _trace(function, arguments, target, keywords or {}, api, takes_shortcuts)
+        return _trace(launch, api, takes_shortcuts)
     except Retrace:
-        return _trace(function, arguments, target, keywords or {}, api, False)
+        return _trace(launch, api, False)
 
 
-def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
-           keywords: Mapping[str, Any], api: str | None, takes_shortcuts: bool) -> Program:
-    """One attempt at a trace."""
-    body = function.function if isinstance(function, Kernel) else function
-    used = dialect(api or (function.api if isinstance(function, Kernel) else _guess(body)))
-    active = Recorder(target, used.api)
-    active.takes_shortcuts = takes_shortcuts
-    active.sample = used.sample
+class Launch(NamedTuple):
+    """What is traced: a kernel with its arguments on a chip."""
+
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    chip: Chip
+    trip_counts: Mapping[str, int]
+
+
+def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
+    """One attempt at a trace: the programs of all cores, one after the other."""
+    function, chip = launch.function, launch.chip
+    kernel = function if isinstance(function, Kernel) else None
+    body = kernel.function if kernel is not None else function
+    used = dialect(api or (kernel.api if kernel is not None else _guess(body)))
+    grid = kernel.grid if kernel is not None else ()
+    cores = used.cores(grid)
+    if cores > 1 and chip.generation < LNC_GENERATION:
+        raise UserError(f"kernel {getattr(body, '__name__', '')} is launched on {cores} cores, but "
+                        f"{chip.name} has {chip.neuron_core}, whose cores are not combined; "
+                        "launch it on 1 or choose another chip")
+    recorders: list[Recorder] = []
+    results: list[Any] = []
+    for core in range(cores):
+        active = Recorder(chip, used.api, core, cores)
+        active.takes_shortcuts = takes_shortcuts
+        active.sample = used.sample
+        active.grid_rank = len(grid)
+        active.trip_counts = launch.trip_counts
+        results.append(_record(active, body, launch, grid, used))
+        recorders.append(active)
+    if kernel is not None and kernel.schedule:
+        recorders[0].note("assumption", "with_schedule: instructions run in program order where "
+                                        "the data allow it; its edges are not in the trace")
+    return Program(recorders, _header(body, launch, used, cores), results[0])
+
+
+def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tuple[Any, ...],
+            used: Dialect) -> Any:
+    """Runs the program of one core; returns what the kernel returned."""
     psum.changes.clear()
-    grid = function.grid if isinstance(function, Kernel) else ()
-    active.grid_rank = len(grid)
-    values, named = _bind(body, arguments, keywords, active, used)
+    values, named = _bind(body, launch.arguments, launch.keywords, active, used)
     previous = recording.activate(active)
     thresholds = gc.get_threshold()
     gc.set_threshold(*COLLECTIONS)
@@ -79,7 +115,7 @@ def _trace(function: Callable[..., Any], arguments: Sequence[Any], target: Chip,
     if active.unfinished:
         raise Retrace
     _declare_outputs(active, list(_views(result)))
-    return Program(active, _header(body, arguments, keywords, target, used), result)
+    return result
 
 
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -186,17 +222,20 @@ def _executed(active: Recorder) -> tuple[set[int], set[int]]:
     return touched, read
 
 
-def _header(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
-            chip: Chip, used: Dialect) -> dict[str, Any]:
-    described = [argument_forms.describe(value) for value in arguments]
-    described += [f"{name}={argument_forms.describe(value)}" for name, value in keywords.items()]
+def _header(body: Callable[..., Any], launch: Launch, used: Dialect,
+            cores: int) -> dict[str, Any]:
+    described = [argument_forms.describe(value) for value in launch.arguments]
+    described += [f"{name}={argument_forms.describe(value)}"
+                  for name, value in launch.keywords.items()]
     header: dict[str, Any] = {
         "format": "nkt", "version": FORMAT_VERSION, "form": "program",
-        "producer": f"trnsim {trnsim.__version__}", "target": chip.name,
+        "producer": f"trnsim {trnsim.__version__}", "target": launch.chip.name,
         "kernel": getattr(body, "__name__", "kernel")}
     path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
     if path is not None and Path(path).is_file():
         header["source_sha256"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     header["api"] = used.api
+    if cores > 1:
+        header["cores"] = cores
     header["arguments"] = described
     return header

@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 from trnsim.frontend import engines as engine_table
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality import CHECKS, RULES, OperandRule
+from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
 from trnsim.frontend.source import Position
 from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, View
 
 QUADRANT = 32
 """Partitions of a quadrant: compute engines start an access on one. [NKI-ARCH-V2]"""
+
+
+STARTS_ANYWHERE = ("dma_", "register_", "sendrecv", "core_barrier", *COLLECTIVES)
+"""Prefixes of operations whose accesses start at any partition."""
 
 
 class Instruction(NamedTuple):
@@ -93,7 +97,7 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
         raise instruction.reject(
             f"{role} is a view of {view.name!r} with {len(form.pattern)} strides, but an access in "
             f"{form.space} has at most {limit}; split the access")
-    if form.space == HBM or instruction.op.startswith("dma_"):
+    if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
     count, start = form.partitions, form.partition
     step = QUADRANT if count <= QUADRANT else 2 * QUADRANT if count <= 2 * QUADRANT else 0

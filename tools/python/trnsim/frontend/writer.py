@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
@@ -25,30 +25,39 @@ Coefficients = list[tuple[str, list[int]]]
 
 
 class TraceWriter:
-    """Writes one recorder's program; `emit` receives each line without its end."""
+    """Writes the programs of all cores; `emit` receives each line without its end."""
 
-    def __init__(self, recorder: Recorder, emit: Callable[[str], Any]) -> None:
-        self._recorder = recorder
-        self._table = recorder.table
+    def __init__(self, recorders: Sequence[Recorder], emit: Callable[[str], Any]) -> None:
+        self._recorders = recorders
+        self._table = recorders[0].table
         self._emit = emit
         self._files: dict[str, int] = {}
-        self._declared: set[int] = set()
+        self._buffers = 0
+        """Buffers of the cores before the current one."""
+        self._declared = 0
         self._templates: dict[int, int] = {}
 
     def write(self, header: dict[str, Any]) -> None:
         """The whole file. `header` has the keys of section 2 except `record`."""
-        recorder = self._recorder
         self._record("header", **header)
+        for recorder in self._recorders:
+            if len(self._recorders) > 1:
+                self._record("core", core=recorder.core)
+            self._program(recorder)
+        self._record("summary", instructions=sum(one.executed() for one in self._recorders))
+
+    def _program(self, recorder: Recorder) -> None:
+        """The program of one core with its declarations."""
+        self._table = recorder.table
+        self._templates = {}
         for note in recorder.notes:
             self._record("note", kind=note.kind, text=note.text, **self._at([note.position]))
         for buffer in recorder.buffers:
             self._buffer(buffer)
-        program = recorder.program
         for shape in _leaves(recorder):
             self._template(shape)
-        self._body(program.shapes, program.values, [])
-        executed = self._table.executed
-        self._record("summary", instructions=sum(executed[shape] for shape in program.shapes))
+        self._body(recorder.program.shapes, recorder.program.values, [])
+        self._buffers += len(recorder.buffers)
 
     def _record(self, record: str, /, **keys: Any) -> None:
         line = {"record": record, **keys}
@@ -70,22 +79,25 @@ class TraceWriter:
         return found
 
     def _buffer(self, buffer: Buffer) -> None:
-        keys: dict[str, Any] = {"id": buffer.identifier, "name": buffer.name,
+        keys: dict[str, Any] = {"id": self._buffers + buffer.identifier, "name": buffer.name,
                                 "space": buffer.space}
         if buffer.kind != "internal":
             keys["kind"] = buffer.kind
         keys.update(dtype=buffer.dtype.name, shape=list(buffer.shape))
         if buffer.address is not None:
             keys["address"] = list(buffer.address)
+        if buffer.shared:
+            keys["shared"] = buffer.shared
         self._record("buffer", **keys, **self._at(source.position(at) for at in buffer.stack))
 
     def _template(self, shape: int) -> None:
         template: Template = self._table.entries[shape]
-        self._templates[shape] = len(self._templates)
+        self._templates[shape] = self._declared
+        self._declared += 1
         operands = []
         for role, access, form, indirect in template.operands:
             operand: dict[str, Any] = {"role": role, "access": access,
-                                       "buffer": form.buffer.identifier}
+                                       "buffer": self._buffers + form.buffer.identifier}
             if form.space != HBM:
                 operand["partitions"] = form.partitions
             operand["pattern"] = [list(pair) for pair in form.pattern]
@@ -111,7 +123,7 @@ class TraceWriter:
                 self._loop(entry, values[place:end],
                            [(name, deltas[place:end]) for name, deltas in loops])
             else:
-                self._record("alloc", buffer=entry.identifier)
+                self._record("alloc", buffer=self._buffers + entry.identifier)
             place = end
 
     def _loop(self, loop: LoopShape, values: list[int], loops: Coefficients) -> None:

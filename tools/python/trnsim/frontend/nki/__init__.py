@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from math import prod
 from types import FrameType, ModuleType
 from typing import Any
 from collections.abc import Iterator
 
 from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.kernel import decorator
 from trnsim.frontend.recorder import LoopOrigin
 from trnsim.frontend.tensor import Storage, View
 
 API = "nki"
+jit = decorator(API)
 
 
 def _tensor(storage: Storage) -> View:
@@ -29,12 +33,10 @@ def _module(name: str, **contents: Any) -> ModuleType:
 def modules() -> dict[str, ModuleType]:
     """nki, nki.language, nki.isa, nki.collectives, nki.typing and their relatives."""
     from trnsim.frontend.dtypes import DType
-    from trnsim.frontend.kernel import decorator
-    from trnsim.frontend.nki import collectives, isa, language
+    from trnsim.frontend.nki import collectives, enums, isa, language
     from trnsim.frontend.nki.objects import NKIObject
     from trnsim.frontend.nki.stubs import unsupported
     from trnsim.frontend.nki.tensor import NkiTensor
-    jit = decorator(API)
     experimental = _module("nki.experimental", while_loop=language.while_loop,
                            fori_loop=language.fori_loop)
     typing = _module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
@@ -44,8 +46,16 @@ def modules() -> dict[str, ModuleType]:
                   trace=jit, simulate=unsupported("nki.simulate"), language=language, isa=isa,
                   collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
                   NKIObject=NKIObject, __version__="0.6.0")
-    return {"nki": top, "nki.language": language, "nki.isa": isa, "nki.collectives": collectives,
+    constants = _module("nki.isa.constants", **{
+        name: value for name, value in vars(enums).items() if isinstance(value, type(Enum))})
+    isa.__dict__.update(__path__=[], constants=constants)
+    return {"nki": top, "nki.language": language, "nki.isa": isa,
+            "nki.isa.constants": constants, "nki.collectives": collectives,
             "nki.typing": typing, "nki.dtype": dtype, "nki.experimental": experimental}
+
+
+def _cores(grid: tuple[Any, ...]) -> int:
+    return prod(grid)
 
 
 def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
@@ -54,4 +64,4 @@ def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any
     return sample(frame, values, origin)
 
 
-DIALECT = Dialect(API, _tensor, modules, sample=_sample)
+DIALECT = Dialect(API, _tensor, modules, sample=_sample, cores=_cores)

@@ -1,25 +1,207 @@
 # SPDX-License-Identifier: Apache-2.0
-# The public module nki.collectives: names only.
-"""nki.collectives as kernels import it. Kernels are traced as one program on one core."""
+# The public module nki.collectives.
+"""Collectives in kernels: each is one operation of the trace, with its group, bytes and kind.
+
+The trace is that of the first rank: rank 0 of the group. [NKI-COLLECTIVES]
+"""
 
 from __future__ import annotations
 
 from typing import Any
+from collections.abc import Sequence
 
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.objects import NKIObject
-from trnsim.frontend.nki.stubs import unsupported
+from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.operators import alu
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import View
+
+REDUCTIONS = ("add", "minimum", "maximum")
+TRACED_RANK = 0
 
 
 class ReplicaGroup(NKIObject):
-    """The ranks that take part in a collective."""
+    """The ranks that take part in a collective: lists of ranks without overlap."""
 
-    def __init__(self, groups: Any) -> None:
+    def __init__(self, groups: Any = ()) -> None:
         self.groups = groups
 
+    def __iter__(self) -> Any:
+        return iter(self.groups)
 
-NAMES = (
-    "all_reduce", "all_gather", "all_gather_v", "reduce_scatter", "all_to_all", "all_to_all_v",
-    "collective_permute", "collective_permute_implicit", "collective_permute_implicit_reduce",
-    "collective_permute_implicit_current_processing_rank_id", "rank_id")
+    def __len__(self) -> int:
+        return len(self.groups)
 
-globals().update({name: unsupported(f"nki.collectives.{name}") for name in NAMES})
+    def __getitem__(self, index: Any) -> Any:
+        return self.groups[index]
+
+
+def _groups(op: str, replica_group: Any) -> tuple[tuple[int, ...], ...]:
+    """The rank lists of a group; IllegalInstruction if they overlap."""
+    given = getattr(replica_group, "groups", replica_group)
+    groups = tuple(tuple(int(rank) for rank in one) for one in given or ())
+    ranks = [rank for one in groups for rank in one]
+    if not ranks or len(set(ranks)) != len(ranks):
+        raise IllegalInstruction(f"{source.here()}: {op}: replica_group is {list(groups)}, but "
+                                 "must be lists of ranks that do not overlap")
+    return groups
+
+
+def _tensors(op: str, role: str, given: Any) -> list[View]:
+    """The tensors of an argument: a list, or lists by channel."""
+    found: list[View] = []
+    for one in given if isinstance(given, (list, tuple)) else (given,):
+        if isinstance(one, (list, tuple)):
+            found += _tensors(op, role, one)
+        elif isinstance(one, View):
+            found.append(one)
+        else:
+            raise not_a_tensor(op, role, one)
+    return found
+
+
+def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any],
+                metadata: Any = None) -> NkiInstruction:
+    """Records a collective. `bytes` is what each rank puts in."""
+    sources, targets = _tensors(op, "srcs", srcs), _tensors(op, "dsts", dsts)
+    spaces = {view.space for view in (*sources, *targets)}
+    if len(spaces) > 1:
+        raise IllegalInstruction(f"{source.here()}: {op}: the tensors are in "
+                                 f"{' and '.join(sorted(spaces))}, but must all be in hbm or all "
+                                 "in sbuf; copy one side")
+    operands: list[Operand] = [("dst", "write", view) for view in targets]
+    operands += [("src", "read", view) for view in sources]
+    if metadata is not None:
+        operands.append(("index", "read", metadata))
+    moved = sum(view.size * view.dtype.itemsize for view in sources)
+    return issue(op, operands, {**attributes, "bytes": moved})
+
+
+def _check_sizes(op: str, srcs: Any, dsts: Any, groups: tuple[tuple[int, ...], ...],
+                 factor: tuple[int, int]) -> None:
+    """IllegalInstruction unless dst has factor[0] / factor[1] times the elements of its src."""
+    for one, other in zip(_tensors(op, "srcs", srcs), _tensors(op, "dsts", dsts)):
+        if one.size * factor[0] != other.size * factor[1]:
+            raise IllegalInstruction(
+                f"{source.here()}: {op}: src is {one.form.describe()} and dst is "
+                f"{other.form.describe()} in groups of {len(groups[0])} ranks; dst must have "
+                f"{one.size * factor[0] // factor[1]} elements")
+
+
+def _reduction(op: Any) -> str:
+    name = alu(op, "op")
+    if name not in REDUCTIONS:
+        raise IllegalInstruction(f"{source.here()}: op is {name}, but collectives reduce with "
+                                 f"{', '.join(REDUCTIONS)}")
+    return name
+
+
+def all_reduce(srcs: Any, dsts: Any, replica_group: Any, op: Any, priority: int | None = None,
+               name: str | None = None) -> NkiInstruction:
+    """Each dst = the reduction of the srcs of all ranks."""
+    groups = _groups("all_reduce", replica_group)
+    _check_sizes("all_reduce", srcs, dsts, groups, (1, 1))
+    return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": _reduction(op)})
+
+
+def all_gather(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
+               priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """Each dst = the srcs of all ranks, side by side."""
+    groups = _groups("all_gather", replica_group)
+    _check_sizes("all_gather", srcs, dsts, groups, (len(groups[0]), 1))
+    return _collective("all_gather", srcs, dsts, {"groups": groups})
+
+
+def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
+                   op: Any = "add", priority: int | None = None,
+                   name: str | None = None) -> NkiInstruction:
+    """dst = this rank's part of the reduction of the srcs of all ranks."""
+    groups = _groups("reduce_scatter", replica_group)
+    _check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
+    return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": _reduction(op)})
+
+
+def all_to_all(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
+               priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """dst = this rank's parts of the srcs of all ranks."""
+    groups = _groups("all_to_all", replica_group)
+    _check_sizes("all_to_all", srcs, dsts, groups, (1, 1))
+    return _collective("all_to_all", srcs, dsts, {"groups": groups})
+
+
+def all_gather_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
+                 recv_counts_known: bool = False, has_rdispls: bool = False,
+                 priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """all_gather with counts of the run time: all of src is taken to be sent."""
+    return _collective("all_gather", srcs, dsts,
+                       {"groups": _groups("all_gather_v", replica_group)}, metadata_tensor)
+
+
+def all_to_all_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
+                 recv_counts_known: bool = False, has_rdispls: bool = False,
+                 priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """all_to_all with counts of the run time: all of src is taken to be sent."""
+    return _collective("all_to_all", srcs, dsts,
+                       {"groups": _groups("all_to_all_v", replica_group)}, metadata_tensor)
+
+
+def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Sequence[int]],
+                       priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """Each rank sends to the target that its pair names."""
+    pairs = tuple((int(sender), int(target)) for sender, target in source_target_pairs)
+    _check_sizes("collective_permute", srcs, dsts, ((0,),), (1, 1))
+    return _collective("collective_permute", srcs, dsts, {"pairs": pairs})
+
+
+def _ring(groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, int], ...]:
+    """Each rank of each group to its successor."""
+    return tuple((rank, one[(place + 1) % len(one)])
+                 for one in groups for place, rank in enumerate(one))
+
+
+def collective_permute_implicit(srcs_by_channel: Any, dsts_by_channel: Any, replica_group: Any,
+                                channel_ids: Sequence[int] = (0,), priority: int | None = None,
+                                name: str | None = None) -> NkiInstruction:
+    """Each rank sends to its successor in a ring."""
+    groups = _groups("collective_permute_implicit", replica_group)
+    return _collective("collective_permute", srcs_by_channel, dsts_by_channel,
+                       {"pairs": _ring(groups), "channels": len(channel_ids)})
+
+
+def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: Any,
+                                       dsts_by_channel: Any, replica_group: Any, op: Any,
+                                       channel_ids: Sequence[int] = (0,),
+                                       priority: int | None = None,
+                                       name: str | None = None) -> NkiInstruction:
+    """Each rank reduces two tensors and sends the result to its successor in a ring."""
+    op_name = "collective_permute_implicit_reduce"
+    groups = _groups(op_name, replica_group)
+    srcs = _tensors(op_name, "srcs0", srcs0_by_channel) + _tensors(op_name, "srcs1",
+                                                                   srcs1_by_channel)
+    return _collective("collective_permute", srcs, dsts_by_channel,
+                       {"pairs": _ring(groups), "channels": len(channel_ids),
+                        "op": _reduction(op)})
+
+
+def collective_permute_implicit_current_processing_rank_id(
+        iteration_id: int, replica_group: Any, channel_id: int = 0,
+        name: str | None = None) -> VirtualRegister:
+    """The rank whose data a ring has brought by an iteration: in rank 0, 0, n - 1, n - 2, ..."""
+    groups = _groups("collective_permute_implicit_current_processing_rank_id", replica_group)
+    issue("register_move", (), {})
+    _note_rank()
+    return VirtualRegister(groups[0][-int(iteration_id) % len(groups[0])], "rank")
+
+
+def rank_id(name: str | None = None) -> VirtualRegister:
+    """The rank that is traced."""
+    issue("register_move", (), {})
+    _note_rank()
+    return VirtualRegister(TRACED_RANK, "rank")
+
+
+def _note_rank() -> None:
+    recorder.required().note("assumption", f"the program is that of rank {TRACED_RANK}")

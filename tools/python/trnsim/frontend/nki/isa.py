@@ -8,20 +8,23 @@ from trnsim.frontend import recorder
 from trnsim.frontend.errors import IllegalInstruction as NkiValidationError
 from trnsim.frontend.nki.enums import (dge_mode, dma_engine, engine, matmul_perf_mode, nc_version,
                                        oob_mode, reduce_cmd)
+from trnsim.frontend.nki.isa_cores import core_barrier, sendrecv
 from trnsim.frontend.nki.isa_dma import dma_compute, dma_copy, dma_transpose
 from trnsim.frontend.nki.isa_gpsimd import (affine_select, iota, local_gather, nc_n_gather,
                                             nonzero_with_count, sequence_bounds,
-                                            tensor_partition_reduce)
+                                            tensor_partition_reduce, topk)
 from trnsim.frontend.nki.isa_matmul import nc_matmul, nc_matmul_mx, nc_transpose
+from trnsim.frontend.nki.isa_registers import (register_alloc, register_load, register_move,
+                                               register_store)
 from trnsim.frontend.nki.isa_scalar import activate2, activation, activation_reduce
 from trnsim.frontend.nki.isa_vector import (
-    bn_aggr, bn_stats, core_barrier, dropout, exponential, max8, memset, nc_find_index8,
+    bn_aggr, bn_stats, dropout, exponential, max8, memset, nc_find_index8,
     nc_match_replace8, nc_stream_shuffle, quantize_mx, rand2, rand_get_state, rand_set_state,
     range_select, reciprocal, rng, scalar_tensor_tensor, select_reduce, set_rng_seed, tensor_copy,
     tensor_copy_predicated, tensor_reduce, tensor_scalar, tensor_scalar_cumulative,
     tensor_scalar_reduce, tensor_tensor, tensor_tensor_scan)
 from trnsim.frontend.nki.issue import NkiInstruction
-from trnsim.frontend.nki.stubs import unsupported
+from trnsim.frontend.nki.registers import VirtualRegister
 
 tensor_engine = engine.tensor
 vector_engine = engine.vector
@@ -29,13 +32,6 @@ scalar_engine = engine.scalar
 gpsimd_engine = engine.gpsimd
 unknown_engine = engine.unknown
 
-VirtualRegister = unsupported("nki.isa.VirtualRegister")
-register_alloc = unsupported("nki.isa.register_alloc")
-register_move = unsupported("nki.isa.register_move")
-register_load = unsupported("nki.isa.register_load")
-register_store = unsupported("nki.isa.register_store")
-sendrecv = unsupported("nki.isa.sendrecv")
-topk = unsupported("nki.isa.topk")
 
 
 def get_nc_version() -> nc_version:
@@ -49,4 +45,4 @@ def get_nc_sub_version() -> int:
 
 
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "annotations", "recorder", "unsupported")]
+    "annotations", "recorder")]

@@ -9,9 +9,9 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -19,6 +19,8 @@ from trnsim.frontend.tensor import View
 _error = enums.oob_mode.error
 _auto = enums.dge_mode.unknown
 _any_engine = enums.engine.unknown
+SOURCES_MAX = 16
+"""Tensors that one dma_compute adds."""
 TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 """The permutation that dma_transpose applies, by rank."""
 
@@ -32,11 +34,14 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
     try:
         key = (id(frame.f_code), frame.f_lasti, dst.form, src.form, dge_mode, engine, priority)
         shape = active.templates.get(key)
-        indices = dst.indices or src.indices
+        is_indirect = dst.indices is not None or src.indices is not None
     except AttributeError:
         raise _not_tensors(dst, src) from None
-    if indices is not None:
-        return _indirect(dst, src, indices, dge_mode)
+    if is_indirect:
+        operands = indexed((("dst", "write", dst), ("src", "read", src)))
+        attributes = _attributes(dst, src, priority, dge_mode, engine)
+        active.record("dma_copy", None, operands, _generated(attributes, operands))
+        return HANDLE
     if shape is None:
         attributes = _attributes(dst, src, priority, dge_mode, engine)
         operands = (("dst", "write", dst), ("src", "read", src))
@@ -79,12 +84,19 @@ def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
     return attributes
 
 
-def _indirect(dst: View, src: View, indices: View, dge_mode: Any) -> NkiInstruction:
-    """Gather or scatter: software descriptor generation with one index per partition."""
-    attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
-    operands = (("dst", "write", dst), ("src", "read", src), ("index", "read", indices))
-    recorder.required().record("dma_copy", None, operands, attributes)
-    return HANDLE
+def _generated(attributes: dict[str, Any], operands: Sequence[Operand]) -> dict[str, Any]:
+    """The attributes of a DMA whose addresses are only known on the device.
+
+    An index per partition takes software descriptor generation; a moved start either kind, of
+    which the compiler is taken to choose the hardware's where there is one. [ASSUMED]
+    """
+    if "dge" in attributes:
+        return attributes
+    has_hardware = recorder.required().chip.generation >= 3
+    casts = len({view.dtype for role, _, view in operands if role != "index"}) > 1
+    is_vector = any(role == "index" and view.size > 1 for role, _, view in operands)
+    mode = "hardware" if has_hardware and not is_vector and not casts else "software"
+    return {**attributes, "dge": mode}
 
 
 def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
@@ -104,9 +116,7 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
         raise IllegalInstruction(f"{where}: dst has shape {list(dst.shape)}, but src "
                                  f"{list(src.shape)} transposed has {list(shape)}; make them equal")
     attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
-    operands: tuple[Operand, ...] = (("dst", "write", dst), ("src", "read", src))
-    if src.indices is not None:
-        operands += (("index", "read", src.indices),)
+    operands = indexed((("dst", "write", dst), ("src", "read", src)))
     return issue("dma_transpose", operands, attributes)
 
 
@@ -114,9 +124,19 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
                 unique_indices: bool = True, oob_mode: Any = _error,
                 name: str | None = None) -> NkiInstruction:
     """dst = the sum of up to 16 sources, by the DMA engines."""
-    operands: tuple[Operand, ...] = (("dst", "write", dst),
-                                     *(("src", "read", one) for one in srcs))
-    indices = next((one.indices for one in (dst, *srcs) if one.indices is not None), None)
-    if indices is not None:
-        raise UnsupportedFeature.named(str(source.here()), "dma_compute with indices")
-    return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")})
+    where = f"{source.here()}: dma_compute"
+    if not 0 < len(srcs) <= SOURCES_MAX:
+        raise IllegalInstruction(f"{where}: {len(srcs)} sources, but 1 to {SOURCES_MAX} are added; "
+                                 "split it")
+    if any(scale != 1.0 for scale in scales or ()):
+        raise IllegalInstruction(f"{where}: scales is {list(scales)}, but only 1.0 is possible; "
+                                 "multiply before or after")
+    operands = [("dst", "write", dst), *(("src", "read", one) for one in srcs)]
+    if not any(getattr(view, "indices", None) is not None for _, _, view in operands):
+        return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")})
+    if len(srcs) != 2 or not unique_indices:
+        raise IllegalInstruction(f"{where}: {len(srcs)} sources and unique_indices="
+                                 f"{unique_indices}, but an indirect one adds one tensor to dst "
+                                 "by unique indices; pass dst and the tensor")
+    return issue("dma_compute", indexed(operands),
+                 {"op": alu(reduce_op or "add", "reduce_op"), "dge": "software"})

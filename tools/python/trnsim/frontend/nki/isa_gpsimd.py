@@ -86,6 +86,20 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiI
     return issue("sequence_bounds", (("dst", "write", dst), ("data", "read", segment_ids)), {})
 
 
+def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) -> NkiInstruction:
+    """val_dst, idx_dst = the largest elements of the first n of src, and where they are."""
+    operands = (("dst", "write", val_dst), ("data", "read", src), ("indices", "write", idx_dst))
+    for role, _, view in operands:
+        if not isinstance(view, View):
+            raise not_a_tensor("topk", role, view)
+    count = val_dst.form.free_elements
+    if not 8 <= n < 65536 or not count <= n <= src.form.free_elements * GATHER_PARTITIONS:
+        raise IllegalInstruction(
+            f"{source.here()}: topk: {count} of n = {n} elements, but n is 8 to 65535, at least "
+            f"as many as are wanted, and src holds {src.form.free_elements * GATHER_PARTITIONS}")
+    return issue("topk", operands, {"k": count, "n": int(n)})
+
+
 def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,
                        name: str | None = None) -> NkiInstruction:
     """dst = the indices of the non-zero elements and their number."""

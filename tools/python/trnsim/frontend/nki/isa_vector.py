@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
-from trnsim.frontend import recorder, source
+from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
@@ -272,11 +272,3 @@ def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: str | None = None) -> 
     """dst, dst_scale = src in MXFP8 (NeuronCore-v4)."""
     return issue("quantize_mx", (("dst", "write", dst), ("dst_scale", "write", dst_scale),
                                  ("data", "read", src)), {})
-
-
-def core_barrier(data: Any, cores: Any, engine: Any = enums.engine.gpsimd,
-                 name: str | None = None) -> NkiInstruction:
-    """Waits for the other core of a logical NeuronCore; with one core only the signal is left."""
-    recorder.required().note("assumption", "core_barrier: the kernel runs as one program, so the "
-                                           "other core is taken to be there already")
-    return issue("core_barrier", (), {}, engine)

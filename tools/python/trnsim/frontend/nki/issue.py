@@ -30,6 +30,8 @@ class NkiInstruction:
 
 
 HANDLE = NkiInstruction()
+INDEXED_THEMSELVES = ("dma_transpose", "dma_compute")
+"""Operations whose functions have appended the indices already."""
 _any = enums.engine.unknown
 
 
@@ -39,6 +41,10 @@ def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
     active = recorder.required()
     frame = sys._getframe(2)
     at = (id(frame.f_code), frame.f_lasti) if source.is_user(frame.f_code) else None
+    for _, _, view in operands:
+        if getattr(view, "indices", None) is not None and op not in INDEXED_THEMSELVES:
+            operands = indexed(operands)
+            break
     try:
         active.record(op, None if engine is _any else engine_names(engine), operands, attributes,
                       at)
@@ -46,6 +52,30 @@ def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
         _reject_operands(op, operands)
         raise
     return HANDLE
+
+
+def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
+    """The operands, followed by the tensor that holds the indices of those that are indirect.
+
+    Registers are no operands. IllegalInstruction for more than one such tensor.
+    """
+    found: list[View] = []
+    for _, _, view in operands:
+        indices = view.indices
+        if isinstance(indices, View) and not any(indices is one for one in found):
+            found.append(indices)
+    found = [one for one in found if not any(one is view for _, _, view in operands)]
+    if len(found) > 1:
+        first, second = found[0], found[1]
+        if (first.storage, first.form, first.position) != (second.storage, second.form,
+                                                           second.position):
+            raise IllegalInstruction(
+                f"{source.here()}: operands are indexed by {first.name!r} and {second.name!r}, but "
+                "an instruction takes its indices from one tensor; use two instructions")
+        for _, _, view in operands:
+            if view.indices is second:
+                view.indices = first
+    return (*operands, *(("index", "read", one) for one in found[:1]))
 
 
 def _reject_operands(op: str, operands: Sequence[Operand]) -> None:

@@ -11,6 +11,7 @@ from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4
                                     float16, float32, int8, int16, int32, tfloat32, uint8, uint16,
                                     uint32)
 from trnsim.frontend.dtypes import DType
+from trnsim.frontend.loops import LoopRange as range
 from trnsim.frontend.dtypes import dtype as _dtype_of
 from trnsim.frontend.nki import elementwise as _elementwise
 from trnsim.frontend.nki import reductions as _reductions
@@ -23,6 +24,7 @@ from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorder, num_programs,
                                        program_id, program_ndim, sequential_range, static_range)
 from trnsim.frontend.nki.objects import NKIObject
+from trnsim.frontend.nki.registers import dynamic_range, fori_loop, while_loop
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.nki.tile_size import tile_size
@@ -102,9 +104,6 @@ broadcast_to = _reductions.broadcast_to
 average = "average"
 bypass = "bypass"
 
-dynamic_range = _unsupported("nki.language.dynamic_range")
-fori_loop = _unsupported("nki.language.fori_loop")
-while_loop = _unsupported("nki.language.while_loop")
 gather_flattened = _unsupported("nki.language.gather_flattened")
 random_seed = _unsupported("nki.language.random_seed")
 rand = _unsupported("nki.language.rand")

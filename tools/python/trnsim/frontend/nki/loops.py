@@ -33,13 +33,13 @@ def ds(start: int, size: int) -> slice:
 
 
 def program_id(axis: int = 0) -> int:
-    """The program's index in the launch grid: kernels run as one program."""
-    return 0
+    """The program's index in the launch grid: the core that runs it."""
+    return recorder.required().core
 
 
 def num_programs(axes: Any = 0) -> int:
-    """The programs along axes of the launch grid: kernels run as one program."""
-    return 1
+    """The programs along axes of the launch grid: one on each core."""
+    return recorder.required().cores
 
 
 def program_ndim() -> int:

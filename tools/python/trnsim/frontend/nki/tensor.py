@@ -13,11 +13,13 @@ from operator import index as as_integer
 from typing import Any, NoReturn
 from collections.abc import Iterator, Sequence
 
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.enums import MemoryRegion
+from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
 from trnsim.frontend.tensor import HBM, Form, Storage, View
 
@@ -241,12 +243,19 @@ class NkiTensor(View):
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of a dimension, which is dropped. A tensor is an index of the run time."""
         axis = self._axis(dim)
-        if isinstance(index, View):
+        if isinstance(index, (View, VirtualRegister)):
             if self.form.is_on_chip and axis == 0:
                 self._reject("is selected dynamically in its partitions, which is not possible")
+            if self.indices is not None:
+                self._reject("is selected dynamically twice, which is not possible; flatten the "
+                             "dimensions and select once")
             shape = list(self.form.shape)
             strides = list(self.form.strides)
+            step = strides[axis]
             del shape[axis], strides[axis]
+            if isinstance(index, VirtualRegister):
+                plain = self._moved(shape or [1], strides or [1], None)
+                return plain._at_register(index, step)
             return self._moved(shape or [1], strides or [1], index)
         key: list[Any] = [slice(None)] * self.ndim
         key[axis] = index
@@ -405,8 +414,13 @@ class NkiTensor(View):
         """
         target = self.form.dtype if dtype is None else dtype_of(dtype)
         indices = vector_offset if vector_offset is not None else scalar_offset
+        if vector_offset is not None and scalar_offset is not None:
+            self._reject("has both a scalar_offset and a vector_offset; use one of them")
+        if isinstance(indices, VirtualRegister):
+            plain = self.ap(pattern, offset, dtype=dtype)
+            return plain._at_register(indices, self._row_major_step(indirect_dim, target))
         if indices is not None and not isinstance(indices, View):
-            raise UnsupportedFeature.named(str(source.here()), "a register as scalar_offset")
+            self._reject(f"is indexed by {indices!r}, but takes a tensor or a register")
         strides = tuple(as_integer(pair[0]) for pair in pattern)
         shape = tuple(as_integer(pair[1]) for pair in pattern)
         old, new = self.form.dtype.itemsize, target.itemsize
@@ -423,9 +437,46 @@ class NkiTensor(View):
         return self.derive(shape, (row, *strides[1:]), offset=start % row,
                            partition=start // row, dtype=target, indices=indices)
 
+    def _row_major_step(self, dim: int, dtype: DType) -> int:
+        """Elements of `dtype` between neighbours of a dimension, partitions counted as rows."""
+        axis = self._axis(dim)
+        if axis == 0 and self.form.is_on_chip:
+            self._reject("is selected dynamically in its partitions, which is not possible")
+        return self.form.strides[axis] * self.form.dtype.itemsize // dtype.itemsize
+
+    def _at_register(self, register: VirtualRegister, step: int) -> NkiTensor:
+        """The view moved by a register times `step` elements, as far as the storage reaches.
+
+        The start counts from 0 if the register is not known.
+        """
+        low, high = self.form.span
+        buffer = self.form.buffer
+        sizes = buffer.shape[1:] if self.form.is_on_chip else buffer.shape
+        capacity = prod(sizes) * buffer.dtype.itemsize // self.form.dtype.itemsize
+        offset = self.element_offset
+        wanted = offset + (register.value or 0) * step
+        inside = max(-low, min(wanted, capacity - 1 - high))
+        if inside != wanted and step:
+            inside = offset + (inside - offset) // step * step
+        return NkiTensor(self.storage, self.form, self.position + inside - offset, register)
+
     def indirect(self, index: Any, num_elem: int | None = None) -> NkiTensor:
-        """Tensor indirection of NeuronCore-v4."""
-        raise UnsupportedFeature.named(str(source.here()), "NkiTensor.indirect")
+        """Columns by index, the same for a group of partitions (NeuronCore-v4)."""
+        chip = recorder.required().chip
+        if chip.generation < 4:
+            self._reject(f"is accessed indirectly, which needs NeuronCore-v4, but {chip.name} has "
+                         f"{chip.neuron_core}")
+        if not self.form.is_on_chip or self.ndim != 2:
+            self._reject("is accessed indirectly, but only tensors in sbuf or psum with one free "
+                         "dimension are")
+        if not isinstance(index, View) or index.shape[0] != self.shape[0]:
+            self._reject(f"is accessed by {index!r}, but the index has as many partitions")
+        count = index.size if num_elem is None else int(num_elem)
+        if not 0 < count <= index.size:
+            self._reject(f"is accessed by {count} of {index.size} indices")
+        # Where the columns are is known on the device: the shape is that of what is moved.
+        stride = 1 if count <= self.shape[1] else 0
+        return self._moved((self.shape[0], count), (self.form.strides[0], stride), index)
 
     # Helpers ----------------------------------------------------------------------------------
 

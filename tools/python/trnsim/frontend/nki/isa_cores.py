@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: what the cores of a logical NeuronCore do together.
+"""core_barrier, sendrecv. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Sequence
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.tensor import View
+
+
+def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gpsimd,
+                 name: str | None = None) -> NkiInstruction:
+    """Waits until all cores are here; then what they wrote to `data` can be read by all.
+
+    In a program of one core only the signal is left.
+    """
+    active = recorder.required()
+    if active.cores == 1:
+        active.note("assumption", "core_barrier: the kernel runs as one program, so the other "
+                                  "core is taken to be there already")
+        return issue("core_barrier", (), {}, engine)
+    members = tuple(int(core) for core in cores)
+    if members != tuple(range(active.cores)):
+        raise IllegalInstruction(f"{source.here()}: core_barrier: cores is {list(members)}, but "
+                                 f"all of {list(range(active.cores))} take part; name them")
+    if not isinstance(data, View):
+        raise not_a_tensor("core_barrier", "data", data)
+    return issue("core_barrier", (("dst", "update", data),), {"cores": members}, engine)
+
+
+def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id: int = 0,
+             dma_engine: Any = enums.dma_engine.dma, name: str | None = None,
+             **hints: Any) -> NkiInstruction:
+    """Sends src to the dst of another core, while dst receives from one."""
+    active = recorder.required()
+    where = f"{source.here()}: sendrecv"
+    for role, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
+        if not isinstance(rank, int) or not 0 <= rank < active.cores or active.cores == 1:
+            raise IllegalInstruction(
+                f"{where}: {role} is {rank!r}, but the kernel runs on {active.cores} "
+                f"core{'s' if active.cores > 1 else ''}; launch it with kernel[2] and name core "
+                "0 or 1")
+    is_gpsimd = dma_engine is enums.dma_engine.gpsimd_dma
+    if is_gpsimd and isinstance(src, View):
+        limit = 256 * min(src.dtype.itemsize, 4)
+        size = src.form.free_elements * src.dtype.itemsize
+        if size > limit:
+            raise IllegalInstruction(f"{where}: src has {size} bytes per partition, but "
+                                     f"gpsimd_dma moves at most {limit} of {src.dtype}; split it "
+                                     "or use dma_engine.dma")
+    attributes = {"send_to": int(send_to_rank), "recv_from": int(recv_from_rank),
+                  "pipe": int(pipe_id)}
+    return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)), attributes,
+                 enums.engine.gpsimd if is_gpsimd else enums.engine.dma)

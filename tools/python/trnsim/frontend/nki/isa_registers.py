@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# nki.isa: registers of the sequencers.
+"""register_alloc, register_move, register_load, register_store. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.issue import NkiInstruction, issue
+from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.tensor import View
+
+
+def register_alloc(x: Any = None) -> VirtualRegister:
+    """A register: uninitialised, with a constant, or with the only element of a tensor."""
+    register = VirtualRegister(None, source.assigned_name(source.site()))
+    if isinstance(x, View):
+        register_load(register, x)
+    elif x is not None:
+        register.value = _integer(x, "register_alloc")
+        issue("register_move", (), {})
+    return register
+
+
+def register_move(dst: VirtualRegister, src: Any, name: str | None = None) -> NkiInstruction:
+    """dst = a constant or another register."""
+    _check(dst, "register_move", "dst")
+    dst.value = src.value if isinstance(src, VirtualRegister) else _integer(src, "register_move")
+    return issue("register_move", (), {})
+
+
+def register_load(dst: VirtualRegister, src: Any, name: str | None = None) -> NkiInstruction:
+    """dst = the only element of a tensor in HBM or SBUF."""
+    _check(dst, "register_load", "dst")
+    dst.value = None
+    return issue("register_load", (("data", "read", src),), {})
+
+
+def register_store(dst: Any, src: VirtualRegister, name: str | None = None) -> NkiInstruction:
+    """The only element of a tensor in HBM or SBUF = src."""
+    _check(src, "register_store", "src")
+    return issue("register_store", (("dst", "write", dst),), {})
+
+
+def _check(register: Any, op: str, role: str) -> None:
+    if not isinstance(register, VirtualRegister):
+        raise IllegalInstruction(f"{source.here()}: {op}: {role} is {register!r}, but must be a "
+                                 "register; make one with nki.isa.register_alloc")
+
+
+def _integer(value: Any, op: str) -> int:
+    if not isinstance(value, int):
+        raise IllegalInstruction(f"{source.here()}: {op}: the value is {value!r}, but must be an "
+                                 "integer or a register")
+    return int(value)

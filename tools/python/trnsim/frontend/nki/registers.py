@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+# Registers of the engines' sequencers, and the loops that they control.
+"""VirtualRegister: a scalar of the run time. [NKI-ISA]
+
+A register that was set from constants has a known value, as far as its history is one; what is
+loaded from memory is not known. Unknown values that decide how often a loop runs come from the
+user by the register's name (`--assume NAME=COUNT`); without that, DEFAULT_TRIPS are assumed, and
+the trace says so. Whatever an `if` asks of an unknown register is answered with yes: the body runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable
+from types import FrameType
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki.objects import NKIObject
+from trnsim.frontend.recorder import Frame, LoopOrigin
+
+DEFAULT_TRIPS = 8
+"""Trips of a loop whose bound is not known. [ASSUMED]"""
+
+
+class _Test(NamedTuple):
+    """A `while` that is being executed: where it was entered, its loop and the trips so far."""
+
+    entered_at: int
+    loop: Frame
+    trips: int
+
+
+class VirtualRegister(NKIObject):
+    """A 32-bit register. `value` is None if it is not known while tracing."""
+
+    def __init__(self, value: int | None = None, name: str = "") -> None:
+        self.value = value
+        self.name = name or "register"
+        self._tests: dict[tuple[int, int], _Test] = {}
+
+    def __repr__(self) -> str:
+        return f"<register {self.name} {'?' if self.value is None else self.value}>"
+
+    # Arithmetic: one sequencer instruction each ---------------------------------------------
+
+    def _combine(self, other: Any, compute: Callable[[int, int], int],
+                 is_reversed: bool = False) -> VirtualRegister:
+        right = other.value if isinstance(other, VirtualRegister) else other
+        if right is not None and not isinstance(right, int):
+            raise IllegalInstruction(f"{source.here()}: register {self.name!r} is combined with "
+                                     f"{other!r}, but takes integers and registers")
+        recorder.required().record("register_move", None, (), {})
+        if self.value is None or right is None:
+            return VirtualRegister(None, self.name)
+        pair = (right, self.value) if is_reversed else (self.value, right)
+        return VirtualRegister(int(compute(*pair)), self.name)
+
+    def __add__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a - b, True)
+
+    def __mul__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a // b)
+
+    def __rfloordiv__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a // b, True)
+
+    def __mod__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a % b)
+
+    def __rmod__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a % b, True)
+
+    def __and__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a & b)
+
+    def __or__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a | b)
+
+    def __lshift__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a << b)
+
+    def __rshift__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a >> b)
+
+    def __lt__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> VirtualRegister:
+        return self._combine(other, lambda a, b: a >= b)
+
+    # Control flow -----------------------------------------------------------------------------
+
+    def __index__(self) -> int:
+        if self.value is None:
+            self._unknown("used as an integer")
+        return self.value
+
+    __int__ = __index__
+
+    def _unknown(self, how: str) -> NoReturn:
+        raise IllegalInstruction(
+            f"{source.here()}: register {self.name!r} is {how}, but its value is only known on "
+            "the device; pass it as scalar_offset, or loop with nl.dynamic_range or nl.fori_loop")
+
+    def __bool__(self) -> bool:
+        """The condition of an `if` or a `while`: later tests of a `while` are behind its first."""
+        frame = source.user_frame()
+        if frame is None:
+            return bool(self.value)
+        key = (id(frame), frame.f_lineno)
+        test = self._tests.get(key)
+        if test is not None and test.loop.is_open and frame.f_lasti > test.entered_at:
+            return self._next_trip(key, test)
+        if self.value == 0:
+            return False
+        if _is_while(frame):
+            loop = recorder.required().open_loop(_origin(self.name))
+            self._tests[key] = _Test(frame.f_lasti, loop, 0)
+        return True
+
+    def _next_trip(self, key: tuple[int, int], test: _Test) -> bool:
+        active = recorder.required()
+        trips = test.trips + 1
+        goes_on = trips < assumed_trips(self) if self.value is None else self.value != 0
+        if goes_on:
+            active.end_iteration(test.loop)
+            self._tests[key] = test._replace(trips=trips)
+        else:
+            del self._tests[key]
+            active.close_loop(test.loop)
+        return goes_on
+
+
+def _is_while(frame: FrameType) -> bool:
+    """Whether the condition that `frame` evaluates is that of a `while`, not of an `if`."""
+    return source.tests_again(frame.f_code, frame.f_lineno, frame.f_lasti)
+
+
+def _origin(name: str) -> LoopOrigin:
+    return LoopOrigin(name if name.isidentifier() else "i", "runtime", source.here())
+
+
+def assumed_trips(register: VirtualRegister) -> int:
+    """How often a loop runs whose condition or bound is a register that is not known."""
+    active = recorder.required()
+    count = active.trip_counts.get(register.name)
+    where = f"the loop over register {register.name!r} runs"
+    if count is not None:
+        active.note("assumption", f"{where} {count} times, as given")
+        return count
+    active.note("assumption", f"{where} {DEFAULT_TRIPS} times: the value is not known; "
+                              f"give it with --assume {register.name}=COUNT")
+    return DEFAULT_TRIPS
+
+
+def dynamic_indices(start: Any, stop: Any, step: int) -> range:
+    """The iterations of a loop between bounds that may be registers."""
+    if isinstance(step, VirtualRegister) or step < 1:
+        raise IllegalInstruction(f"{source.here()}: the step of a loop is {step!r}, but must be a "
+                                 "positive integer that is known when the kernel is built")
+    first = start.value if isinstance(start, VirtualRegister) else start
+    last = stop.value if isinstance(stop, VirtualRegister) else stop
+    begin = 0 if first is None else first
+    if first is None or last is None:
+        unknown = stop if last is None else start
+        return range(begin, begin + step * assumed_trips(unknown), step)
+    return range(begin, last, step)
+
+
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Any:
+    """A loop with bounds of the run time."""
+    if stop is None:
+        start, stop = 0, start
+    name = source.loop_variable(source.site()) or "i"
+    return recorder.required().loop(dynamic_indices(start, stop, step),
+                                    _origin(name), lambda value, _: VirtualRegister(value, name))
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any],
+              step: int = 1) -> None:
+    """body_fun(i) for i from lower to upper, bounds of the run time."""
+    indices = dynamic_indices(lower, upper, step)
+    for index in recorder.required().loop(indices, _origin("i")):
+        body_fun(VirtualRegister(index, "i"))
+
+
+def while_loop(init: VirtualRegister,
+               body_fun: Callable[[VirtualRegister], VirtualRegister]) -> None:
+    """condition = body_fun(condition) while the condition is not zero."""
+    active = recorder.required()
+    if not isinstance(init, VirtualRegister):
+        raise IllegalInstruction(f"{source.here()}: while_loop: init is {init!r}, but must be a "
+                                 "register; make one with nki.isa.register_alloc")
+    limit = assumed_trips(init) if init.value is None else sys.maxsize
+    condition, trips = init, 0
+    loop = active.open_loop(_origin(init.name))
+    while trips < limit and condition.value != 0:
+        condition = body_fun(VirtualRegister(condition.value, init.name))
+        if not isinstance(condition, VirtualRegister):
+            raise IllegalInstruction(f"{source.here()}: while_loop: body_fun returns "
+                                     f"{condition!r}, but must return the condition's register")
+        if condition.value is None and limit == sys.maxsize:
+            limit = trips + assumed_trips(init)
+        active.end_iteration(loop)
+        trips += 1
+    active.close_loop(loop)

@@ -15,7 +15,7 @@ constexpr NameTable<Access, 4> kAccessNames{{"read", "write", "update", "accumul
 constexpr NameTable<OneZero, 4> kOneZeroNames{{"none", "stationary", "moving", "both"}};
 constexpr NameTable<MatmulPerfMode, 2> kPerfModeNames{{"none", "double_row"}};
 
-constexpr std::size_t kRoleCount = static_cast<std::size_t>(Role::Index) + 1;
+constexpr std::size_t kRoleCount = static_cast<std::size_t>(Role::DstIndex) + 1;
 
 constexpr NameTable<Role, kRoleCount> kRoleNames{{
     "dst",           "dst_scale", "data",
@@ -26,6 +26,7 @@ constexpr NameTable<Role, kRoleCount> kRoleNames{{
     "bound0",        "bound1",    "max_value",
     "reduce_result", "predicate", "on_true",
     "on_false",      "values",    "index",
+    "dst_index",
 }};
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace trnsim {
 namespace {
 
-constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::CoreBarrier) + 1;
+constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::CollectivePermute) + 1;
 
 constexpr NameTable<Opcode, kOpcodeCount> kNames{{
     "nc_matmul",
@@ -60,6 +60,12 @@ constexpr NameTable<Opcode, kOpcodeCount> kNames{{
     "register_load",
     "register_store",
     "core_barrier",
+    "sendrecv",
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "collective_permute",
 }};
 
 constexpr std::array<Opcode, kOpcodeCount> kAll = [] {
@@ -86,7 +92,11 @@ std::span<const Opcode> all_opcodes() {
 
 bool is_dma(Opcode opcode) {
     return opcode == Opcode::DmaCopy || opcode == Opcode::DmaTranspose ||
-           opcode == Opcode::DmaCompute;
+           opcode == Opcode::DmaCompute || is_exchange(opcode);
+}
+
+bool is_exchange(Opcode opcode) {
+    return opcode >= Opcode::Sendrecv && opcode <= Opcode::CollectivePermute;
 }
 
 }  // namespace trnsim

@@ -12,6 +12,7 @@ NeuronCoreVersion first_generation(Opcode op) {
         case Opcode::NonzeroWithCount:
         case Opcode::Topk:
         case Opcode::CoreBarrier:
+        case Opcode::Sendrecv:
             return NeuronCoreVersion::V3;
         case Opcode::NcMatmulMx:
         case Opcode::Exponential:

@@ -145,11 +145,10 @@ bool can_run(const ChipSpec& chip, Engine engine, const InstructionTemplate& ins
     if (!is_at_least(chip, first_generation(instruction.op))) {
         return false;
     }
+    if (is_dma(instruction.op)) {
+        return engine == Engine::Dma || can_trigger(chip.neuron_core.dge, engine, instruction);
+    }
     switch (instruction.op) {
-        case Opcode::DmaCopy:
-        case Opcode::DmaTranspose:
-        case Opcode::DmaCompute:
-            return engine == Engine::Dma || can_trigger(chip.neuron_core.dge, engine, instruction);
         case Opcode::RegisterMove:
         case Opcode::RegisterLoad:
         case Opcode::RegisterStore:

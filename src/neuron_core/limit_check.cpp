@@ -164,7 +164,8 @@ void LimitCheck::dma() const {
                 (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
                 "; choose another dge mode");
     for (const Operand& src : instruction_.operands) {
-        if (src.role != Role::Src) {
+        if (src.role != Role::Src || (is_exchange(instruction_.op) &&
+                                      instruction_.op != Opcode::Sendrecv)) {
             continue;
         }
         const std::int64_t from = src.elements() * src.partitions;
@@ -177,8 +178,9 @@ void LimitCheck::dma() const {
                     std::string(name(dst.dtype)) +
                     ", but hardware descriptor generation does not cast; use dge software or none");
     }
+    const Operand* index = instruction_.find(Role::Index);
     require(
-        mode != DgeMode::Hardware || instruction_.find(Role::Index) == nullptr,
+        mode != DgeMode::Hardware || index == nullptr || index->elements() == 1,
         "an indexed transfer needs software descriptor generation, not hardware; use dge software");
 }
 

@@ -13,9 +13,9 @@ namespace trnsim::program {
 namespace {
 
 /// DMA engines and the sequencers' registers address any partition.
-bool has_start_rule(const InstructionTemplate& instruction) {
-    return !is_dma(instruction.op) && instruction.op != Opcode::RegisterLoad &&
-           instruction.op != Opcode::RegisterStore;
+bool has_start_rule(const InstructionTemplate& instruction, const Operand& operand) {
+    return operand.role != Role::Index && !is_dma(instruction.op) && instruction.op != Opcode::RegisterLoad &&
+           instruction.op != Opcode::RegisterStore && instruction.op != Opcode::CoreBarrier;
 }
 
 /// Engines start at partition 0, 32, 64 or 96 for up to 32 partitions, 0 or 64 for up to 64, else
@@ -111,7 +111,7 @@ void check_program_access(ReaderState& state,
     }
     check_partitions(
         state, operand, position.partition, buffer.partitions(), in_quotes(buffer.name));
-    if (has_start_rule(instruction)) {
+    if (has_start_rule(instruction, operand)) {
         const std::int64_t base = buffer.address ? buffer.address->first : 0;
         check_start_partition(state, operand, position.partition, base);
     }
@@ -134,7 +134,7 @@ void check_lowered_access(const ReaderState& state,
         return;
     }
     check_partitions(state, operand, position.partition, kPartitions, name(operand.space));
-    if (has_start_rule(instruction)) {
+    if (has_start_rule(instruction, operand)) {
         check_start_partition(state, operand, position.partition, 0);
     }
 }

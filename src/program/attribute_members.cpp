@@ -7,7 +7,7 @@
 namespace trnsim::program {
 
 AttributeMember member_of(Attribute attribute) {
-    static const std::array<AttributeMember, 19> kMembers{
+    static const std::array<AttributeMember, 29> kMembers{
         &Attributes::op0,
         &Attributes::op0,
         &Attributes::op1,
@@ -27,6 +27,16 @@ AttributeMember member_of(Attribute attribute) {
         &Attributes::k,
         &Attributes::dge,
         &Attributes::trigger,
+        &Attributes::n,
+        &Attributes::cores,
+        &Attributes::send_to,
+        &Attributes::recv_from,
+        &Attributes::pipe,
+        &Attributes::gpsimd_dma,
+        &Attributes::groups,
+        &Attributes::pairs,
+        &Attributes::channels,
+        &Attributes::bytes,
     };
     return kMembers[static_cast<std::size_t>(attribute)];
 }

@@ -18,6 +18,7 @@ using AttributeMember = std::variant<std::string Attributes::*,
                                      PeTile Attributes::*,
                                      double Attributes::*,
                                      std::vector<std::int32_t> Attributes::*,
+                                     std::vector<std::vector<std::int32_t>> Attributes::*,
                                      std::int64_t Attributes::*,
                                      DgeMode Attributes::*,
                                      std::optional<Engine> Attributes::*>;

@@ -42,8 +42,32 @@ void read_into(DgeMode& member, const JsonValue& value, const AttributeRule& /*r
     member = value.choice(dge_mode_from_name, DgeMode::Hardware);
 }
 
-void read_into(std::int64_t& member, const JsonValue& value, const AttributeRule& /*rule*/) {
-    member = value.integer(1, kMaxInteger);
+void read_into(std::int64_t& member, const JsonValue& value, const AttributeRule& rule) {
+    const bool counts_from_0 = rule.attribute == Attribute::SendTo ||
+                               rule.attribute == Attribute::RecvFrom ||
+                               rule.attribute == Attribute::Pipe;
+    member = value.integer(counts_from_0 ? 0 : 1, kMaxInteger);
+}
+
+/// Ranks that work together, or pairs of ranks: an array of arrays.
+void read_into(std::vector<std::vector<std::int32_t>>& member,
+               const JsonValue& value,
+               const AttributeRule& rule) {
+    value.for_each([&](const JsonValue& entry) {
+        std::vector<std::int32_t> ranks;
+        entry.for_each([&ranks](const JsonValue& rank) {
+            ranks.push_back(static_cast<std::int32_t>(rank.integer(0, kMaxRank)));
+        });
+        if (ranks.empty() || (rule.attribute == Attribute::Pairs && ranks.size() != 2)) {
+            entry.fail(fmt::format("an array of {}; write {}",
+                                   ranks.size(),
+                                   ranks.empty() ? "the ranks" : "[from, to]"));
+        }
+        member.push_back(std::move(ranks));
+    });
+    if (member.empty()) {
+        value.fail("empty; write an array of arrays of ranks");
+    }
 }
 
 /// The value of memset. JSON has no infinities: they are strings.
@@ -76,9 +100,7 @@ void read_into(PeTile& member, const JsonValue& value, const AttributeRule& /*ru
 
 /// The mask of nc_stream_shuffle. Entry i: the partition of its quadrant that partition i takes its
 /// values from, or 255 to keep what it has. [NKI-ISA]
-void read_into(std::vector<std::int32_t>& member,
-               const JsonValue& value,
-               const AttributeRule& /*rule*/) {
+void read_mask(std::vector<std::int32_t>& member, const JsonValue& value) {
     constexpr std::int64_t kQuadrant = 32;
     constexpr std::int64_t kKeep = 255;
     value.for_each([&](const JsonValue& entry) {
@@ -93,6 +115,22 @@ void read_into(std::vector<std::int32_t>& member,
     });
     if (std::ssize(member) != kQuadrant) {
         value.fail(fmt::format("an array of {}; write {} integers", member.size(), kQuadrant));
+    }
+}
+
+/// The mask of a shuffle, or the cores of a barrier.
+void read_into(std::vector<std::int32_t>& member,
+               const JsonValue& value,
+               const AttributeRule& rule) {
+    if (rule.attribute == Attribute::Mask) {
+        read_mask(member, value);
+        return;
+    }
+    value.for_each([&member](const JsonValue& entry) {
+        member.push_back(static_cast<std::int32_t>(entry.integer(0, kMaxCores - 1)));
+    });
+    if (member.empty()) {
+        value.fail("empty; name the cores that take part");
     }
 }
 

@@ -80,6 +80,30 @@ void read_address(const ReaderState& state, const JsonValue& value, Buffer& buff
     buffer.address.emplace(static_cast<std::int32_t>(pair[0]), pair[1]);
 }
 
+void read_shared(const ReaderState& state, const JsonValue& value, Buffer& buffer) {
+    buffer.shared = value.nonempty_text();
+    if (buffer.space != Space::Hbm || state.program.header.cores == 1) {
+        state.place.fail(
+            "\"shared\" is for hbm buffers of programs with several cores; leave it out");
+    }
+    for (std::size_t i = 0; i < state.program.buffers.size(); ++i) {
+        const Buffer& other = state.program.buffers[i];
+        if (other.shared != buffer.shared) {
+            continue;
+        }
+        if (i >= state.part.first_buffer) {
+            value.fail(fmt::format("{}, as buffer {} of this core; name each shared buffer once",
+                                   in_quotes(buffer.shared),
+                                   i));
+        }
+        if (other.dtype != buffer.dtype || other.shape != buffer.shape) {
+            value.fail(fmt::format("{}, as buffer {}, whose type or shape differs; make them equal",
+                                   in_quotes(buffer.shared),
+                                   i));
+        }
+    }
+}
+
 void check_kind(const ReaderState& state, const Buffer& buffer) {
     const bool is_argument = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
     if (is_argument && buffer.space != Space::Hbm) {
@@ -137,6 +161,7 @@ void read_header(ReaderState& state, JsonObject record) {
         JsonKey{"kernel"},
         optional_key("source_sha256"),
         JsonKey{"api"},
+        optional_key("cores"),
         optional_key("arguments"),
     };
     const Place::Part part(state.place, "header");
@@ -158,6 +183,9 @@ void read_header(ReaderState& state, JsonObject record) {
     header.kernel = fields["kernel"].nonempty_text();
     check_api(fields["api"]);
     header.api = fields["api"].text();
+    if (fields.has("cores")) {
+        header.cores = static_cast<std::int32_t>(fields["cores"].integer(1, kMaxCores));
+    }
     if (fields.has("producer")) {
         header.producer = fields["producer"].text();
     }
@@ -190,6 +218,7 @@ void read_buffer(ReaderState& state, JsonObject record) {
         JsonKey{"dtype"},
         JsonKey{"shape"},
         optional_key("address"),
+        optional_key("shared"),
         optional_key("source"),
     };
     const std::size_t next = state.program.buffers.size();
@@ -212,6 +241,9 @@ void read_buffer(ReaderState& state, JsonObject record) {
     read_shape(state, fields["shape"], buffer);
     if (fields.has("address")) {
         read_address(state, fields["address"], buffer);
+    }
+    if (fields.has("shared")) {
+        read_shared(state, fields["shared"], buffer);
     }
     buffer.source = read_source(state, fields);
     const bool is_argument = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;

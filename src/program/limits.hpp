@@ -37,6 +37,12 @@ inline constexpr std::size_t kMaxHbmPairs = 6;
 /// Partitions of SBUF and PSUM. [NKI-ARCH-V2]
 inline constexpr std::int64_t kPartitions = 128;
 
+/// Physical cores of a logical NeuronCore. [NKI-ARCH-V3]
+inline constexpr std::int64_t kMaxCores = 8;
+
+/// Largest rank of a collective. [ASSUMED]
+inline constexpr std::int64_t kMaxRank = 0xFFFF;
+
 /// DMA rings of a NeuronCore that a template can name. [NKI-DMA]
 inline constexpr std::int64_t kRings = 16;
 

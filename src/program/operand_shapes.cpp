@@ -106,6 +106,8 @@ private:
                 return check_matmul();
             case ShapeRule::Move:
                 return check_move();
+            case ShapeRule::Shuffle:
+                return equal(elements_of(at(Role::Data)), elements_of(at(Role::Dst)));
             case ShapeRule::SingleElement:
                 return equal(
                     total_of(instruction_.operands.front()), 1, "the operation moves one value");

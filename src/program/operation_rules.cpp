@@ -10,7 +10,7 @@
 namespace trnsim::program {
 namespace {
 
-constexpr NameTable<Attribute, 19> kAttributeNames{{
+constexpr NameTable<Attribute, 29> kAttributeNames{{
     "op",
     "op0",
     "op1",
@@ -30,6 +30,16 @@ constexpr NameTable<Attribute, 19> kAttributeNames{{
     "k",
     "dge",
     "trigger",
+    "n",
+    "cores",
+    "send_to",
+    "recv_from",
+    "pipe",
+    "gpsimd_dma",
+    "groups",
+    "pairs",
+    "channels",
+    "bytes",
 }};
 
 constexpr OperandRule one(Role role) {
@@ -183,8 +193,12 @@ constexpr std::array kRules{
     OperationRule{
         Opcode::NcFindIndex8, kVector, S::FindIndex8, {kDst, kData, one(Role::Values)}, {}},
     OperationRule{
-        Opcode::NcMatchReplace8, kVector, S::MatchReplace8, {kDst, kData, one(Role::Values)}, {}},
-    OperationRule{Opcode::NcStreamShuffle, kVector, S::Elementwise, {kDst, kData}, {must(A::Mask)}},
+        Opcode::NcMatchReplace8,
+        kVector,
+        S::MatchReplace8,
+        {kDst, kData, one(Role::Values), maybe(Role::DstIndex)},
+        {}},
+    OperationRule{Opcode::NcStreamShuffle, kVector, S::Shuffle, {kDst, kData}, {must(A::Mask)}},
     OperationRule{Opcode::Dropout, kVector, S::Elementwise, {kDst, kData}, {}},
     OperationRule{Opcode::Rng, kVectorGpsimd, S::Free, {kDst}, {}},
     OperationRule{Opcode::Rand2, kVector, S::Free, {kDst}, {}},
@@ -209,7 +223,11 @@ constexpr std::array kRules{
         Opcode::TensorPartitionReduce, kGpsimd, S::PartitionReduce, {kDst, kData}, {must(A::Op)}},
     OperationRule{Opcode::SequenceBounds, kGpsimd, S::SequenceBounds, {kDst, kData}, {}},
     OperationRule{Opcode::NonzeroWithCount, kGpsimd, S::NonzeroWithCount, {kDst, kData}, {}},
-    OperationRule{Opcode::Topk, kGpsimd, S::Topk, {kDst, kData}, {must(A::K)}},
+    OperationRule{Opcode::Topk,
+                  kGpsimd,
+                  S::Topk,
+                  {kDst, kData, maybe(Role::DstIndex)},
+                  {must(A::K), may(A::N)}},
     OperationRule{Opcode::DmaCopy,
                   kDma,
                   S::Move,
@@ -228,7 +246,38 @@ constexpr std::array kRules{
     OperationRule{Opcode::RegisterMove, kSequenced, S::Free, {}, {}},
     OperationRule{Opcode::RegisterLoad, kSequenced, S::SingleElement, {kData}, {}},
     OperationRule{Opcode::RegisterStore, kSequenced, S::SingleElement, {kDst}, {}},
-    OperationRule{Opcode::CoreBarrier, kSequenced, S::Free, {}, {}},
+    OperationRule{
+        Opcode::CoreBarrier, kSequenced, S::Free, {maybe(Role::Dst)}, {may(A::Cores)}},
+    OperationRule{Opcode::Sendrecv,
+                  kDma,
+                  S::Elementwise,
+                  {kDst, one(Role::Src)},
+                  {must(A::SendTo), must(A::RecvFrom), may(A::Pipe), may(A::GpsimdDma)}},
+    OperationRule{Opcode::AllReduce,
+                  kDma,
+                  S::Free,
+                  {many(Role::Dst), many(Role::Src)},
+                  {must(A::Groups), must(A::Op), must(A::Bytes)}},
+    OperationRule{Opcode::AllGather,
+                  kDma,
+                  S::Free,
+                  {many(Role::Dst), many(Role::Src)},
+                  {must(A::Groups), must(A::Bytes)}},
+    OperationRule{Opcode::ReduceScatter,
+                  kDma,
+                  S::Free,
+                  {many(Role::Dst), many(Role::Src)},
+                  {must(A::Groups), must(A::Op), must(A::Bytes)}},
+    OperationRule{Opcode::AllToAll,
+                  kDma,
+                  S::Free,
+                  {many(Role::Dst), many(Role::Src)},
+                  {must(A::Groups), must(A::Bytes)}},
+    OperationRule{Opcode::CollectivePermute,
+                  kDma,
+                  S::Free,
+                  {many(Role::Dst), many(Role::Src)},
+                  {must(A::Pairs), may(A::Channels), may(A::Op), must(A::Bytes)}},
 };
 
 constexpr bool is_in_opcode_order() {
@@ -237,7 +286,7 @@ constexpr bool is_in_opcode_order() {
             return false;
         }
     }
-    return kRules.size() == static_cast<std::size_t>(Opcode::CoreBarrier) + 1;
+    return kRules.size() == static_cast<std::size_t>(Opcode::CollectivePermute) + 1;
 }
 static_assert(is_in_opcode_order());
 
@@ -252,7 +301,8 @@ const OperationRule& rule_of(Opcode op) {
 }
 
 bool reaches(Engine engine, Opcode op, Role role, Space space) {
-    if (op == Opcode::RegisterLoad || op == Opcode::RegisterStore || engine == Engine::Dma) {
+    if (op == Opcode::RegisterLoad || op == Opcode::RegisterStore || op == Opcode::CoreBarrier ||
+        engine == Engine::Dma) {
         return space != Space::Psum;
     }
     switch (engine) {

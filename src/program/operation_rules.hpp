@@ -44,6 +44,16 @@ enum class Attribute : std::uint8_t {
     K,
     Dge,
     Trigger,
+    N,
+    Cores,
+    SendTo,
+    RecvFrom,
+    Pipe,
+    GpsimdDma,
+    Groups,
+    Pairs,
+    Channels,
+    Bytes,
 };
 
 /// The key in a trace: "op0".
@@ -76,6 +86,7 @@ enum class ShapeRule : std::uint8_t {
     NonzeroWithCount,
     Topk,
     Move,
+    Shuffle,
     SingleElement,
 };
 

@@ -39,6 +39,24 @@ void check_loop_name(const ReaderState& state, const JsonValue& value) {
     }
 }
 
+void check_no_loop_is_open(const ReaderState& state) {
+    if (!state.open_loops.empty()) {
+        const Node& node = state.program.nodes[state.open_loops.back().node];
+        state.place.fail(fmt::format("loop {} is still open; add its \"end\"",
+                                     in_quotes(state.program.loops[node.index].index)));
+    }
+}
+
+/// Puts the program of core 0 and those of the others where they belong.
+void finish_cores(ReaderState& state) {
+    state.part.nodes = std::move(state.program.nodes);
+    state.parts.push_back(std::move(state.part));
+    state.program.nodes = std::move(state.parts.front().nodes);
+    state.program.instruction_count = state.parts.front().instruction_count;
+    state.parts.erase(state.parts.begin());
+    state.program.other_cores = std::move(state.parts);
+}
+
 Position read_position(ReaderState& state, const Operand& operand, const JsonValue& value) {
     static constexpr std::array kProgramKeys{
         optional_key("instance"), optional_key("offset"), optional_key("partition")};
@@ -197,6 +215,30 @@ void read_end(ReaderState& state, JsonObject record) {
         {.kind = Node::Kind::End, .index = program.nodes[loop].index, .match = loop});
 }
 
+void read_core(ReaderState& state, JsonObject record) {
+    static constexpr std::array kKeys{JsonKey{"record"}, JsonKey{"core"}};
+    const Place::Part part(state.place, "core");
+    const JsonFields fields(state.place, record, kKeys);
+    const std::int32_t cores = state.program.header.cores;
+    if (cores == 1) {
+        state.place.fail("the header has no \"cores\"; write it there, or remove the record");
+    }
+    const std::int64_t core = fields["core"].integer(0, cores - 1);
+    if (core != state.cores) {
+        fields["core"].fail(fmt::format(
+            "{}, the next one is {}; count from 0 in order", core, state.cores));
+    }
+    check_no_loop_is_open(state);
+    if (core > 0) {
+        state.part.nodes = std::move(state.program.nodes);
+        state.parts.push_back(std::move(state.part));
+        state.program.nodes.clear();
+    }
+    state.part = {.first_buffer = state.program.buffers.size(),
+                  .first_template = state.program.templates.size()};
+    ++state.cores;
+}
+
 void read_alloc(ReaderState& state, JsonObject record) {
     static constexpr std::array kKeys{JsonKey{"record"}, JsonKey{"buffer"}};
     const Place::Part part(state.place, "alloc");
@@ -212,6 +254,9 @@ void read_alloc(ReaderState& state, JsonObject record) {
                         state.program.buffers.size()));
     }
     const auto index = static_cast<std::size_t>(id);
+    if (index < state.part.first_buffer) {
+        fields["buffer"].fail(fmt::format("{}, which belongs to another core", id));
+    }
     const Buffer& buffer = state.program.buffers[index];
     if (buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output) {
         state.place.fail(
@@ -236,6 +281,9 @@ void read_run(ReaderState& state, JsonObject record) {
                         id,
                         state.program.templates.size()));
     }
+    if (id < static_cast<std::int64_t>(state.part.first_template)) {
+        fields["template"].fail(fmt::format("{}, which belongs to another core", id));
+    }
     Run run;
     run.instruction = static_cast<std::uint32_t>(id);
     part.label(name(state.program.templates[run.instruction].op));
@@ -247,7 +295,8 @@ void read_run(ReaderState& state, JsonObject record) {
         read_signals(state, fields["signal"], run);
     }
     count_step(state);
-    state.program.instruction_count += state.executions();
+    state.part.instruction_count += state.executions();
+    state.instructions += state.executions();
     add_node(state, Node::Kind::Run, state.program.runs.size());
     state.program.runs.push_back(std::move(run));
 }
@@ -256,20 +305,23 @@ void read_summary(ReaderState& state, JsonObject record) {
     static constexpr std::array kKeys{JsonKey{"record"}, JsonKey{"instructions"}};
     const Place::Part part(state.place, "summary");
     const JsonFields fields(state.place, record, kKeys);
-    if (!state.open_loops.empty()) {
-        const Node& node = state.program.nodes[state.open_loops.back().node];
-        state.place.fail(fmt::format("loop {} is still open; add its \"end\"",
-                                     in_quotes(state.program.loops[node.index].index)));
-    }
+    const Header& header = state.program.header;
+    check_no_loop_is_open(state);
     const std::int64_t instructions = fields["instructions"].integer(0, kMaxSteps);
-    if (instructions != state.program.instruction_count) {
+    if (instructions != state.instructions) {
         fields["instructions"].fail(
             fmt::format("{}, but the program above runs {}; the trace was "
                         "changed or cut, write it again",
                         instructions,
-                        state.program.instruction_count));
+                        state.instructions));
     }
     check_instances_exist(state);
+    if (state.cores != (header.cores == 1 ? 0 : header.cores)) {
+        state.place.fail(fmt::format("the header says {} cores, but {} have a program; add \"core\"",
+                                     header.cores,
+                                     state.cores));
+    }
+    finish_cores(state);
     state.has_summary = true;
 }
 

@@ -34,6 +34,7 @@ constexpr std::array kRecordKinds{
     RecordKind{"buffer", read_buffer},
     RecordKind{"template", read_template},
     RecordKind{"note", read_note},
+    RecordKind{"core", read_core},
     RecordKind{"summary", read_summary},
 };
 
@@ -98,6 +99,12 @@ void check_order(const ReaderState& state, const RecordKind& kind) {
     if (state.has_header == (kind.read == read_header)) {
         state.place.fail(state.has_header ? "a second header; a trace has one"
                                           : "the first record is not a header; begin with one");
+    }
+    const bool is_of_all = kind.read == read_core || kind.read == read_header ||
+                           kind.read == read_file_name || kind.read == read_note ||
+                           kind.read == read_summary;
+    if (state.program.header.cores > 1 && state.cores == 0 && !is_of_all) {
+        state.place.fail("several cores, but none has begun; write a \"core\" record first");
     }
 }
 

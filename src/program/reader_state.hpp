@@ -35,6 +35,10 @@ struct ReaderState {
     std::vector<std::int64_t> instances;   ///< Per buffer: how many come into being.
     std::vector<HighestUse> highest_uses;  ///< Per buffer.
     std::int64_t executed_steps = 0;       ///< Runs and allocations, loops expanded.
+    std::int64_t instructions = 0;         ///< Runs of all cores, loops expanded.
+    std::int32_t cores = 0;                ///< `core` records so far.
+    Part part;                             ///< Where the current core's declarations begin.
+    std::vector<Part> parts;               ///< The cores before the current one.
 
     [[nodiscard]] bool is_lowered() const { return program.header.form == Form::Lowered; }
 

@@ -15,6 +15,7 @@ void read_header(ReaderState& state, JsonObject record);
 void read_file_name(ReaderState& state, JsonObject record);
 void read_buffer(ReaderState& state, JsonObject record);
 void read_template(ReaderState& state, JsonObject record);
+void read_core(ReaderState& state, JsonObject record);
 void read_loop(ReaderState& state, JsonObject record);
 void read_end(ReaderState& state, JsonObject record);
 void read_alloc(ReaderState& state, JsonObject record);

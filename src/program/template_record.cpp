@@ -95,6 +95,12 @@ void read_buffer_reference(const ReaderState& state, const JsonFields& fields, O
                         id,
                         state.program.buffers.size()));
     }
+    if (id < static_cast<std::int64_t>(state.part.first_buffer)) {
+        fields["buffer"].fail(
+            fmt::format("{}, which belongs to another core; a buffer that cores share is declared "
+                        "by each, with the same \"shared\"",
+                        id));
+    }
     operand.buffer = static_cast<std::uint32_t>(id);
     const Buffer& buffer = state.program.buffers[operand.buffer];
     operand.space = buffer.space;
@@ -144,8 +150,8 @@ JsonFields operand_fields(const ReaderState& state, const JsonValue& value) {
 
 /// Results are written or updated, other operands read; the tensor engine also accumulates.
 void check_access(const Place& place, const InstructionTemplate& instruction, const Operand& each) {
-    const bool is_result =
-        each.role == Role::Dst || each.role == Role::DstScale || each.role == Role::ReduceResult;
+    const bool is_result = each.role == Role::Dst || each.role == Role::DstScale ||
+                           each.role == Role::ReduceResult || each.role == Role::DstIndex;
     if (!is_result) {
         if (each.access != Access::Read) {
             place.fail(
@@ -170,6 +176,14 @@ void check_access(const Place& place, const InstructionTemplate& instruction, co
     }
 }
 
+/// Whether the last operand holds the indices of another one, which every operation may have.
+bool is_index_of_another(const InstructionTemplate& instruction) {
+    return instruction.operands.back().role == Role::Index &&
+           std::ranges::any_of(instruction.operands, [](const Operand& each) {
+               return each.indirect == Role::Index;
+           });
+}
+
 /// Matches the operands' roles against the operation's, in order.
 void check_roles(const Place& place, const InstructionTemplate& instruction) {
     const OperationRule& rule = rule_of(instruction.op);
@@ -188,6 +202,9 @@ void check_roles(const Place& place, const InstructionTemplate& instruction) {
                                    operands_text(rule)));
         }
     }
+    if (next + 1 == instruction.operands.size() && is_index_of_another(instruction)) {
+        return;
+    }
     if (next < instruction.operands.size()) {
         place.fail(fmt::format("operand {} (\"{}\") has no place; {} takes {} in this order",
                                next,
@@ -200,7 +217,7 @@ void check_roles(const Place& place, const InstructionTemplate& instruction) {
 Operand read_operand(ReaderState& state, const JsonValue& value, Place::Part& part) {
     const JsonFields fields = operand_fields(state, value);
     Operand operand;
-    operand.role = fields["role"].choice(role_from_name, Role::Index);
+    operand.role = fields["role"].choice(role_from_name, Role::DstIndex);
     part.label(name(operand.role));
     operand.access = fields["access"].choice(access_from_name, Access::Accumulate);
     if (state.is_lowered()) {
@@ -212,7 +229,7 @@ Operand read_operand(ReaderState& state, const JsonValue& value, Place::Part& pa
     read_partitions(state, fields, operand);
     read_pattern(fields["pattern"], operand);
     if (fields.has("indirect")) {
-        operand.indirect = fields["indirect"].choice(role_from_name, Role::Index);
+        operand.indirect = fields["indirect"].choice(role_from_name, Role::DstIndex);
     }
     return operand;
 }
@@ -315,7 +332,7 @@ void read_template(ReaderState& state, JsonObject record) {
     const JsonFields fields(state.place, record, kKeys);
     check_id(state, fields, next);
     InstructionTemplate instruction;
-    instruction.op = fields["op"].choice(opcode_from_name, Opcode::CoreBarrier);
+    instruction.op = fields["op"].choice(opcode_from_name, Opcode::CollectivePermute);
     part.label(name(instruction.op));
     read_engines(fields["engines"], instruction);
     std::int64_t number = 0;

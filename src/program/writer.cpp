@@ -26,20 +26,48 @@ public:
             source(note.source);
             end();
         }
-        for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
-            write_buffer(id);
+        std::int64_t instructions = program_.instruction_count;
+        const auto first_ends = [this](std::size_t core) {
+            return core < program_.other_cores.size()
+                       ? std::pair{program_.other_cores[core].first_buffer,
+                                   program_.other_cores[core].first_template}
+                       : std::pair{program_.buffers.size(), program_.templates.size()};
+        };
+        write_core(0, {0, 0}, first_ends(0), program_.nodes);
+        for (std::size_t i = 0; i < program_.other_cores.size(); ++i) {
+            const Part& part = program_.other_cores[i];
+            write_core(i + 1,
+                       {part.first_buffer, part.first_template},
+                       first_ends(i + 1),
+                       part.nodes);
+            instructions += part.instruction_count;
         }
-        for (std::size_t id = 0; id < program_.templates.size(); ++id) {
-            write_template(id);
-        }
-        for (const Node& node : program_.nodes) {
-            write_node(node);
-        }
-        begin("summary").member("instructions", program_.instruction_count);
+        begin("summary").member("instructions", instructions);
         end();
     }
 
 private:
+    using Declarations = std::pair<std::size_t, std::size_t>;  ///< Buffers, templates.
+
+    void write_core(std::size_t core,
+                    Declarations begin_at,
+                    Declarations end_at,
+                    const std::vector<Node>& nodes) {
+        if (program_.header.cores > 1) {
+            begin("core").member("core", as_integer(core));
+            end();
+        }
+        for (std::size_t id = begin_at.first; id < end_at.first; ++id) {
+            write_buffer(id);
+        }
+        for (std::size_t id = begin_at.second; id < end_at.second; ++id) {
+            write_template(id);
+        }
+        for (const Node& node : nodes) {
+            write_node(node);
+        }
+    }
+
     static std::int64_t as_integer(std::size_t value) { return static_cast<std::int64_t>(value); }
 
     JsonWriter& begin(std::string_view record) {
@@ -60,6 +88,9 @@ private:
         json_.member("target", header.target).member("kernel", header.kernel);
         text_unless_empty("source_sha256", header.source_sha256);
         json_.member("api", header.api);
+        if (header.cores > 1) {
+            json_.member("cores", std::int64_t{header.cores});
+        }
         if (!header.arguments.empty()) {
             json_.key("arguments").begin_array();
             for (const std::string& argument : header.arguments) {
@@ -87,6 +118,7 @@ private:
             json_.value(std::int64_t{buffer.address->first}).value(buffer.address->second);
             json_.end_array();
         }
+        text_unless_empty("shared", buffer.shared);
         source(buffer.source);
         end();
     }
@@ -168,6 +200,13 @@ private:
     void attribute(const PeTile& value) { integers(*value); }
     void attribute(double value) { json_.real(value); }
     void attribute(const std::vector<std::int32_t>& value) { integers(value); }
+    void attribute(const std::vector<std::vector<std::int32_t>>& value) {
+        json_.begin_array();
+        for (const std::vector<std::int32_t>& entry : value) {
+            integers(entry);
+        }
+        json_.end_array();
+    }
     void attribute(std::int64_t value) { json_.value(value); }
     void attribute(DgeMode value) { json_.value(name(value)); }
     void attribute(std::optional<Engine> value) { json_.value(name(*value)); }

@@ -49,6 +49,7 @@ enum class Role : std::uint8_t {
     OnFalse,
     Values,
     Index,
+    DstIndex,
 };
 
 [[nodiscard]] std::string_view name(Space space);
@@ -111,6 +112,16 @@ struct Attributes {
     std::int64_t elements_per_index = 1;
     std::int64_t indices = 0;
     std::int64_t k = 0;
+    std::int64_t n = 0;                               ///< topk: elements looked at.
+    std::vector<std::int32_t> cores{};                ///< core_barrier: who takes part.
+    std::int64_t send_to = 0;                         ///< sendrecv: a core.
+    std::int64_t recv_from = 0;                       ///< sendrecv: a core.
+    std::int64_t pipe = 0;                            ///< sendrecv: same pipe, same order.
+    bool gpsimd_dma = false;                          ///< sendrecv: by the GpSimd engine's own DMA.
+    std::vector<std::vector<std::int32_t>> groups{};  ///< Collectives: ranks that work together.
+    std::vector<std::vector<std::int32_t>> pairs{};   ///< collective_permute: [from, to] ranks.
+    std::int64_t channels = 1;                        ///< collective_permute: concurrent rings.
+    std::int64_t bytes = 0;                           ///< Collectives: what each rank puts in.
     DgeMode dge = DgeMode::Auto;
     std::optional<Engine> trigger{};
     friend bool operator==(const Attributes&, const Attributes&) = default;

@@ -59,6 +59,12 @@ enum class Opcode : std::uint8_t {
     RegisterLoad,
     RegisterStore,
     CoreBarrier,
+    Sendrecv,
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    AllToAll,
+    CollectivePermute,
 };
 
 /// The nki.isa name: "nc_matmul".
@@ -68,7 +74,11 @@ enum class Opcode : std::uint8_t {
 /// All operations, in enumeration order.
 [[nodiscard]] std::span<const Opcode> all_opcodes();
 
-/// dma_copy, dma_transpose or dma_compute.
+/// An operation that the DMA engines carry out: dma_copy, dma_transpose or dma_compute, or an
+/// exchange between cores or ranks.
 [[nodiscard]] bool is_dma(Opcode opcode);
+
+/// sendrecv or a collective: what it takes depends on other cores.
+[[nodiscard]] bool is_exchange(Opcode opcode);
 
 }  // namespace trnsim

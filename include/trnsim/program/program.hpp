@@ -25,6 +25,7 @@ struct Header {
     std::string kernel{};
     std::string source_sha256{};
     std::string api = "trace";  ///< "nki", "neuronxcc.nki" or "trace".
+    std::int32_t cores = 1;        ///< Each runs a program of its own.
     std::vector<std::string> arguments{};
     friend bool operator==(const Header&, const Header&) = default;
 };
@@ -37,7 +38,8 @@ struct Buffer {
     Dtype dtype = Dtype::Float32;
     std::vector<std::int64_t> shape{};
     std::optional<std::pair<std::int32_t, std::int64_t>>
-        address{};  ///< [partition, byte], if fixed.
+        address{};         ///< [partition, byte], if fixed.
+    std::string shared{};  ///< What all cores call this HBM buffer; empty if it is private.
     std::vector<SourceFrame> source{};
 
     [[nodiscard]] std::int64_t partitions() const;     ///< shape[0] on chip, 1 in HBM.
@@ -118,6 +120,15 @@ struct Node {
     friend bool operator==(const Node&, const Node&) = default;
 };
 
+/// The program of a core after the first. Its declarations follow those of the core before it.
+struct Part {
+    std::size_t first_buffer = 0;
+    std::size_t first_template = 0;
+    std::vector<Node> nodes{};
+    std::int64_t instruction_count = 0;  ///< Executed runs, loops expanded.
+    friend bool operator==(const Part&, const Part&) = default;
+};
+
 /// A whole trace. Its size depends on the text of the program, never on trip counts.
 struct Program {
     Header header{};
@@ -128,8 +139,9 @@ struct Program {
     std::vector<Loop> loops{};
     std::vector<Node> nodes{};
     std::vector<Note> notes{};
-    std::int64_t instruction_count = 0;  ///< Executed runs, loops expanded.
+    std::int64_t instruction_count = 0;  ///< Executed runs of core 0, loops expanded.
     std::int32_t max_depth = 0;          ///< Deepest loop nest.
+    std::vector<Part> other_cores{};     ///< Cores 1, 2, …; `nodes` is core 0.
 
     /// "kernel.py:41" for messages and tables; "?" without a source.
     [[nodiscard]] std::string source_text(const std::vector<SourceFrame>& source) const;

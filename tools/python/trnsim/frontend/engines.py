@@ -43,7 +43,7 @@ _FIXED: dict[str, Engines] = {
     "topk": GPSIMD,
     "dma_copy": DMA, "dma_transpose": DMA, "dma_compute": DMA,
     "all_reduce": DMA, "all_gather": DMA, "reduce_scatter": DMA, "all_to_all": DMA,
-    "collective_permute": DMA,
+    "collective_permute": DMA, "sendrecv": DMA,
     "register_move": SEQUENCERS, "register_load": SEQUENCERS, "register_store": SEQUENCERS,
 }
 
@@ -134,13 +134,8 @@ def _barrier(chip: Chip, instruction: Instruction) -> Engines:
     return ("gpsimd", "sync", "scalar", "vector", "tensor")
 
 
-def _exchange(chip: Chip, instruction: Instruction) -> Engines:
-    return DMA + GPSIMD
-
-
 _LEGAL = {
     "nc_transpose": _transpose, "tensor_copy": _copy, "tensor_tensor": _tensor_tensor,
     "tensor_scalar": _tensor_scalar, "memset": _memset, "rng": _rng,
     "rand_set_state": _random_state, "rand_get_state": _random_state, "core_barrier": _barrier,
-    "sendrecv": _exchange,
 }

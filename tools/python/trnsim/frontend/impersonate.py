@@ -9,7 +9,9 @@ calling one inside a kernel is an error that names it.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import re
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -147,14 +149,30 @@ def install() -> None:
         sys.meta_path.append(_stand_in_finder)
 
 
+_RELATIVE_IMPORT = re.compile(rb"^\s*from\s+\.", re.MULTILINE)
+
+
+def package_of(path: Path) -> tuple[Path, str]:
+    """The folder to import a file from, and its dotted name: a package's if it imports from it."""
+    if not _RELATIVE_IMPORT.search(path.read_bytes()):
+        return path.parent, path.stem
+    root, names = path.parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        names.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(names)
+
+
 def load_kernel_module(path: Path) -> ModuleType:
     """Executes a kernel file under its own name; UserError if there is none."""
     if not path.is_file():
         raise UserError(f"{path}: there is no such file; name the kernel as file.py::function")
     install()
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    root, name = package_of(path.resolve())
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    if "." in name:
+        return importlib.import_module(name)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path}: is not a Python file; name the kernel as file.py::function")

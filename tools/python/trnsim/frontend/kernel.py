@@ -19,6 +19,13 @@ CORES = (1, 2)
 Launcher = Callable[["Kernel", tuple[Any, ...], dict[str, Any]], Any]
 
 _launcher: Launcher | None = None
+_listener: Callable[[Kernel], None] | None = None
+
+
+def set_listener(listener: Callable[[Kernel], None] | None) -> None:
+    """Is told of every kernel that another one calls while it is traced."""
+    global _listener
+    _listener = listener
 
 
 def set_launcher(launcher: Launcher | None) -> Launcher | None:
@@ -64,6 +71,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if recorder.active() is not None:
+            if _listener is not None:
+                _listener(self)
             return self.function(*arguments, **keywords)
         if _launcher is None:
             raise UserError(

@@ -167,7 +167,8 @@ def check_eight(chip: Chip, it: Instruction) -> None:
     if not low <= data.free_elements <= high:
         raise it.reject(f"data has {data.free_elements} elements per partition, but {low} to "
                         f"{high} are allowed; pad or split it")
-    for role in ("dst", "values") if it.op != "nc_match_replace8" else ("values",):
+    replaced = it.op == "nc_match_replace8"
+    for role in ("values", "dst_index") if replaced else ("dst", "values"):
         view = it.find(role)
         if view is not None and (view.form.partitions, view.form.free_elements) != (
                 data.partitions, 8):
@@ -175,6 +176,11 @@ def check_eight(chip: Chip, it: Instruction) -> None:
 
 
 def check_shuffle(chip: Chip, it: Instruction) -> None:
+    """The mask decides which partitions are read: dst may have more of them, as in a broadcast."""
+    dst, data = it.view("dst").form, it.view("data").form
+    if dst.free_elements != data.free_elements:
+        raise it.reject(f"data is {data.describe()}, but dst is {dst.describe()}; both must have "
+                        "the same elements per partition")
     mask = it.attributes.get("mask", ())
     if len(mask) != VECTOR_BLOCK or any(not (0 <= one < 32 or one == 255) for one in mask):
         raise it.reject(f"mask has {len(mask)} entries {list(mask)}, but must have 32, each a "

@@ -116,7 +116,8 @@ ENGINES.update({one: (one.name,) for one in engine if one is not engine.unknown}
 
 DGE_NAMES = {dge_mode.unknown: "auto", dge_mode.none: "none", dge_mode.swdge: "software",
              dge_mode.hwdge: "hardware"}
-"""Values of the attribute `dge`."""
+DGE_NAMES.update({mode.value: name for mode, name in tuple(DGE_NAMES.items())})
+"""Values of the attribute `dge`, by member and, as some kernels pass it, by number."""
 
 
 def engine_names(value: Any) -> tuple[str, ...] | None:

@@ -54,7 +54,8 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
             raise IllegalInstruction(f"{where}: src has {size} bytes per partition, but "
                                      f"gpsimd_dma moves at most {limit} of {src.dtype}; split it "
                                      "or use dma_engine.dma")
-    attributes = {"send_to": int(send_to_rank), "recv_from": int(recv_from_rank),
-                  "pipe": int(pipe_id)}
-    return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)), attributes,
-                 enums.engine.gpsimd if is_gpsimd else enums.engine.dma)
+    attributes: dict[str, Any] = {"send_to": int(send_to_rank), "recv_from": int(recv_from_rank),
+                                  "pipe": int(pipe_id)}
+    if is_gpsimd:
+        attributes["gpsimd_dma"] = True
+    return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)), attributes)

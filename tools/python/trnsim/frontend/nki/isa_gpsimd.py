@@ -88,7 +88,7 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiI
 
 def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) -> NkiInstruction:
     """val_dst, idx_dst = the largest elements of the first n of src, and where they are."""
-    operands = (("dst", "write", val_dst), ("data", "read", src), ("indices", "write", idx_dst))
+    operands = (("dst", "write", val_dst), ("data", "read", src), ("dst_index", "write", idx_dst))
     for role, _, view in operands:
         if not isinstance(view, View):
             raise not_a_tensor("topk", role, view)

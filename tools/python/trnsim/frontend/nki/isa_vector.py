@@ -8,7 +8,7 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
@@ -65,7 +65,7 @@ def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any,
     """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor."""
     return issue("scalar_tensor_tensor",
                  (("dst", "write", dst), ("data", "read", data),
-                  *wide_vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
+                  *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
                  {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
 
 
@@ -223,10 +223,9 @@ def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> N
 def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any = None,
                       name: str | None = None) -> NkiInstruction:
     """dst = data with the first match of each of eight values replaced."""
-    if dst_idx is not None:
-        raise UnsupportedFeature.named(str(source.here()), "nki.isa.nc_match_replace8 with dst_idx")
     return issue("nc_match_replace8", (("dst", "write", dst), ("data", "read", data),
-                                       ("values", "read", vals)), {})
+                                       ("values", "read", vals),
+                                       *vectors(("dst_index", "write", dst_idx))), {})
 
 
 def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],

@@ -11,7 +11,8 @@ class NKIObject:
     """Base of kernel classes: fields are the class attributes and annotations, in order.
 
     A class without an `__init__` of its own takes its fields by position or keyword, and calls
-    `__post_init__`. Equality is structural.
+    `__post_init__`; fields that are not given are None, also under `@dataclass`. Equality is
+    structural.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -23,6 +24,9 @@ class NKIObject:
             if plain and name not in annotations:
                 annotations[name] = Any
         cls.__annotations__ = annotations
+        for name in annotations:
+            if not hasattr(cls, name):
+                setattr(cls, name, None)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields: dict[str, Any] = {}

@@ -60,6 +60,11 @@ class NkiTensor(View):
         """`tensor[128, 512]` as an annotation."""
         return cls
 
+    def __bool__(self) -> bool:
+        """A tensor that is there is true; the result of an operation is not asked for elements."""
+        active = recorder.active()
+        return super().__bool__() if active is not None and active.is_pending(self) else True
+
     def __iter__(self) -> Iterator[NkiTensor]:
         """The parts along the first dimension."""
         return (self[index] for index in range(self.form.shape[0]))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 from sys import _getframe
 from typing import Any
 from collections.abc import Sequence
@@ -94,7 +95,9 @@ def zeros_like(x: View, dtype: Any = None, buffer: Any = None, name: str = "") -
 
 
 def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
-    """A tensor in HBM that holds a numpy array from the start."""
+    """A tensor in HBM that holds an array, or that of a `.npy` file, from the start."""
+    if isinstance(constant, str):
+        constant = importlib.import_module("numpy").load(constant, mmap_mode="r")
     kind = dtype_of(constant.dtype if dtype is None else dtype)
     return whole(recorder.required().storage("hbm", kind, constant.shape, kind="constant"))
 

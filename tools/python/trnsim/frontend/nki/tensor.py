@@ -40,6 +40,11 @@ class NkiTensor(View):
         return MemoryRegion.private_hbm if internal else MemoryRegion.shared_hbm
 
     @property
+    def base_tensor(self) -> NkiTensor:
+        """The tensor itself: nki-library's kernels take wrapped and plain tensors alike."""
+        return self
+
+    @property
     def offset(self) -> int:
         """Elements from the start of the storage, counting partitions as rows."""
         row = self.form.strides[0] if self.form.is_on_chip else 0

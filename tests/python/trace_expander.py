@@ -40,6 +40,8 @@ class Trace:
     files: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[dict[str, Any]] = field(default_factory=list)
     body: list[Any] = field(default_factory=list)
+    """The program of core 0."""
+    other_cores: list[list[Any]] = field(default_factory=list)
     instructions: int = 0
 
     def loops(self) -> int:
@@ -58,7 +60,7 @@ def parse(lines: Iterable[str]) -> Trace:
     records = [json.loads(line) for line in lines]
     assert records[0]["record"] == "header" and records[-1]["record"] == "summary"
     trace = Trace(records[0])
-    stack = [trace.body]
+    stack, cores = [trace.body], 0
     declared = {"file": trace.files, "buffer": trace.buffers, "template": trace.templates}
     for record in records[1:-1]:
         kind = record["record"]
@@ -67,6 +69,12 @@ def parse(lines: Iterable[str]) -> Trace:
             declared[kind][record["id"]] = record
             if kind == "template":
                 assert all(one["buffer"] in trace.buffers for one in record["operands"])
+        elif kind == "core":
+            assert record["core"] == cores < trace.header["cores"] and len(stack) == 1
+            cores += 1
+            if record["core"] > 0:
+                trace.other_cores.append([])
+                stack = [trace.other_cores[-1]]
         elif kind == "note":
             trace.notes.append(record)
         elif kind == "loop":
@@ -79,20 +87,27 @@ def parse(lines: Iterable[str]) -> Trace:
         else:
             assert kind in ("run", "alloc"), record
             stack[-1].append(record)
-    assert len(stack) == 1
+    assert len(stack) == 1 and cores == trace.header.get("cores", 0)
     trace.instructions = records[-1]["instructions"]
     return trace
 
 
 def expand(lines: Iterable[str]) -> list[Executed]:
     """All executed instructions; checks instances, bounds and the summary on the way."""
+    return [one for core in expand_cores(lines) for one in core]
+
+
+def expand_cores(lines: Iterable[str]) -> list[list[Executed]]:
+    """The executed instructions of each core."""
     trace = parse(lines)
     instances = Counter({key: 1 for key, one in trace.buffers.items()
                          if one.get("kind") in ("input", "output")})
-    executed: list[Executed] = []
-    _execute(trace, trace.body, {}, instances, executed)
-    assert trace.instructions == len(executed)
-    return executed
+    cores: list[list[Executed]] = []
+    for body in (trace.body, *trace.other_cores):
+        cores.append([])
+        _execute(trace, body, {}, instances, cores[-1])
+    assert trace.instructions == sum(len(core) for core in cores)
+    return cores
 
 
 def _execute(trace: Trace, body: list[Any], indices: dict[str, int], instances: Counter[int],
@@ -120,7 +135,8 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
                                        for key in ("instance", "offset", "partition"))
         buffer = trace.buffers[operand["buffer"]]
         assert 0 <= instance < instances[operand["buffer"]], (record, "no such instance")
-        _check_inside(buffer, operand, offset, partition)
+        if "indirect" not in operand:
+            _check_inside(buffer, operand, offset, partition)
         operands.append((operand["role"], operand["access"], buffer["name"],
                          operand.get("partitions"), tuple(map(tuple, operand["pattern"])),
                          instance, offset, partition))

@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from trace_expander import expand, parse
+from trace_expander import expand, expand_cores, parse
 from trnsim.frontend import TensorArgument, UserError, dtype
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend.__main__ import main
@@ -174,7 +174,7 @@ def test_a_kernel_that_does_not_import_is_an_error(tmp_path: Path,
     assert "broken_kernel.py:2: importing" in capfd.readouterr().err
 
 
-def test_a_grid_of_one_is_accepted_and_more_are_not(tmp_path: Path,
+def test_a_grid_has_one_or_two_programs(tmp_path: Path,
                                                     capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "grid_kernel.py"
     path.write_text(textwrap.dedent("""\
@@ -187,10 +187,32 @@ def test_a_grid_of_one_is_accepted_and_more_are_not(tmp_path: Path,
         """))
     out = tmp_path / "x.nkt"
     assert run(f"{path}::one", "--arg", "float32[128,64]", "-o", str(out)) == 0
-    path.write_text(path.read_text() + "two = copy[2]\n")
+    path.write_text(path.read_text() + "three = copy[3]\n")
     assert run(f"{path}::one", "--arg", "float32[128,64]", "-o", str(out)) == 2
-    assert ("grid_kernel.py:7: kernel copy is launched on a grid of [2], 2 programs, but one "
-            "program is traced; launch it with a grid of 1") in capfd.readouterr().err
+    assert ("grid_kernel.py:7: kernel copy is launched on a grid of [3], 3 programs, but a logical "
+            "NeuronCore has 1 or 2 cores") in capfd.readouterr().err
+
+
+LOOP = textwrap.dedent("""\
+    import nki, nki.language as nl, nki.isa as nisa
+    def kernel(x, count):
+        rows = nisa.register_alloc()
+        nisa.register_load(rows, count)
+        for i in nl.dynamic_range(rows):
+            nl.load(x)
+    """)
+
+
+def test_cores_and_trip_counts_are_options(tmp_path: Path,
+                                           capfd: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "loop_kernel.py", tmp_path / "x.nkt"
+    path.write_text(LOOP)
+    arguments = [f"{path}::kernel", "--arg", "float32[128,64]", "--arg", "int32[1,1]",
+                 "-o", str(out)]
+    assert run(*arguments, "--lnc", "2", "--assume", "rows=3") == 0
+    assert [len(core) for core in expand_cores(out.read_text().splitlines())] == [4, 4]
+    assert run(*arguments, "--assume", "rows") == 2
+    assert "--assume 'rows' is not NAME=COUNT" in capfd.readouterr().err
 
 
 SCRIPT = textwrap.dedent("""\

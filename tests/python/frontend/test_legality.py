@@ -229,12 +229,6 @@ def test_a_transpose_between_sbuf_and_psum_prefers_the_tensor_engine() -> None:
     assert traced(kernel, HBM)[0].engines == ("vector",)
 
 
-@pytest.mark.parametrize("name", ["sendrecv", "topk", "register_alloc", "register_load"])
-def test_an_unsupported_instruction_is_named_with_its_line(name: str) -> None:
-    with pytest.raises(UnsupportedFeature, match=rf"test_legality.py:\d+: nki.isa.{name} is not"):
-        trace(kernel_of(lambda h: getattr(nisa, name)(h)), [HBM])
-
-
 def test_more_dimensions_than_an_access_pattern_has_are_an_error() -> None:
     def body(h: Any) -> None:
         tile = sbuf(128, 3, 3, 3, 3, 4)

@@ -14,6 +14,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.loops import LoopRange as range
 from trnsim.frontend.dtypes import dtype as _dtype_of
 from trnsim.frontend.nki import elementwise as _elementwise
+from trnsim.frontend.nki import lookup as _lookup
 from trnsim.frontend.nki import reductions as _reductions
 from trnsim.frontend.nki.assignment import copy as _assign
 from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, shared_constant,
@@ -25,7 +26,6 @@ from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorde
                                        program_id, program_ndim, sequential_range, static_range)
 from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.nki.registers import dynamic_range, fori_loop, while_loop
-from trnsim.frontend.nki.stubs import unsupported as _unsupported
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.nki.tile_size import tile_size
 from trnsim.frontend.tensor import HBM as _HBM
@@ -104,9 +104,9 @@ broadcast_to = _reductions.broadcast_to
 average = "average"
 bypass = "bypass"
 
-gather_flattened = _unsupported("nki.language.gather_flattened")
-random_seed = _unsupported("nki.language.random_seed")
-rand = _unsupported("nki.language.rand")
+gather_flattened = _lookup.gather_flattened
+random_seed = _lookup.random_seed
+rand = _lookup.rand
 
 
 def load(src: _View, dtype: Any = None) -> NkiTensor:

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# Collectives in kernels.
+"""Each collective is one operation with its ranks and bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from helpers import ops, tensor, traced
+from kernels import nisa, nl
+from nki import collectives
+from trace_expander import Executed
+from trnsim.frontend import IllegalInstruction, trace
+
+X = tensor("float32", 128, 64)
+GROUP = collectives.ReplicaGroup([[0, 1, 2, 3], [4, 5, 6, 7]])
+
+
+def hbm(*shape: int) -> Any:
+    return nl.ndarray(shape, dtype=nl.float32, buffer=nl.private_hbm)
+
+
+def collective(body: Any) -> Executed:
+    (one,) = traced(lambda x: body(x), X)
+    return one
+
+
+def attributes(one: Executed) -> dict[str, Any]:
+    return {name: json.loads(value) for name, value in one.attributes}
+
+
+RANKS = [[0, 1, 2, 3], [4, 5, 6, 7]]
+RING = [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4]]
+BYTES = 128 * 64 * 4
+
+
+@pytest.mark.parametrize(("body", "op", "expected"), [
+    (lambda x: collectives.all_reduce([x], [hbm(128, 64)], GROUP, nl.add), "all_reduce",
+     {"groups": RANKS, "op": "add", "bytes": BYTES}),
+    (lambda x: collectives.all_gather([x], [hbm(512, 64)], GROUP, 0), "all_gather",
+     {"groups": RANKS, "bytes": BYTES}),
+    (lambda x: collectives.reduce_scatter([x], [hbm(32, 64)], GROUP, 0, nl.maximum),
+     "reduce_scatter", {"groups": RANKS, "op": "maximum", "bytes": BYTES}),
+    (lambda x: collectives.all_to_all([x], [hbm(128, 64)], GROUP, 0), "all_to_all",
+     {"groups": RANKS, "bytes": BYTES}),
+    (lambda x: collectives.collective_permute([x], [hbm(128, 64)], [(0, 1), (1, 0)]),
+     "collective_permute", {"pairs": [[0, 1], [1, 0]], "bytes": BYTES}),
+    (lambda x: collectives.collective_permute_implicit([[x]], [[hbm(128, 64)]], GROUP),
+     "collective_permute", {"pairs": RING, "channels": 1, "bytes": BYTES}),
+    (lambda x: collectives.collective_permute_implicit_reduce([[x]], [[x]], [[hbm(128, 64)]], GROUP,
+                                                              nl.add),
+     "collective_permute", {"pairs": RING, "channels": 1, "op": "add", "bytes": 2 * BYTES})])
+def test_a_collective_is_traced_with_its_ranks_and_bytes(body: Any, op: str,
+                                                         expected: dict[str, Any]) -> None:
+    one = collective(body)
+    assert (one.op, one.operands[0][0], one.operands[-1][0]) == (op, "dst", "src")
+    assert attributes(one) == expected
+
+
+def test_variable_counts_are_an_operand() -> None:
+    def kernel(x: Any, counts: Any) -> None:
+        collectives.all_to_all_v([x], [hbm(128, 64)], GROUP, counts)
+    (one,) = traced(kernel, X, tensor("uint32", 3, 4))
+    assert [operand[0] for operand in one.operands] == ["dst", "src", "index"]
+
+
+def test_the_traced_rank_is_known() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
+        for step in range(3):
+            rank = collectives.collective_permute_implicit_current_processing_rank_id(step, GROUP)
+            nisa.dma_copy(tile, x.ap([[64, 1], [1, 64]], scalar_offset=rank + collectives.rank_id()))
+    copies = [one for one in traced(kernel, X) if one.op == "dma_copy"]
+    assert [one.operand("src")[6] for one in copies] == [0, 3 * 64, 2 * 64]
+    assert set(ops(traced(kernel, X))) == {"register_move", "dma_copy"}
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda x: collectives.all_reduce([x], [hbm(64, 64)], GROUP, nl.add),
+     r"all_reduce: src is hbm float32\[128, 64\] and dst is hbm float32\[64, 64\]"),
+    (lambda x: collectives.all_reduce([x], [hbm(128, 64)], [[0, 1], [1, 2]], nl.add),
+     "must be lists of ranks that do not overlap"),
+    (lambda x: collectives.all_reduce([x], [hbm(128, 64)], GROUP, nl.multiply),
+     "op is multiply, but collectives reduce with add, minimum, maximum"),
+    (lambda x: collectives.all_gather([x], [nl.ndarray((128, 256), dtype=nl.float32,
+                                                       buffer=nl.sbuf)], GROUP, 1),
+     "the tensors are in hbm and sbuf, but must all be"),
+    (lambda x: collectives.all_gather([3], [hbm(128, 64)], GROUP, 1),
+     "all_gather: srcs is 3, but must be a tensor")])
+def test_a_wrong_collective_is_named_with_its_line(body: Any, message: str) -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_collectives.py:\d+: .*" + message):
+        trace(lambda x: body(x), [X], api="nki")

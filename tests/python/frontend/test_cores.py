@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernels on a logical NeuronCore of two cores.
+"""kernel[2]: one program per core, shared tensors, barriers and exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from helpers import ops, tensor
+from kernels import nisa, nki, nl
+from trace_expander import expand_cores, parse
+from trnsim.frontend import IllegalInstruction, UserError, trace
+
+X = tensor("float32", 256, 64)
+
+
+def sbuf(*shape: int) -> Any:
+    return nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf)
+
+
+@nki.jit
+def halves(x: Any) -> Any:
+    core, rows = nl.program_id(0), x.shape[0] // nl.num_programs()
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    scratch = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.private_hbm)
+    tile = nl.load(x[core * rows:(core + 1) * rows, 0:64])
+    nl.store(scratch[0:rows, 0:64], tile)
+    nl.store(out[core * rows:(core + 1) * rows, 0:64], tile)
+    nisa.core_barrier(out, (0, 1))
+    return out
+
+
+def test_each_core_has_a_program_of_its_own() -> None:
+    first, second = expand_cores(trace(halves[2], [X]).lines())
+    assert ops(first) == ops(second) == ["dma_copy", "dma_copy", "dma_copy", "core_barrier"]
+    assert first[0].operand("src")[6] == 0
+    assert second[0].operand("src")[6] == 128 * 64
+
+
+def test_the_header_and_the_summary_are_of_all_cores() -> None:
+    program = trace(halves[2], [X])
+    assert parse(program.lines()).header["cores"] == program.cores == 2
+    assert program.instructions == 8
+    assert "cores" not in parse(trace(halves[1], [tensor("float32", 128, 64)]).lines()).header
+
+
+def test_shared_tensors_have_the_same_name_in_both_cores() -> None:
+    buffers = parse(trace(halves[2], [X]).lines()).buffers.values()
+    shared = [(one["name"], one.get("kind"), one.get("shared")) for one in buffers
+              if one["space"] == "hbm"]
+    expected = [("x", "input", "x"), ("scratch", None, None), ("out", "output", "out")]
+    assert shared == expected * 2
+
+
+def test_tensors_of_the_same_name_are_shared_in_their_order() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        def make() -> Any:
+            result = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+            nl.store(result, nl.load(x[0:128, 0:64]))
+            return result
+        first = make()
+        second = make()
+        return first, second
+    buffers = parse(trace(kernel[2], [X]).lines()).buffers.values()
+    assert [one["shared"] for one in buffers if "shared" in one] == [
+        "x", "result", "result.2"] * 2
+
+
+def test_a_barrier_orders_what_it_is_given() -> None:
+    lines = trace(halves[2], [X]).lines()
+    barrier = next(one for one in parse(lines).templates.values() if one["op"] == "core_barrier")
+    assert barrier["attributes"] == {"cores": [0, 1]}
+    assert [(one["role"], one["access"]) for one in barrier["operands"]] == [("dst", "update")]
+
+
+def swap(**options: Any) -> Callable[[Any], None]:
+    def kernel(x: Any) -> None:
+        other = 1 - nl.program_id()
+        sent, received = sbuf(128, 64), sbuf(128, 64)
+        nisa.memset(sent, value=0)
+        nisa.sendrecv(**{"src": sent, "dst": received, "send_to_rank": other,
+                         "recv_from_rank": other, "pipe_id": 3, **options})
+    return nki.jit(kernel)  # type: ignore[no-any-return]
+
+
+def test_an_exchange_names_both_ends() -> None:
+    first, second = expand_cores(trace(swap()[2], [X]).lines())  # type: ignore[index]
+    assert (first[1].op, first[1].engines) == ("sendrecv", ("dma",))
+    assert dict(first[1].attributes) == {"send_to": "1", "recv_from": "1", "pipe": "3"}
+    assert dict(second[1].attributes)["send_to"] == "0"
+
+
+def test_the_gpsimd_engine_exchanges_small_tiles_only() -> None:
+    gpsimd = nisa.dma_engine.gpsimd_dma
+    core = expand_cores(trace(swap(dma_engine=gpsimd)[2], [X]).lines())[0]  # type: ignore[index]
+    assert dict(core[1].attributes)["gpsimd_dma"] == "true"
+
+    def kernel(x: Any) -> None:
+        nisa.sendrecv(sbuf(128, 512), sbuf(128, 512), 1, 1, 0, dma_engine=gpsimd)
+    with pytest.raises(IllegalInstruction, match=r"test_cores.py:\d+: sendrecv: src has 2048 bytes "
+                                                 "per partition, but gpsimd_dma moves at most 1024"):
+        trace(nki.jit(kernel)[2], [X])
+
+
+def test_an_exchange_needs_a_partner() -> None:
+    with pytest.raises(IllegalInstruction, match="send_to_rank is 1, but the kernel runs on 1 core;"):
+        trace(swap(), [X])
+    with pytest.raises(IllegalInstruction, match="send_to_rank is 5, but the kernel runs on 2"):
+        trace(swap(send_to_rank=5)[2], [X])  # type: ignore[index]
+
+
+def test_an_exchange_converts_nothing() -> None:
+    def kernel(x: Any) -> None:
+        half = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
+        nisa.sendrecv(half, sbuf(128, 64), 1, 1, 0)
+    with pytest.raises(IllegalInstruction, match="sendrecv: src is bfloat16 and dst is float32"):
+        trace(nki.jit(kernel)[2], [X])
+
+
+def test_a_barrier_is_of_all_cores() -> None:
+    def kernel(x: Any) -> None:
+        nisa.core_barrier(x, (0,))
+    with pytest.raises(IllegalInstruction, match=r"core_barrier: cores is \[0\], but all of"):
+        trace(nki.jit(kernel)[2], [X])
+
+
+def test_a_chip_without_logical_cores_runs_one_program() -> None:
+    with pytest.raises(UserError, match="halves is launched on 2 cores, but trn1 has NeuronCore-v2"):
+        trace(halves[2], [X], "trn1")
+
+
+def test_scheduling_edges_are_accepted_and_noted() -> None:
+    kernel = halves.with_schedule([("b", "a"), ("c", ["a", "b"])])[2]
+    assert any("with_schedule" in note for note in trace(kernel, [X]).notes)
+    with pytest.raises(UserError, match="with_schedule: 'b' is not a pair"):
+        halves.with_schedule(["b"])

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# Accesses whose place only the hardware knows.
+"""Scalar and vector offsets, selection by a tensor, tensor indirection, read-modify-write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from helpers import ops, program, tensor, traced
+from kernels import nisa, nl
+from trace_expander import Executed
+from trnsim.frontend import IllegalInstruction, ProgramError, trace
+
+TABLE = tensor("float32", 64, 32)
+
+
+def sbuf(*shape: int, dtype: Any = nl.float32) -> Any:
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf)
+
+
+def roles(one: Executed) -> list[str]:
+    return [operand[0] for operand in one.operands]
+
+
+def attribute(one: Executed, name: str) -> Any:
+    return json.loads(dict(one.attributes)[name])
+
+
+def indirect_roles(kernel: Any, chip: str = "trn2") -> list[str]:
+    lines = program(kernel, TABLE, chip=chip).lines()
+    return [operand["role"] for line in lines if '"template"' in line
+            for operand in json.loads(line).get("operands", ()) if "indirect" in operand]
+
+
+def test_a_scalar_offset_is_an_operand() -> None:
+    def kernel(table: Any) -> None:
+        row, tile = sbuf(1, 1, dtype=nl.int32), sbuf(1, 32)
+        nisa.dma_copy(tile, table.ap([[32, 1], [1, 32]], scalar_offset=row))
+    (one,) = traced(kernel, TABLE)
+    assert roles(one) == ["dst", "src", "index"]
+    assert attribute(one, "dge") == "hardware"
+    assert indirect_roles(kernel) == ["src"]
+
+
+def test_a_gather_may_have_more_rows_than_the_table() -> None:
+    def kernel(table: Any) -> None:
+        rows, tile = sbuf(128, 1, dtype=nl.int32), sbuf(128, 32)
+        nisa.dma_copy(tile, table.ap([[32, 128], [1, 32]], vector_offset=rows))
+    (one,) = traced(kernel, TABLE)
+    assert one.operand("src")[4] == ((1, 4096),)
+    assert attribute(one, "dge") == "software"
+
+
+def test_a_scatter_is_indexed_at_its_destination() -> None:
+    def kernel(table: Any) -> None:
+        rows, tile = sbuf(64, 1, dtype=nl.int32), sbuf(64, 32)
+        nisa.dma_copy(table.ap([[32, 64], [1, 32]], vector_offset=rows), tile)
+    assert indirect_roles(kernel) == ["dst"]
+
+
+def test_indices_count_from_inside_the_table() -> None:
+    def kernel(table: Any) -> None:
+        table.ap([[32, 64], [1, 32]], offset=64 * 32, vector_offset=sbuf(64, 1, dtype=nl.int32))
+    with pytest.raises(ProgramError, match="the indices count from element 2048 of 'table'"):
+        trace(kernel, [TABLE])
+
+
+def test_compute_engines_take_a_moved_start() -> None:
+    def kernel(table: Any) -> None:
+        column, data, tile = sbuf(1, 1, dtype=nl.int32), sbuf(128, 8, 32), sbuf(128, 32)
+        nisa.tensor_copy(tile, data.select(1, column))
+    (one,) = traced(kernel, TABLE)
+    assert (one.op, roles(one)) == ("tensor_copy", ["dst", "data", "index"])
+
+
+def test_one_instruction_takes_its_indices_from_one_tensor() -> None:
+    def kernel(table: Any) -> None:
+        first, second = sbuf(1, 1, dtype=nl.int32), sbuf(1, 1, dtype=nl.int32)
+        data = sbuf(128, 8, 32)
+        nisa.tensor_copy(data.select(1, first), data.select(1, second))
+    with pytest.raises(IllegalInstruction, match="operands are indexed by 'sbuf_0' and 'sbuf_1'"):
+        trace(kernel, [TABLE])
+
+
+def test_scatter_adds_by_dma() -> None:
+    def kernel(table: Any) -> None:
+        rows, tile = sbuf(64, 1, dtype=nl.int32), sbuf(64, 32)
+        there = table.ap([[32, 64], [1, 32]], vector_offset=rows)
+        nisa.dma_compute(there, [there, tile], reduce_op=nl.add)
+    (one,) = traced(kernel, TABLE)
+    assert (one.op, roles(one)) == ("dma_compute", ["dst", "src", "src", "index"])
+    assert attribute(one, "dge") == "software"
+
+
+def test_dma_compute_says_what_it_cannot() -> None:
+    def kernel(count: int, **options: Any) -> Any:
+        def body(table: Any) -> None:
+            tiles = [sbuf(64, 32) for _ in range(count)]
+            nisa.dma_compute(table, tiles, reduce_op=nl.add, **options)
+        return body
+    with pytest.raises(IllegalInstruction, match="dma_compute: 17 sources, but 1 to 16 are added"):
+        trace(kernel(17), [TABLE])
+    with pytest.raises(IllegalInstruction, match=r"scales is \[1.0, 2.0\], but only 1.0"):
+        trace(kernel(2, scales=[1.0, 2.0]), [TABLE])
+
+
+def columns(count: int | None = None) -> Any:
+    def kernel(table: Any) -> None:
+        index, data = sbuf(128, 4, dtype=nl.uint16), sbuf(128, 256)
+        found = sbuf(128, 512 if count is None else count)
+        nisa.tensor_copy(found, data.indirect(index, count))
+    return kernel
+
+
+def test_tensor_indirection_has_the_shape_of_its_indices() -> None:
+    (one,) = traced(columns(), TABLE, chip="trn3")
+    assert roles(one) == ["dst", "data", "index"]
+    assert indirect_roles(columns(40), "trn3") == ["data"]
+
+
+def test_tensor_indirection_needs_a_v4_core() -> None:
+    with pytest.raises(IllegalInstruction, match="accessed indirectly, which needs NeuronCore-v4"):
+        trace(columns(), [TABLE])
+    with pytest.raises(IllegalInstruction, match="accessed by 600 of 512 indices"):
+        trace(columns(600), [TABLE], "trn3")
+
+
+def test_a_shuffle_may_read_fewer_partitions_than_it_writes() -> None:
+    def kernel(table: Any) -> None:
+        nisa.nc_stream_shuffle(sbuf(32, 8), sbuf(1, 8), [0] * 32)
+    assert ops(traced(kernel, TABLE)) == ["nc_stream_shuffle"]
+
+    def wrong(table: Any) -> None:
+        nisa.nc_stream_shuffle(sbuf(32, 8), sbuf(1, 4), [0] * 32)
+    with pytest.raises(IllegalInstruction, match="the same elements per partition"):
+        trace(wrong, [TABLE])
+
+
+def test_positions_of_matches_and_of_the_largest_are_results() -> None:
+    def kernel(table: Any) -> None:
+        data, eight = sbuf(128, 64), sbuf(128, 8)
+        nisa.nc_match_replace8(data, data, eight, 0.0, sbuf(128, 8, dtype=nl.uint32))
+        nisa.topk(sbuf(128, 8, dtype=nl.bfloat16), sbuf(128, 8, dtype=nl.uint32),
+                  sbuf(128, 4, dtype=nl.bfloat16), n=50)
+    replaced, largest = traced(kernel, TABLE)
+    assert replaced.operand("dst_index")[1] == largest.operand("dst_index")[1] == "write"
+    assert (attribute(largest, "k"), attribute(largest, "n")) == (8, 50)
+
+
+def test_looking_up_and_drawing_are_lowered() -> None:
+    def kernel(table: Any) -> None:
+        nl.random_seed(7)
+        nl.gather_flattened(sbuf(128, 64), sbuf(128, 8, dtype=nl.int32))
+        nl.rand((128, 4), nl.bfloat16)
+    assert ops(traced(kernel, TABLE)) == ["memset", "set_rng_seed", "tensor_copy", "nc_n_gather",
+                                          "rng", "tensor_scalar"]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+# Registers, and loops whose bounds only the hardware knows.
+"""register_*, dynamic_range, fori_loop, while_loop, `while register`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from helpers import ops, tensor, traced
+from kernels import nisa, nl
+from trace_expander import expand, parse
+from trnsim.frontend import IllegalInstruction, ProgramError, trace
+from trnsim.frontend.nki.registers import DEFAULT_TRIPS
+
+TABLE = tensor("float32", 1024, 64)
+COUNT = tensor("int32", 1, 1)
+
+
+def loaded(count: Any) -> Any:
+    rows = nisa.register_alloc()
+    nisa.register_load(rows, count)
+    return rows
+
+
+def by_dynamic_range(table: Any, count: Any) -> None:
+    for i in nl.dynamic_range(loaded(count)):
+        tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 128], [1, 64]], scalar_offset=i, indirect_dim=0))
+
+
+def by_fori_loop(table: Any, count: Any) -> None:
+    def body(i: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 128], [1, 64]], scalar_offset=i, indirect_dim=0))
+    nl.fori_loop(0, loaded(count), body)
+
+
+def by_while_loop(table: Any, count: Any) -> None:
+    def body(rows: Any) -> Any:
+        nl.load(table[0:128, 0:64])
+        nisa.register_load(rows, count)
+        return rows
+    nl.while_loop(loaded(count), body)
+
+
+def by_while(table: Any, count: Any) -> None:
+    rows = loaded(count)
+    while rows:
+        nl.load(table[0:128, 0:64])
+        nisa.register_load(rows, count)
+
+
+@pytest.mark.parametrize("kernel", [by_dynamic_range, by_fori_loop, by_while_loop, by_while])
+def test_the_user_says_how_often_a_loop_runs(kernel: Any) -> None:
+    program = trace(kernel, [TABLE, COUNT], trip_counts={"rows": 20})
+    assert ops(expand(program.lines())).count("dma_copy") == 20
+    assert parse(program.lines()).loops() == 1
+    assert ["'rows' runs 20 times, as given" in note for note in program.notes] == [True]
+
+
+@pytest.mark.parametrize("kernel", [by_dynamic_range, by_fori_loop, by_while_loop, by_while])
+def test_without_that_a_count_is_assumed_and_noted(kernel: Any) -> None:
+    program = trace(kernel, [TABLE, COUNT])
+    assert ops(expand(program.lines())).count("dma_copy") == DEFAULT_TRIPS
+    assert "give it with --assume rows=COUNT" in program.notes[0]
+    assert parse(program.lines()).notes[0]["kind"] == "assumption"
+
+
+def test_a_loop_of_the_run_time_says_so() -> None:
+    lines = trace(by_dynamic_range, [TABLE, COUNT]).lines()
+    assert any('"index":"i"' in line and '"kind":"runtime"' in line for line in lines)
+
+
+def test_a_known_register_moves_the_access() -> None:
+    def kernel(table: Any) -> None:
+        row = nisa.register_alloc(3)
+        tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row * 2 + 1))
+        nisa.dma_copy(tile, table.select(0, row).reshape((1, 64)))
+    executed = traced(kernel, TABLE)
+    assert ops(executed) == ["register_move"] * 3 + ["dma_copy"] * 2
+    assert [one.operand("src")[6] for one in executed[3:]] == [7 * 64, 3 * 64]
+    assert dict(executed[3].attributes)["dge"] == '"hardware"'
+
+
+def test_a_moved_access_stays_inside() -> None:
+    def kernel(table: Any) -> None:
+        row = nisa.register_alloc(5000)
+        tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row))
+    assert traced(kernel, TABLE)[1].operand("src")[6] == 1023 * 64
+
+
+def test_a_condition_that_is_not_known_holds_once_per_question() -> None:
+    def kernel(count: Any) -> None:
+        rows = loaded(count)
+        for _ in range(3):
+            if rows:
+                nisa.register_store(count, rows)
+    assert ops(traced(kernel, COUNT)) == ["register_load"] + ["register_store"] * 3
+
+
+def test_known_registers_end_a_while_loop() -> None:
+    def kernel(count: Any) -> None:
+        rows = nisa.register_alloc(3)
+        while rows:
+            nisa.register_store(count, rows)
+            nisa.register_move(rows, rows - 1)
+    assert ops(traced(kernel, COUNT)).count("register_store") == 3
+
+
+def test_nested_while_loops_begin_again() -> None:
+    def kernel(count: Any) -> None:
+        for _ in range(2):
+            rows = loaded(count)
+            while rows:
+                nisa.register_store(count, rows)
+                nisa.register_load(rows, count)
+    assert ops(traced(kernel, COUNT)).count("register_store") == 2 * DEFAULT_TRIPS
+
+
+def test_a_register_is_made_from_the_element_of_a_tensor() -> None:
+    assert ops(traced(lambda count: nisa.register_alloc(count), COUNT)) == ["register_load"]
+
+
+def test_an_unknown_register_is_no_integer() -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_registers.py:\d+: register 'rows' is used as "
+                                                 "an integer, but its value is only known on"):
+        trace(lambda count: by_range(count), [COUNT], api="nki")
+
+
+def by_range(count: Any) -> None:
+    for _ in range(loaded(count)):
+        pass
+
+
+def test_wrong_operands_are_named() -> None:
+    with pytest.raises(IllegalInstruction, match=r"register_load: data is hbm float32\[1024, 64\]"):
+        trace(lambda table: loaded(table), [TABLE], api="nki")
+    with pytest.raises(IllegalInstruction, match="register_move: dst is 3, but must be a register"):
+        trace(lambda table: nisa.register_move(3, 4), [TABLE], api="nki")
+    with pytest.raises(IllegalInstruction, match="the step of a loop is 0, but must be a positive"):
+        trace(lambda table: nl.dynamic_range(0, 4, 0), [TABLE], api="nki")
+    with pytest.raises(IllegalInstruction, match="body_fun returns None, but must return"):
+        trace(lambda count: nl.while_loop(loaded(count), lambda r: None), [COUNT], api="nki")
+
+
+def test_selecting_twice_is_an_error() -> None:
+    def kernel(table: Any) -> None:
+        row = nisa.register_alloc(1)
+        table.reshape((8, 128, 64)).select(0, row).select(0, row)
+    with pytest.raises(ProgramError, match="selected dynamically twice"):
+        trace(kernel, [TABLE])

@@ -164,8 +164,8 @@ void LimitCheck::dma() const {
                 (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
                 "; choose another dge mode");
     for (const Operand& src : instruction_.operands) {
-        if (src.role != Role::Src || (is_exchange(instruction_.op) &&
-                                      instruction_.op != Opcode::Sendrecv)) {
+        if (src.role != Role::Src ||
+            (is_exchange(instruction_.op) && instruction_.op != Opcode::Sendrecv)) {
             continue;
         }
         const std::int64_t from = src.elements() * src.partitions;

@@ -192,12 +192,11 @@ constexpr std::array kRules{
     OperationRule{Opcode::Max8, kVector, S::Max8, {kDst, kData}, {}},
     OperationRule{
         Opcode::NcFindIndex8, kVector, S::FindIndex8, {kDst, kData, one(Role::Values)}, {}},
-    OperationRule{
-        Opcode::NcMatchReplace8,
-        kVector,
-        S::MatchReplace8,
-        {kDst, kData, one(Role::Values), maybe(Role::DstIndex)},
-        {}},
+    OperationRule{Opcode::NcMatchReplace8,
+                  kVector,
+                  S::MatchReplace8,
+                  {kDst, kData, one(Role::Values), maybe(Role::DstIndex)},
+                  {}},
     OperationRule{Opcode::NcStreamShuffle, kVector, S::Shuffle, {kDst, kData}, {must(A::Mask)}},
     OperationRule{Opcode::Dropout, kVector, S::Elementwise, {kDst, kData}, {}},
     OperationRule{Opcode::Rng, kVectorGpsimd, S::Free, {kDst}, {}},
@@ -246,8 +245,7 @@ constexpr std::array kRules{
     OperationRule{Opcode::RegisterMove, kSequenced, S::Free, {}, {}},
     OperationRule{Opcode::RegisterLoad, kSequenced, S::SingleElement, {kData}, {}},
     OperationRule{Opcode::RegisterStore, kSequenced, S::SingleElement, {kDst}, {}},
-    OperationRule{
-        Opcode::CoreBarrier, kSequenced, S::Free, {maybe(Role::Dst)}, {may(A::Cores)}},
+    OperationRule{Opcode::CoreBarrier, kSequenced, S::Free, {maybe(Role::Dst)}, {may(A::Cores)}},
     OperationRule{Opcode::Sendrecv,
                   kDma,
                   S::Elementwise,

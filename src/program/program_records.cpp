@@ -225,8 +225,8 @@ void read_core(ReaderState& state, JsonObject record) {
     }
     const std::int64_t core = fields["core"].integer(0, cores - 1);
     if (core != state.cores) {
-        fields["core"].fail(fmt::format(
-            "{}, the next one is {}; count from 0 in order", core, state.cores));
+        fields["core"].fail(
+            fmt::format("{}, the next one is {}; count from 0 in order", core, state.cores));
     }
     check_no_loop_is_open(state);
     if (core > 0) {
@@ -317,9 +317,10 @@ void read_summary(ReaderState& state, JsonObject record) {
     }
     check_instances_exist(state);
     if (state.cores != (header.cores == 1 ? 0 : header.cores)) {
-        state.place.fail(fmt::format("the header says {} cores, but {} have a program; add \"core\"",
-                                     header.cores,
-                                     state.cores));
+        state.place.fail(
+            fmt::format("the header says {} cores, but {} have a program; add \"core\"",
+                        header.cores,
+                        state.cores));
     }
     finish_cores(state);
     state.has_summary = true;

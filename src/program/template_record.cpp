@@ -179,9 +179,8 @@ void check_access(const Place& place, const InstructionTemplate& instruction, co
 /// Whether the last operand holds the indices of another one, which every operation may have.
 bool is_index_of_another(const InstructionTemplate& instruction) {
     return instruction.operands.back().role == Role::Index &&
-           std::ranges::any_of(instruction.operands, [](const Operand& each) {
-               return each.indirect == Role::Index;
-           });
+           std::ranges::any_of(instruction.operands,
+                               [](const Operand& each) { return each.indirect == Role::Index; });
 }
 
 /// Matches the operands' roles against the operation's, in order.

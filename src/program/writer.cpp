@@ -36,10 +36,8 @@ public:
         write_core(0, {0, 0}, first_ends(0), program_.nodes);
         for (std::size_t i = 0; i < program_.other_cores.size(); ++i) {
             const Part& part = program_.other_cores[i];
-            write_core(i + 1,
-                       {part.first_buffer, part.first_template},
-                       first_ends(i + 1),
-                       part.nodes);
+            write_core(
+                i + 1, {part.first_buffer, part.first_template}, first_ends(i + 1), part.nodes);
             instructions += part.instruction_count;
         }
         begin("summary").member("instructions", instructions);

@@ -25,12 +25,12 @@ void expect_names(Enum last, std::optional<Enum> (*from_name)(std::string_view))
 }
 
 TEST(NamesTest, LeadThereAndBackForEveryValue) {
-    expect_names(Opcode::CoreBarrier, opcode_from_name);
+    expect_names(Opcode::CollectivePermute, opcode_from_name);
     expect_names(Engine::Dma, engine_from_name);
     expect_names(DgeMode::Hardware, dge_mode_from_name);
     expect_names(Space::Psum, space_from_name);
     expect_names(Access::Accumulate, access_from_name);
-    expect_names(Role::Index, role_from_name);
+    expect_names(Role::DstIndex, role_from_name);
     expect_names(OneZero::Both, one_zero_from_name);
     expect_names(MatmulPerfMode::DoubleRow, perf_mode_from_name);
 }
@@ -46,16 +46,25 @@ TEST(NamesTest, AreThoseOfNki) {
 
 TEST(OpcodeTest, AllOpcodesAreInEnumerationOrder) {
     const auto all = all_opcodes();
-    ASSERT_EQ(all.size(), static_cast<std::size_t>(Opcode::CoreBarrier) + 1);
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(Opcode::CollectivePermute) + 1);
     for (std::size_t i = 0; i < all.size(); ++i) {
         EXPECT_EQ(all[i], static_cast<Opcode>(i));
     }
 }
 
-TEST(OpcodeTest, DmaOperationsAreThoseWithDmaInTheirName) {
+TEST(OpcodeTest, DmaOperationsAreThoseWithDmaInTheirNameAndExchanges) {
     for (const Opcode opcode : all_opcodes()) {
-        EXPECT_EQ(is_dma(opcode), name(opcode).starts_with("dma_")) << name(opcode);
+        EXPECT_EQ(is_dma(opcode), name(opcode).starts_with("dma_") || is_exchange(opcode))
+            << name(opcode);
     }
+}
+
+TEST(OpcodeTest, ExchangesNeedOtherCores) {
+    EXPECT_TRUE(is_exchange(Opcode::Sendrecv));
+    EXPECT_TRUE(is_exchange(Opcode::AllReduce));
+    EXPECT_TRUE(is_exchange(Opcode::CollectivePermute));
+    EXPECT_FALSE(is_exchange(Opcode::CoreBarrier));
+    EXPECT_FALSE(is_exchange(Opcode::DmaCompute));
 }
 
 }  // namespace

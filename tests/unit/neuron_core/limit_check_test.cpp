@@ -304,6 +304,8 @@ TEST(DmaLimits, OfDescriptorGeneration) {
     expect_accepted("trn2", dma(dst, narrow));
     InstructionTemplate indexed = dma(dst, src, DgeMode::Hardware);
     indexed.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint32, 1));
+    expect_accepted("trn2", indexed);
+    indexed.operands.back() = tile(Role::Index, kSbuf, Dtype::Uint32, 2);
     expect_rejected("trn2", indexed, "an indexed transfer needs software descriptor generation");
 }
 

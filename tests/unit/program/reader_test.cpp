@@ -153,7 +153,7 @@ TEST(ReaderTest, RejectsUnknownRecordsAndNamesTheNearest) {
     EXPECT_EQ(
         error_of(edited(sample(), "\"record\":\"end\"", "\"record\":\"collective\"")),
         "t.nkt:14: unknown record \"collective\"; allowed: run, alloc, loop, end, header, file, "
-        "buffer, template, note, summary");
+        "buffer, template, note, core, summary");
 }
 
 TEST(ReaderTest, RejectsUnknownKeysAndNamesTheNearest) {

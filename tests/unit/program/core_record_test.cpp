@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of several cores: a part for each, and HBM buffers that they share by name.
+#include "trace_text.hpp"
+#include "trnsim/program/reader.hpp"
+#include "trnsim/program/writer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+namespace trnsim::program {
+namespace {
+
+/// Two cores that copy a shared tensor to themselves.
+std::string two_cores() {
+    const auto part = [](int core) {
+        const std::string k = std::to_string(core);
+        const std::string first = std::to_string(2 * core);
+        const std::string second = std::to_string(2 * core + 1);
+        return R"({"record":"core","core":)" + k + "}\n" + R"({"record":"buffer","id":)" + first +
+               R"(,"name":"x","space":"hbm","kind":"input","dtype":"float32","shape":[128,64],"shared":"x"})" +
+               "\n" + R"({"record":"buffer","id":)" + second +
+               R"(,"name":"t","space":"sbuf","dtype":"float32","shape":[128,64]})" + "\n" +
+               R"({"record":"template","id":)" + k +
+               R"(,"op":"dma_copy","engines":["dma"],"operands":[{"role":"dst","access":"write","buffer":)" +
+               second +
+               R"(,"partitions":128,"pattern":[[1,64]]},{"role":"src","access":"read","buffer":)" +
+               first + R"(,"pattern":[[1,8192]]}]})" + "\n" + R"({"record":"alloc","buffer":)" +
+               second + "}\n" + R"({"record":"run","template":)" + k + R"(,"at":[{},{}]})" + "\n";
+    };
+    return R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"nki","cores":2})"
+           "\n" +
+           part(0) + part(1) + R"({"record":"summary","instructions":2})" + "\n";
+}
+
+Program parsed(const std::string& text) {
+    std::istringstream stream(text);
+    return read(stream, "t.nkt");
+}
+
+TEST(CoreRecordTest, EachCoreHasNodesOfItsOwn) {
+    const Program program = parsed(two_cores());
+    EXPECT_EQ(program.header.cores, 2);
+    ASSERT_EQ(program.other_cores.size(), 1U);
+    EXPECT_EQ(program.nodes.size(), 2U);
+    EXPECT_EQ(program.other_cores[0].nodes.size(), 2U);
+    EXPECT_EQ(program.buffers[0].shared, "x");
+}
+
+TEST(CoreRecordTest, WhatIsWrittenIsReadBack) {
+    const Program program = parsed(two_cores());
+    std::ostringstream text;
+    write(program, text);
+    EXPECT_EQ(parsed(text.str()), program);
+}
+
+TEST(CoreRecordTest, RejectsCoresOutOfOrderAndMissingOnes) {
+    EXPECT_EQ(error_of(edited(two_cores(), R"("core":0)", R"("core":1)")),
+              "t.nkt:2: core: \"core\" is 1, the next one is 0; count from 0 in order");
+    EXPECT_EQ(error_of(edited(two_cores(), R"("cores":2)", R"("cores":3)")),
+              "t.nkt:14: summary: the header says 3 cores, but 2 have a program; add \"core\"");
+}
+
+TEST(CoreRecordTest, RejectsACoreThatTheHeaderDoesNotAnnounce) {
+    EXPECT_EQ(error_of(edited(two_cores(), R"(,"cores":2)", "")),
+              "t.nkt:2: core: the header has no \"cores\"; write it there, or remove the record");
+}
+
+TEST(CoreRecordTest, SharedBuffersAreEqualOnAllCores) {
+    const std::string text = two_cores();
+    const std::size_t second = text.rfind("\"shape\":[128,64],\"shared\"");
+    std::string other = text;
+    other.replace(second, std::string("\"shape\":[128,64]").size(), "\"shape\":[64,128]");
+    EXPECT_NE(error_of(other).find("whose type or shape differs"), std::string::npos)
+        << error_of(other);
+}
+
+}  // namespace
+}  // namespace trnsim::program

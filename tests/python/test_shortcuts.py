@@ -177,7 +177,7 @@ def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]
         program = trace(function, [MATRIX], takes_shortcuts=takes_shortcuts)
     except FrontendError as problem:
         return [], str(problem), False
-    return program.lines(), "", program._recorder.has_sampled
+    return program.lines(), "", program._recorders[0].has_sampled
 
 
 def check(text: str, path: Path) -> bool:

@@ -111,4 +111,4 @@ def test_a_source_that_was_changed_proves_nothing(
     function: Any = find_kernel(f"{path}::kernel")
     path.write_text(HEADER + f"        pass\n        {LOAD}\n")
     program = trace(function, [tensor("bfloat16", 4096, 4096)])
-    assert program.instructions == 21 and not program._recorder.has_sampled
+    assert program.instructions == 21 and not program._recorders[0].has_sampled

@@ -64,13 +64,17 @@ def describe(value: Any) -> str:
     return repr(value)
 
 
-def bind(value: Any, name: str, make: Callable[[str, DType, tuple[int, ...]], View]) -> Any:
+Maker = Callable[[str, DType, tuple[int, ...], Any], View]
+"""Makes the view of an input buffer from its name, type, shape and contents (None: unknown)."""
+
+
+def bind(value: Any, name: str, make: Maker) -> Any:
     """The argument as the kernel sees it: tensors and arrays become views of input buffers."""
     if isinstance(value, TensorArgument):
-        return make(name, value.dtype, value.shape)
+        return make(name, value.dtype, value.shape, None)
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = tuple(int(size) for size in value.shape)
-        return make(name, dtype_of(value.dtype), shape) if shape else value
+        return make(name, dtype_of(value.dtype), shape, value) if shape else value
     if isinstance(value, (list, tuple)):
         items = [bind(item, f"{name}_{index}", make) for index, item in enumerate(value)]
         return items if isinstance(value, list) else tuple(items)

@@ -13,12 +13,27 @@ from trnsim.frontend.writer import TraceWriter, save
 
 
 class Program:
-    """A traced kernel: the programs of its cores. `result` is what it returned, as views."""
+    """A traced kernel: the programs of its cores. `result` is what it returned, as views.
+
+    With values, `outputs` is the same with arrays instead of views, and `written` has the arrays of
+    the arguments that the kernel wrote, by name.
+    """
 
     def __init__(self, recorders: Sequence[Recorder], header: dict[str, Any], result: Any) -> None:
         self._recorders = recorders
         self._header = header
         self.result = result
+        self.outputs: Any = None
+        self.written: dict[str, Any] = {}
+
+    def collect(self) -> None:
+        """Takes the values out of the recorder, which must be one that has them."""
+        from trnsim.frontend.values.recorder import ValueRecorder
+
+        first = self._recorders[0]
+        assert isinstance(first, ValueRecorder)
+        self.outputs = first.outputs(self.result)
+        self.written = first.written()
 
     @property
     def instructions(self) -> int:

@@ -48,7 +48,8 @@ from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, 
 Operand = tuple[str, str, View]
 Sampler = Callable[[FrameType, range, "LoopOrigin"], Iterator[Any] | None]
 """The executed iterations of a range that a frame iterates over; None: all of them."""
-Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], source.Site]
+Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], source.Site,
+                tuple[Any, ...]]
 """The arguments of `record` for an instruction whose dst is a fresh tile."""
 TWO_OPERANDS = 2 * OPERAND_BITS
 _OVERWRITES = ("write", "update")
@@ -131,6 +132,8 @@ class Recorder:
         self.templates: dict[Any, int] = {}
         """Cache of the dialects: any key that implies a validated template, to its shape."""
         self.pending: Pending | None = None
+        self.mask: Any = None
+        """The mask of the instruction that comes next, if operands do not express it."""
         self._pending_view: View | None = None
         self._canonical: dict[Template, int] = {}
         self.sites: dict[Any, Buffer] = {}
@@ -221,11 +224,23 @@ class Recorder:
         # Instances are numbered in program order: no later one may be inside `child` already.
         return created if buffer.last_allocation < child.opened else current
 
+    # Values: see values/recorder.py -----------------------------------------------------------
+
+    def initialise(self, storage: Storage, contents: Any) -> None:
+        """Sets the contents of a storage, if values are computed."""
+
+    def value_of(self, view: View) -> int | float | None:
+        """The one element of a view; None if values are not computed."""
+        return None
+
     # Instructions -----------------------------------------------------------------------------
 
     def record(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
-               attributes: dict[str, Any], site: source.Site | None = None) -> None:
+               attributes: dict[str, Any], site: source.Site | None = None,
+               immediates: tuple[Any, ...] = ()) -> None:
         """Issues an instruction. `site` is the user's position, found if not given.
+
+        `immediates` matter to values only, see values/evaluate.py.
 
         ProgramError if the chip has no such instruction; the message names the user's line.
         """
@@ -339,14 +354,15 @@ class Recorder:
     # Fresh tiles ------------------------------------------------------------------------------
 
     def hold(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
-             attributes: dict[str, Any], site: source.Site | None = None) -> View:
+             attributes: dict[str, Any], site: source.Site | None = None,
+             immediates: tuple[Any, ...] = ()) -> View:
         """Issues an instruction whose operand 0 is a fresh tile; returns that operand's view.
 
         The instruction is validated when it is flushed, since its dst may still change.
         """
         if self.pending is not None:
             self.flush()
-        self.pending = (op, engines, operands, attributes, site or source.site())
+        self.pending = (op, engines, operands, attributes, site or source.site(), immediates)
         self._pending_view = view = operands[0][2]
         return view
 
@@ -371,14 +387,14 @@ class Recorder:
         pending = self.pending
         if pending is None or value is not self._pending_view:
             return False
-        op, engines, operands, given, site = pending
+        op, engines, operands, given, site, immediates = pending
         role, old_access, _ = operands[0]
         self.pending = self._pending_view = None
         value.storage = destination.storage
         value.form = destination.form
         value.position = destination.position
         self.record(op, engines, ((role, access or old_access, destination), *operands[1:]),
-                    {**given, **attributes} if attributes else given, site)
+                    {**given, **attributes} if attributes else given, site, immediates)
         return True
 
     def flush(self) -> None:

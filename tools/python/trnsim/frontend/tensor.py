@@ -19,7 +19,7 @@ views of its own is `View.derive`, `Buffer.form` and `position_of`.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from collections.abc import Sequence
 
 from trnsim.frontend import source
@@ -186,10 +186,13 @@ class Storage:
     """One instance of a buffer. `base` is its number in the instance lane, None before first use.
 
     `frame` is the loop in which it was created (its `alloc` goes there). `matmul_regions` belongs
-    to the rule that decides whether a matmul overwrites or accumulates (see psum.py).
+    to the rule that decides whether a matmul overwrites or accumulates (see psum.py). `values` are
+    its contents, absent until something is evaluated (see values/).
     """
 
-    __slots__ = ("buffer", "base", "frame", "matmul_regions")
+    __slots__ = ("buffer", "base", "frame", "matmul_regions", "values")
+
+    values: Any
 
     def __init__(self, buffer: Buffer, frame: Frame | None) -> None:
         self.buffer = buffer
@@ -202,14 +205,29 @@ class Storage:
         return None if self.base is None else self.base >> INSTANCE_SHIFT
 
 
+class Indirection(NamedTuple):
+    """What the elements of `indices` mean: each moves the start by `step` elements, below `limit`.
+
+    `kind` is `scalar` (one index moves all), `vector` (one for each element of the first dimension,
+    instead of its stride) or `added` (besides its stride).
+    """
+
+    kind: str
+    step: int
+    limit: int
+
+
 class View:
     """A part of a storage. Immutable; all operations return another view of the same storage.
 
     `indices` is the view that holds the indices of an indirect access, or the register that moves
-    the start; else None.
+    the start; else None. If it is a view, `indirection` says what its elements mean, which matters
+    to values only.
     """
 
-    __slots__ = ("storage", "form", "position", "indices")
+    __slots__ = ("storage", "form", "position", "indices", "indirection")
+
+    indirection: Indirection
 
     def __init__(self, storage: Storage, form: Form, position: int = 0,
                  indices: Any = None) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import importlib
 import inspect
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,20 +36,24 @@ LNC_GENERATION = 3
 
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
           *, keywords: Mapping[str, Any] | None = None, api: str | None = None,
-          takes_shortcuts: bool = True,
-          trip_counts: Mapping[str, int] | None = None) -> Program:
+          takes_shortcuts: bool = True, trip_counts: Mapping[str, int] | None = None,
+          values: bool = False, seed: int = 0) -> Program:
     """Records what a kernel asks of the hardware.
 
     Arguments are arrays, `TensorArgument`s or plain values. `api` is only needed for a function
     without a decorator that uses neither API at module level. Without `takes_shortcuts` every
     iteration of every loop is executed; the trace is the same. `trip_counts` says how often loops
-    run whose bounds only the hardware knows, by the name of their register.
+    run whose bounds only the hardware knows, by the name of their register. With `values` every
+    instruction is evaluated too (see values/): `seed` makes the contents of `TensorArgument`s, and
+    `Program.outputs` has what the kernel computes.
 
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
     execute it.
     """
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
+    if values:
+        return _evaluated(launch, api, seed)
     try:
         return _trace(launch, api, takes_shortcuts)
     except Retrace:
@@ -63,6 +68,7 @@ class Launch(NamedTuple):
     keywords: Mapping[str, Any]
     chip: Chip
     trip_counts: Mapping[str, int]
+    make: Callable[..., Recorder] | None = None
 
 
 def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
@@ -80,7 +86,7 @@ def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
     recorders: list[Recorder] = []
     results: list[Any] = []
     for core in range(cores):
-        active = Recorder(chip, used.api, core, cores)
+        active = (launch.make or Recorder)(chip, used.api, core, cores)
         active.takes_shortcuts = takes_shortcuts
         active.sample = used.sample
         active.grid_rank = len(grid)
@@ -116,6 +122,20 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         raise Retrace
     _declare_outputs(active, list(_views(result)))
     return result
+
+
+def _evaluated(launch: Launch, api: str | None, seed: int) -> Program:
+    """A trace with values; numpy's warnings of overflow and invalid operations are off."""
+    values = importlib.import_module("trnsim.frontend.values.recorder")
+    numpy = importlib.import_module("numpy")
+
+    def make(chip: Chip, name: str, core: int, cores: int) -> Recorder:
+        return values.ValueRecorder(chip, name, core, cores, seed)  # type: ignore[no-any-return]
+
+    with numpy.errstate(all="ignore"):
+        program = _trace(launch._replace(make=make), api, False)
+    program.collect()
+    return program
 
 
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -162,8 +182,10 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
         raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one --arg per "
                         "parameter") from problem
 
-    def make(name: str, dtype: DType, shape: tuple[int, ...]) -> View:
-        return used.tensor(active.argument(name, dtype, shape, "input"))
+    def make(name: str, dtype: DType, shape: tuple[int, ...], contents: Any) -> View:
+        storage = active.argument(name, dtype, shape, "input")
+        active.initialise(storage, contents)
+        return used.tensor(storage)
 
     names = list(bound.arguments)
     values = [argument_forms.bind(value, names[min(index, len(names) - 1)], make)

@@ -99,7 +99,15 @@ def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
     if isinstance(constant, str):
         constant = importlib.import_module("numpy").load(constant, mmap_mode="r")
     kind = dtype_of(constant.dtype if dtype is None else dtype)
-    return whole(recorder.required().storage("hbm", kind, constant.shape, kind="constant"))
+    active = recorder.required()
+    storage = active.storage("hbm", kind, constant.shape, kind="constant")
+    active.initialise(storage, constant)
+    return whole(storage)
+
+
+def identity(n: int) -> Any:
+    """An identity matrix as a numpy array."""
+    return importlib.import_module("numpy").eye(n, dtype="float32")
 
 
 def shared_identity_matrix(n: int, dtype: Any = uint8, dst: View | None = None) -> View:
@@ -107,6 +115,7 @@ def shared_identity_matrix(n: int, dtype: Any = uint8, dst: View | None = None) 
     active = recorder.required()
     kind = dtype_of(dtype)
     matrix = whole(active.storage("hbm", kind, (n, n), kind="constant", name=f"identity_{n}"))
+    active.initialise(matrix.storage, identity(n))
     target = fresh((n, n), kind) if dst is None else dst
     active.record("dma_copy", None, (("dst", "write", target), ("src", "read", matrix)), {})
     return target

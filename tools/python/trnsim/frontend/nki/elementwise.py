@@ -9,6 +9,7 @@ choices here are the cheapest that compute the result. [ASSUMED]
 
 from __future__ import annotations
 
+from math import pi
 from typing import Any
 from collections.abc import Callable, Sequence
 
@@ -23,10 +24,11 @@ from trnsim.frontend.tensor import HBM, PSUM, View
 _FLIPPED = {"less": "greater", "greater": "less", "less_equal": "greater_equal",
             "greater_equal": "less_equal"}
 
-def emit(operation: str, result: View, operands: Sequence[Operand], /, **attributes: Any) -> View:
+def emit(operation: str, result: View, operands: Sequence[Operand],
+         immediates: tuple[Any, ...] = (), /, **attributes: Any) -> View:
     """Holds an instruction back whose dst is the fresh tile `result`."""
     every = (("dst", "write", result), *operands)
-    return recorder.required().hold(operation, None, every, attributes)
+    return recorder.required().hold(operation, None, every, attributes, None, immediates)
 
 def tile(value: Any, name: str) -> View:
     """`value` if it is a tensor on chip; IllegalInstruction otherwise."""
@@ -99,12 +101,14 @@ def _with_tile(name: str, x: View, y: View, dtype: Any) -> View:
 def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool) -> View:
     kind = dtype_of(dtype) if dtype is not None else x.dtype
     operator = _FLIPPED.get(name, name) if is_reversed else name
+    is_swapped = is_reversed and name not in _FLIPPED
     operands: tuple[Operand, ...] = (("data", "read", x),)
     if isinstance(operand, View):
         if operand.dtype.is_float and operand.dtype.itemsize < float32.itemsize:
             operand = copy(operand, float32)
         operands += (("operand0", "read", operand),)
-    return emit("tensor_scalar", fresh(x.shape, kind), operands, op0=operator)
+    return emit("tensor_scalar", fresh(x.shape, kind), operands, (operand, is_swapped),
+                op0=operator)
 
 def unary_function(name: str, x: Any, dtype: Any = None) -> View:
     """function(x) on the scalar engine."""
@@ -112,9 +116,9 @@ def unary_function(name: str, x: Any, dtype: Any = None) -> View:
     return emit("activation", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", data),), function=name)
 
-def with_constant(name: str, x: Any, dtype: Any = None) -> View:
-    """x op constant on the vector engine: abs is abs_max 0, negative is multiply -1, and so on."""
-    return _with_scalar(name, tile(x, name), 0.0, dtype, False)
+def with_constant(name: str, constant: float, x: Any, dtype: Any = None) -> View:
+    """x op constant on the vector engine: negative is multiply -1, and so on."""
+    return _with_scalar(name, tile(x, name), constant, dtype, False)
 
 def copy(x: Any, dtype: Any = None) -> View:
     """A copy of a tile, cast if asked for."""
@@ -129,13 +133,13 @@ def reciprocal(x: Any, dtype: Any = None) -> View:
                 (("data", "read", data),))
 
 def sine(x: Any, dtype: Any = None) -> View:
-    """sin(x): range reduction to [-pi, pi], then the activation."""
-    reduced = _with_scalar("mod", tile(x, "sin"), 0.0, float32, False)
+    """sin(x): a range reduction, then the activation."""
+    reduced = _with_scalar("mod", tile(x, "sin"), 2.0 * pi, float32, False)
     return unary_function("sin", reduced, dtype or x.dtype)
 
 def cosine(x: Any, dtype: Any = None) -> View:
     """cos(x) as the sine of x + pi / 2."""
-    return sine(_with_scalar("add", tile(x, "cos"), 0.0, float32, False), dtype or x.dtype)
+    return sine(_with_scalar("add", tile(x, "cos"), pi / 2.0, float32, False), dtype or x.dtype)
 
 def tangent(x: Any, dtype: Any = None) -> View:
     """tan(x) as sin(x) / cos(x)."""
@@ -143,8 +147,12 @@ def tangent(x: Any, dtype: Any = None) -> View:
     return binary("multiply", sine(x, float32), inverse, dtype or x.dtype)
 
 def rounded(name: str, x: Any, dtype: Any = None) -> View:
-    """floor, ceil and trunc: to int32 and back, then a correction where the copy rounded away."""
+    """floor, ceil: to int32 and back, then a correction where the copy rounded away. trunc is the
+    difference to the remainder of 1."""
     data = tile(x, name)
+    if name == "trunc":
+        return binary("subtract", data, _with_scalar("fmod", data, 1.0, float32, False),
+                      dtype or data.dtype)
     whole = copy(copy(data, int32), float32)
     wrong = binary("greater" if name == "floor" else "less", whole, data, float32)
     return binary("subtract" if name == "floor" else "add", whole, wrong, dtype or data.dtype)
@@ -168,13 +176,14 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
         chosen = repeated(tile(x, "where"), mask.shape)
         data = (("data", "read", chosen if chosen.dtype is kind else copy(chosen, kind)),)
     active.record("tensor_copy_predicated", None,
-                  (("dst", "update", result), *data, ("predicate", "read", mask)), {})
+                  (("dst", "update", result), *data, ("predicate", "read", mask)), {}, None, (x,))
     return result
 
 def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
     """x with elements zeroed at random."""
     data = tile(x, "dropout")
-    return emit("dropout", fresh(data.shape, result_dtype(dtype, data)), (("data", "read", data),))
+    return emit("dropout", fresh(data.shape, result_dtype(dtype, data)), (("data", "read", data),),
+                (rate,))
 
 def _named(function: Callable[..., View], name: str) -> Callable[..., View]:
     function.operator_name = name  # type: ignore[attr-defined]

@@ -40,7 +40,8 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
     if is_indirect:
         operands = indexed((("dst", "write", dst), ("src", "read", src)))
         attributes = _attributes(dst, src, priority, dge_mode, engine)
-        active.record("dma_copy", None, operands, _generated(attributes, operands))
+        active.record("dma_copy", None, operands, _generated(attributes, operands),
+                      None, (oob_mode,))
         return HANDLE
     if shape is None:
         attributes = _attributes(dst, src, priority, dge_mode, engine)
@@ -117,7 +118,7 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
                                  f"{list(src.shape)} transposed has {list(shape)}; make them equal")
     attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
     operands = indexed((("dst", "write", dst), ("src", "read", src)))
-    return issue("dma_transpose", operands, attributes)
+    return issue("dma_transpose", operands, attributes, _any_engine, (oob_mode,))
 
 
 def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: Any = None,
@@ -133,10 +134,12 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
                                  "multiply before or after")
     operands = [("dst", "write", dst), *(("src", "read", one) for one in srcs)]
     if not any(getattr(view, "indices", None) is not None for _, _, view in operands):
-        return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")})
+        return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")},
+                     _any_engine, (scales, oob_mode))
     if len(srcs) != 2 or not unique_indices:
         raise IllegalInstruction(f"{where}: {len(srcs)} sources and unique_indices="
                                  f"{unique_indices}, but an indirect one adds one tensor to dst "
                                  "by unique indices; pass dst and the tensor")
     return issue("dma_compute", indexed(operands),
-                 {"op": alu(reduce_op or "add", "reduce_op"), "dge": "software"})
+                 {"op": alu(reduce_op or "add", "reduce_op"), "dge": "software"}, _any_engine,
+                 (scales, oob_mode))

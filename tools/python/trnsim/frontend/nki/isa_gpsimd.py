@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_vector import GATHER_PARTITIONS
+from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
+_any = enums.engine.unknown
 GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
 """Elements per index of local_gather."""
 PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
@@ -37,7 +39,8 @@ def iota(dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_mu
          name: str | None = None) -> NkiInstruction:
     """dst = an affine function of its indices."""
     _check_pattern("iota", dst, pattern)
-    return issue("iota", (("dst", "write", dst),), {})
+    return issue("iota", (("dst", "write", dst),), {}, _any,
+                 (pattern, offset, channel_multiplier))
 
 
 def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier: int,
@@ -48,7 +51,8 @@ def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier
     if operator_name(cmp_op) not in COMPARISONS:
         raise IllegalInstruction(f"{source.here()}: affine_select: cmp_op {operator_name(cmp_op)} "
                                  f"does not compare; use one of {', '.join(COMPARISONS)}")
-    return issue("affine_select", (("dst", "write", dst), ("data", "read", on_true_tile)), {})
+    return issue("affine_select", (("dst", "write", dst), ("data", "read", on_true_tile)), {},
+                 _any, (pattern, offset, channel_multiplier, on_false_value, cmp_op))
 
 
 def local_gather(dst: Any, src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
@@ -103,4 +107,5 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
 def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,
                        name: str | None = None) -> NkiInstruction:
     """dst = the indices of the non-zero elements and their number."""
-    return issue("nonzero_with_count", (("dst", "write", dst), ("data", "read", src)), {})
+    return issue("nonzero_with_count", (("dst", "write", dst), ("data", "read", src)), {}, _any,
+                 (index_offset, padding_val))

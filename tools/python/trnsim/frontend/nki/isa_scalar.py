@@ -13,6 +13,7 @@ from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors, wide_vecto
 from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import View
 
+_any = enums.engine.unknown
 _idle = enums.reduce_cmd.idle
 
 
@@ -27,7 +28,8 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
     return issue("activation",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale)),
-                  *vectors(("reduce_result", "write", reduce_res))), attributes)
+                  *vectors(("reduce_result", "write", reduce_res))), attributes, _any,
+                 (scale, bias, reduce_cmd))
 
 
 def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any,
@@ -39,7 +41,8 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale)),
                   ("reduce_result", "write", reduce_res)),
-                 {"function": function(op), "reduce_op": _add_only(reduce_op)})
+                 {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
+                 (scale, bias))
 
 
 def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1: Any,
@@ -53,7 +56,8 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
     return issue("activate2",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),
-                           ("reduce_result", "write", reduce_res))), attributes)
+                           ("reduce_result", "write", reduce_res))), attributes, _any,
+                 (imm0, reverse0, imm1, reverse1, relu_param, reduce_cmd))
 
 
 def _add_only(reduce_op: Any) -> str:

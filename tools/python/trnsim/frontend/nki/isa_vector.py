@@ -56,7 +56,7 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
                   *wide_vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
-                 attributes, engine)
+                 attributes, engine, (operand0, reverse0, operand1, reverse1))
 
 
 def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
@@ -66,7 +66,8 @@ def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any,
     return issue("scalar_tensor_tensor",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
-                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
+                 (operand0, reverse0, reverse1))
 
 
 def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op: Any,
@@ -79,15 +80,17 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
     Without reduce_res the accumulator is not read out, which costs what tensor_scalar costs.
     """
     if reduce_res is None:
-        alu(reduce_op, "reduce_op")
+        accumulation = (alu(reduce_op, "reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
                                        *wide_vectors(("operand0", "read", operand0))),
-                     {"op0": alu(op0, "op0")}, enums.engine.vector)
+                     {"op0": alu(op0, "op0")}, enums.engine.vector,
+                     (operand0, reverse0, None, False, accumulation))
     return issue("tensor_scalar_reduce",
                  (("dst", "write", dst), ("data", "read", data),
                   *wide_vectors(("operand0", "read", operand0)),
                   ("reduce_result", "write", reduce_res)),
-                 {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")})
+                 {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, _any,
+                 (operand0, reverse0, reduce_cmd, reduce_init, reduce_res_negate))
 
 
 def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None,
@@ -97,7 +100,8 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1))),
-                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
+                 (imm0, imm1, reduce_cmd))
 
 
 def tensor_reduce(dst: Any, op: Any, data: Any, axis: Any, negate: bool = False,
@@ -146,7 +150,8 @@ def tensor_tensor_scan(dst: Any, data0: Any, data1: Any, initial: Any, op0: Any,
     return issue("tensor_tensor_scan",
                  (("dst", "write", dst), ("data1", "read", data0), ("data2", "read", data1),
                   *vectors(("initial", "read", initial))),
-                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")})
+                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
+                 (initial, reverse0, reverse1))
 
 
 def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: bool = False,
@@ -157,7 +162,7 @@ def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: boo
                                  f"dst is {dst.dtype}, but both must have the same type")
     return issue("tensor_copy_predicated",
                  (("dst", "update", dst), *vectors(("data", "read", src)),
-                  ("predicate", "read", predicate)), {})
+                  ("predicate", "read", predicate)), {}, _any, (src, reverse_pred))
 
 
 def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_res: Any = None,
@@ -168,7 +173,8 @@ def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_
                  (("dst", "write", dst), ("predicate", "read", predicate),
                   ("on_true", "read", on_true),
                   *vectors(("on_false", "read", on_false),
-                           ("reduce_result", "write", reduce_res))), {})
+                           ("reduce_result", "write", reduce_res))), {}, _any,
+                 (on_false, reverse_pred, reduce_cmd))
 
 
 def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any,
@@ -181,7 +187,8 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),
-                  *vectors(("reduce_result", "write", reduce_res))), {})
+                  *vectors(("reduce_result", "write", reduce_res))), {}, _any,
+                 (comp_op0, comp_op1, range_start, on_false_value, reduce_cmd))
 
 
 def reciprocal(dst: Any, data: Any, name: str | None = None) -> NkiInstruction:
@@ -196,7 +203,8 @@ def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None
     return issue("exponential",
                  (("dst", "write", dst), ("data", "read", src),
                   *vectors(("max_value", "read", max_value),
-                           ("reduce_result", "write", reduce_res))), {})
+                           ("reduce_result", "write", reduce_res))), {}, _any,
+                 (max_value, reduce_cmd, reduce_init))
 
 
 def bn_stats(dst: Any, data: Any, name: str | None = None) -> NkiInstruction:
@@ -225,7 +233,7 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any =
     """dst = data with the first match of each of eight values replaced."""
     return issue("nc_match_replace8", (("dst", "write", dst), ("data", "read", data),
                                        ("values", "read", vals),
-                                       *vectors(("dst_index", "write", dst_idx))), {})
+                                       *vectors(("dst_index", "write", dst_idx))), {}, _any, (imm,))
 
 
 def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
@@ -237,7 +245,7 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
 
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:
     """dst = data with elements zeroed at random."""
-    return issue("dropout", (("dst", "write", dst), ("data", "read", data)), {})
+    return issue("dropout", (("dst", "write", dst), ("data", "read", data)), {}, _any, (prob,))
 
 
 def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) -> NkiInstruction:
@@ -247,7 +255,7 @@ def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) ->
 
 def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> NkiInstruction:
     """dst = uniform random numbers (NeuronCore-v4)."""
-    return issue("rand2", (("dst", "write", dst),), {})
+    return issue("rand2", (("dst", "write", dst),), {}, _any, (min, max))
 
 
 def set_rng_seed(src_seeds: Any, name: str | None = None) -> NkiInstruction:

@@ -36,7 +36,7 @@ _any = enums.engine.unknown
 
 
 def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
-          engine: Any = _any) -> NkiInstruction:
+          engine: Any = _any, immediates: tuple[Any, ...] = ()) -> NkiInstruction:
     """Records an instruction that was called by name from the kernel (two frames up)."""
     active = recorder.required()
     frame = sys._getframe(2)
@@ -47,7 +47,7 @@ def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
             break
     try:
         active.record(op, None if engine is _any else engine_names(engine), operands, attributes,
-                      at)
+                      at, immediates)
     except AttributeError:
         _reject_operands(op, operands)
         raise

@@ -42,9 +42,9 @@ _unary = _elementwise.unary_operator
 _function = _elementwise.function_operator
 
 
-def _constant(name: str, operator: str) -> Any:
+def _constant(name: str, operator: str, constant: float) -> Any:
     """A unary operator that is `operator` with a constant on the vector engine."""
-    return _unary(name, lambda x, dtype: _elementwise.with_constant(operator, x, dtype))
+    return _unary(name, lambda x, dtype: _elementwise.with_constant(operator, constant, x, dtype))
 
 
 add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
@@ -61,10 +61,10 @@ left_shift, right_shift = _binary("left_shift"), _binary("right_shift")
 logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
 logical_xor = _binary("logical_xor")
 
-abs = _constant("abs", "abs_max")
-negative = _constant("negative", "multiply")
-invert = _constant("invert", "bitwise_xor")
-logical_not = _constant("logical_not", "equal")
+abs = _constant("abs", "abs", 0.0)
+negative = _constant("negative", "multiply", -1.0)
+invert = _constant("invert", "bitwise_xor", -1)
+logical_not = _constant("logical_not", "equal", 0.0)
 copy = _unary("copy", _elementwise.copy)
 reciprocal = _unary("reciprocal", _elementwise.reciprocal)
 sin = _unary("sin", _elementwise.sine)

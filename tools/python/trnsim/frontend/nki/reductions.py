@@ -120,7 +120,7 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-06, dtype: A
                   (("dst", "write", squares), ("data", "read", data),
                    ("reduce_result", "write", total)), {"function": "square", "reduce_op": "add"})
     mean = emit("tensor_scalar", fresh(column, float32, name="mean_square"),
-                (("data", "read", total),), op0="multiply", op1="add")
+                (("data", "read", total),), (1.0 / n, False, epsilon), op0="multiply", op1="add")
     scale = unary_function("rsqrt", mean, float32)
     scaled = emit("tensor_scalar", fresh(data.shape, inner, name="normalized"),
                   (("data", "read", data), ("operand0", "read", scale)), op0="multiply")

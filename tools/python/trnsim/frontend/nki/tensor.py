@@ -21,7 +21,7 @@ from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
-from trnsim.frontend.tensor import HBM, Form, Storage, View
+from trnsim.frontend.tensor import HBM, Form, Indirection, Storage, View
 
 
 class NkiTensor(View):
@@ -173,7 +173,10 @@ class NkiTensor(View):
             position += start * self.form.steps[axis]
             selected.append((count, step))
         form = self._indexed_form(selected, first)
-        return NkiTensor(self.storage, form, position, self.indices)
+        view = NkiTensor(self.storage, form, position, self.indices)
+        if self.indices is not None:
+            view.indirection = self.indirection
+        return view
 
     def _complete(self, key: tuple[Any, ...]) -> list[Any]:
         """The key with one item per dimension."""
@@ -262,11 +265,12 @@ class NkiTensor(View):
             shape = list(self.form.shape)
             strides = list(self.form.strides)
             step = strides[axis]
+            how = Indirection("scalar", step, shape[axis])
             del shape[axis], strides[axis]
             if isinstance(index, VirtualRegister):
                 plain = self._moved(shape or [1], strides or [1], None)
                 return plain._at_register(index, step)
-            return self._moved(shape or [1], strides or [1], index)
+            return self._moved(shape or [1], strides or [1], index, how)
         key: list[Any] = [slice(None)] * self.ndim
         key[axis] = index
         return self._general_index(tuple(key))
@@ -276,7 +280,8 @@ class NkiTensor(View):
         if dim != 0 or self.form.is_on_chip:
             self._reject("is selected by a vector, which takes dimension 0 of a tensor in hbm")
         shape = (vector_offset.shape[0], *self.form.shape[1:])
-        return self._moved(shape, self.form.strides, vector_offset)
+        how = Indirection("vector", self.form.strides[0], self.form.shape[0])
+        return self._moved(shape, self.form.strides, vector_offset, how)
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Reorders the dimensions."""
@@ -420,7 +425,8 @@ class NkiTensor(View):
            dtype: Any = None) -> NkiTensor:
         """An explicit access pattern, [[stride, count], ...], over the storage.
 
-        `indirect_dim` only matters for values: the trace holds the shape of what is moved.
+        `indirect_dim` only matters for values: its stride is what an index counts, and the trace
+        holds the shape of what is moved.
         """
         target = self.form.dtype if dtype is None else dtype_of(dtype)
         indices = vector_offset if vector_offset is not None else scalar_offset
@@ -434,9 +440,14 @@ class NkiTensor(View):
         strides = tuple(as_integer(pair[0]) for pair in pattern)
         shape = tuple(as_integer(pair[1]) for pair in pattern)
         old, new = self.form.dtype.itemsize, target.itemsize
+        how = Indirection("vector" if vector_offset is not None else "scalar",
+                          self.form.strides[indirect_dim] * old // new,
+                          self.form.shape[indirect_dim])
         if not self.form.is_on_chip:
             start = self.element_offset * old // new + (offset or 0)
-            return self.derive(shape, strides, offset=start, dtype=target, indices=indices)
+            view = self.derive(shape, strides, offset=start, dtype=target, indices=indices)
+            view.indirection = how
+            return view
         row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
         start = self.form.partition * row + self.element_offset * old // new + (offset or 0)
         if not shape or (shape[0] > 1 and strides[0] != row):
@@ -444,8 +455,10 @@ class NkiTensor(View):
                          f"the partition stride {strides[:1]}; consecutive partitions are accessed")
         if len(shape) == 1:
             shape, strides = (*shape, 1), (*strides, 1)
-        return self.derive(shape, (row, *strides[1:]), offset=start % row,
+        view = self.derive(shape, (row, *strides[1:]), offset=start % row,
                            partition=start // row, dtype=target, indices=indices)
+        view.indirection = how
+        return view
 
     def _row_major_step(self, dim: int, dtype: DType) -> int:
         """Elements of `dtype` between neighbours of a dimension, partitions counted as rows."""
@@ -486,7 +499,8 @@ class NkiTensor(View):
             self._reject(f"is accessed by {count} of {index.size} indices")
         # Where the columns are is known on the device: the shape is that of what is moved.
         stride = 1 if count <= self.shape[1] else 0
-        return self._moved((self.shape[0], count), (self.form.strides[0], stride), index)
+        how = Indirection("columns", 1, self.shape[1])
+        return self._moved((self.shape[0], count), (self.form.strides[0], stride), index, how)
 
     # Helpers ----------------------------------------------------------------------------------
 
@@ -496,10 +510,13 @@ class NkiTensor(View):
         return buffer.form(tuple(shape), tuple(strides), partition, stored)
 
     def _moved(self, shape: Sequence[int], strides: Sequence[int],
-               indices: View | None) -> NkiTensor:
-        """The same start with another shape."""
-        return NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
+               indices: View | None, how: Indirection | None = None) -> NkiTensor:
+        """The same start with another shape; `how` is what new indices mean."""
+        view = NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
                          self.position, indices)
+        if indices is not None:
+            view.indirection = how or self.indirection
+        return view
 
     def _axis(self, dim: int) -> int:
         axis = dim + self.ndim if dim < 0 else dim

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# The activation functions of the scalar engine.
+"""Functions in float32, as their definitions say; the engine's piecewise polynomials are not
+reproduced. `sin` outside of [-pi, pi] is the sine, where the engine extrapolates. [NKI-SHARED]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from trnsim.frontend.values.alu import UNARY, f32
+from trnsim.frontend.values.casting import Array
+
+_erf_of = np.frompyfunc(math.erf, 1, 1)
+_SQRT_HALF = f32(math.sqrt(0.5))
+_SQRT_TWO_OVER_PI = f32(math.sqrt(2.0 / math.pi))
+_DENSITY = f32(1.0 / math.sqrt(2.0 * math.pi))
+_CUBIC = f32(0.044715)
+_GELU_SIGMOID = f32(1.702)
+ONE, HALF = f32(1.0), f32(0.5)
+
+
+def erf(x: Array) -> Array:
+    """The error function."""
+    return np.asarray(_erf_of(x.astype(np.float64))).astype(np.float32)
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, ONE, small) / (ONE + small)
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + exp(x)), without overflow."""
+    return np.maximum(x, f32(0.0)) + np.log1p(np.exp(-np.abs(x)))
+
+
+def gelu(x: Array) -> Array:
+    """x times the normal distribution's probability of less than x."""
+    return x * HALF * (ONE + erf(x * _SQRT_HALF))
+
+
+def gelu_dx(x: Array) -> Array:
+    """The derivative of gelu."""
+    density = _DENSITY * np.exp(-HALF * x * x)
+    return HALF * (ONE + erf(x * _SQRT_HALF)) + x * density
+
+
+def gelu_tanh(x: Array) -> Array:
+    """gelu by its approximation with tanh."""
+    return HALF * x * (ONE + np.tanh(_SQRT_TWO_OVER_PI * (x + _CUBIC * x * x * x)))
+
+
+def gelu_sigmoid(x: Array) -> Array:
+    """gelu by its approximation with a sigmoid."""
+    return x * sigmoid(_GELU_SIGMOID * x)
+
+
+def gelu_sigmoid_dx(x: Array) -> Array:
+    """The derivative of gelu_sigmoid."""
+    s = sigmoid(_GELU_SIGMOID * x)
+    return s + x * _GELU_SIGMOID * s * (ONE - s)
+
+
+def silu(x: Array) -> Array:
+    """x * sigmoid(x)."""
+    return x * sigmoid(x)
+
+
+def silu_dx(x: Array) -> Array:
+    """The derivative of silu."""
+    s = sigmoid(x)
+    return s * (ONE + x * (ONE - s))
+
+
+def erf_dx(x: Array) -> Array:
+    """The derivative of the error function."""
+    return f32(2.0 / math.sqrt(math.pi)) * np.exp(-x * x)
+
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    **{name: UNARY[name] for name in ("abs", "square", "relu", "rsqrt", "sqrt", "reciprocal",
+                                      "negative", "sign")},
+    "copy": lambda x: x, "sigmoid": sigmoid, "gelu": gelu, "gelu_dx": gelu_dx,
+    "gelu_apprx_tanh": gelu_tanh, "gelu_apprx_sigmoid": gelu_sigmoid,
+    "gelu_apprx_sigmoid_dx": gelu_sigmoid_dx, "silu": silu, "silu_dx": silu_dx, "tanh": np.tanh,
+    "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "erf": erf,
+    "erf_dx": erf_dx, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "arctan": np.arctan, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}
+
+
+def activate(name: str, x: Array, slope: Array | np.float32 = f32(0.0)) -> Array:
+    """A function of float32 values; `slope` is that of prelu left of zero."""
+    if name == "prelu":
+        return np.where(x >= 0, x, slope * x)
+    return FUNCTIONS[name](x)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# One instruction as its evaluator sees it.
+"""Operands by role, as float32 rows or in their own type; results are cast when written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.recorder import Operand
+from trnsim.frontend.tensor import View
+from trnsim.frontend.values.casting import Array, to_float32
+from trnsim.frontend.values.machine import Machine
+
+
+class Call:
+    """An instruction that is being evaluated.
+
+    `kept` says which elements a mask keeps; None keeps all. `skips`: indirect accesses out of
+    bounds are left out.
+    """
+
+    __slots__ = ("at", "attributes", "engines", "kept", "machine", "op", "operands", "skips",
+                 "views")
+
+    def __init__(self, machine: Machine, op: str, operands: Sequence[Operand],
+                 attributes: dict[str, Any], engines: tuple[str, ...] | None, at: source.Site,
+                 kept: Array | None) -> None:
+        self.machine = machine
+        self.op = op
+        self.operands = operands
+        self.attributes = attributes
+        self.engines = engines
+        self.at = at
+        self.kept = kept
+        self.skips = False
+        self.views: dict[str, View] = {role: view for role, _, view in operands}
+
+    def read(self, role: str) -> Array:
+        """An operand in its own type and shape."""
+        return self.machine.read(self.views[role], self.at, self.kept, self.skips)
+
+    def rows(self, role: str) -> Array:
+        """An operand in its own type, with its free dimensions as one."""
+        values = self.read(role)
+        return values.reshape(values.shape[0], -1)
+
+    def floats(self, role: str) -> Array:
+        """An operand as float32, with its free dimensions as one."""
+        return to_float32(self.rows(role))
+
+    def number(self, role: str, immediate: Any = 0.0) -> Any:
+        """A float32 column if the operand (or the immediate) is a tensor, else a number."""
+        view = self.views.get(role, immediate)
+        if isinstance(view, View):
+            values = to_float32(self.machine.read(view, self.at))
+            return values.reshape(values.shape[0] if view.form.is_on_chip else 1, -1)
+        return np.float32(0.0 if view is None else float(view))
+
+    def constant(self, value: Any) -> Any:
+        """An immediate that may be a tensor which is no operand of the trace."""
+        return self.number("", value)
+
+    def raw_number(self, role: str, immediate: Any = 0) -> Any:
+        """Like number, in its own type: for operators on bits."""
+        view = self.views.get(role, immediate)
+        if isinstance(view, View):
+            values = self.machine.read(view, self.at)
+            return values.reshape(values.shape[0], -1)
+        return 0 if view is None else int(view)
+
+    def write(self, values: Array, role: str = "dst") -> None:
+        """Writes a result, cast to the operand's type."""
+        self.machine.write(self.views[role], values, self.at,
+                           self.kept if role == "dst" else None, self.skips)
+
+    def accumulate(self, engine: str, command: str, op: str, reduced: Array,
+                   initial: Any = 0.0) -> Array:
+        """Reduces a column into an engine's registers as a reduce_cmd says; returns them."""
+        from trnsim.frontend.values.alu import BINARY, IDENTITIES
+
+        registers = self.machine.registers[engine]
+        count = reduced.shape[0]
+        column = reduced.reshape(-1).astype(np.float32)
+        if command in ("reset", "reset_reduce"):
+            registers[:] = IDENTITIES[op]
+        elif command == "load_reduce":
+            registers[:count] = np.broadcast_to(np.asarray(initial).reshape(-1), (count,))
+        if command not in ("idle", "reset"):
+            combine = BINARY["add" if op == "subtract" else op]
+            registers[:count] = combine(registers[:count], column)
+        return registers[:count].reshape(-1, 1)
+
+
+def command_name(command: Any) -> str:
+    """The name of a reduce_cmd, however it is given."""
+    return str(getattr(command, "name", command))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# The DMA engines.
+"""Copies, transposes and sums of tensors in HBM and SBUF; casts go through float32. [NKI-ISA]"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend.tensor import View
+from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.casting import Array, to_float32
+
+TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+
+
+def _is_skip(mode: Any) -> bool:
+    return getattr(mode, "name", mode) == "skip"
+
+
+def _converted(values: Array, source: View, target: View) -> Array:
+    return values if source.form.dtype is target.form.dtype else to_float32(values)
+
+
+def dma_copy(call: Call, oob_mode: Any = "error") -> None:
+    """dst = src."""
+    call.skips = _is_skip(oob_mode)
+    dst, src = call.views["dst"], call.views["src"]
+    call.write(_converted(call.read("src"), src, dst))
+
+
+def dma_transpose(call: Call, oob_mode: Any = "error") -> None:
+    """dst = src with its first and last dimension exchanged."""
+    call.skips = _is_skip(oob_mode)
+    values = call.read("src")
+    call.write(_converted(values.transpose(TRANSPOSE_AXES[values.ndim]), call.views["src"],
+                          call.views["dst"]))
+
+
+def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error") -> None:
+    """dst = the sum, maximum or minimum of the scaled sources."""
+    from trnsim.frontend.values.alu import BINARY
+
+    call.skips = _is_skip(oob_mode)
+    sources = [view for role, _, view in call.operands if role == "src"]
+    total: Array | None = None
+    for at, view in enumerate(sources):
+        values = to_float32(call.machine.read(view, call.at, call.kept, call.skips))
+        if scales is not None:
+            values = values * np.float32(scales[at])
+        if total is None:
+            total = values
+        else:
+            total = BINARY[call.attributes["op"]](total, values.reshape(total.shape))
+    assert total is not None
+    call.write(total)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# Gathers, shuffles and index searches on chip.
+"""Evaluators of the gathers, nc_stream_shuffle, sequence_bounds and nonzero_with_count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legality_vector import GATHER_PARTITIONS
+from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.casting import Array
+
+QUADRANT = 32
+UNMODIFIED = 255
+"""Entry of a shuffle mask that leaves its partition as it is. [NKI-ISA]"""
+
+
+def nc_n_gather(call: Call) -> None:
+    """dst[p, i] = data[p, index[p, i]]."""
+    data, index = call.rows("data"), _in_bounds(call, call.rows("index"), call.rows("data"))
+    call.write(np.take_along_axis(data, index, axis=1))
+
+
+def _in_bounds(call: Call, index: Array, data: Array) -> Array:
+    index = index.astype(np.int64)
+    if index.size and (index.min() < 0 or index.max() >= data.shape[1]):
+        raise ProgramError(
+            f"{source.position(call.at)}: {call.op}: an index is {index.min()} or {index.max()}, "
+            f"but a partition of data has {data.shape[1]} elements; keep indices in bounds")
+    return index
+
+
+def local_gather(call: Call) -> None:
+    """The indices of 16 partitions, taken down the partitions first, select in each of them."""
+    data, index = call.rows("data"), call.rows("index")
+    group = int(call.attributes["elements_per_index"])
+    count = int(call.attributes["indices"])
+    result = np.empty((data.shape[0], count * group), dtype=data.dtype)
+    for core in range(0, data.shape[0], GATHER_PARTITIONS):
+        part = slice(core, core + GATHER_PARTITIONS)
+        flat = index[part].T.reshape(-1)[:count].astype(np.int64)
+        columns = (flat[:, None] + np.arange(group)).reshape(-1)
+        result[part] = data[part][:, _in_bounds(call, columns, data)]
+    call.write(result)
+
+
+def nc_stream_shuffle(call: Call) -> None:
+    """dst = data with the partitions of each quadrant reordered."""
+    data = call.rows("data").copy()
+    dst = call.views["dst"]
+    mask = call.attributes["mask"]
+    rows = dst.form.shape[0]
+    kept = np.zeros(dst.form.shape, dtype=bool)
+    result = np.zeros((rows, data.shape[1]), dtype=data.dtype)
+    for row in range(rows):
+        chosen = mask[row % QUADRANT]
+        origin = row - row % QUADRANT + chosen
+        if chosen != UNMODIFIED and origin < data.shape[0]:
+            result[row] = data[origin]
+            kept[row] = True
+    call.kept = kept if call.kept is None else kept & call.kept.reshape(kept.shape)
+    call.write(result)
+
+
+def sequence_bounds(call: Call) -> None:
+    """dst[0], dst[1] = where the run of equal elements around each one starts, and ends.
+
+    Elements that are 0 belong to no run: theirs are the number of elements, and -1.
+    """
+    ids = call.rows("data")
+    rows, count = ids.shape
+    result = np.empty((rows, 2, count), dtype=np.int64)
+    for row in range(rows):
+        edges = np.flatnonzero(np.diff(ids[row]) != 0) + 1
+        bounds = [0, *edges.tolist(), count]
+        for first, end in zip(bounds, bounds[1:]):
+            empty = ids[row, first] == 0
+            result[row, 0, first:end] = count if empty else first
+            result[row, 1, first:end] = -1 if empty else end
+    call.write(result.reshape(rows, -1))
+
+
+def nonzero_with_count(call: Call, offset: int = 0, padding: int = -1) -> None:
+    """Indices of the non-zero elements, padding, and their number, in every 16th partition."""
+    dst = call.views["dst"]
+    memory_rows = range(0, call.views["data"].form.shape[0], GATHER_PARTITIONS)
+    data = call.rows("data")
+    result = np.zeros((dst.form.shape[0], dst.form.free_elements), dtype=np.int64)
+    kept = np.zeros(dst.form.shape, dtype=bool)
+    for row in memory_rows:
+        (where,) = np.nonzero(data[row])
+        result[row] = padding
+        result[row, :len(where)] = where + offset
+        result[row, -1] = len(where)
+        kept[row] = True
+    call.kept = kept
+    call.write(result)
+
+
+def topk(call: Call, count: int = 0) -> None:
+    """The largest elements of each partition's snake, ascending, and their indices."""
+    source_rows = call.floats("data")
+    largest = call.views["dst"].form.free_elements
+    for first in range(0, source_rows.shape[0], GATHER_PARTITIONS):
+        snake = source_rows[first:first + GATHER_PARTITIONS].T.reshape(-1)[:count or None]
+        order = np.argsort(-snake, kind="stable")[:largest][::-1]
+        _place(call, first, snake[order], order)
+
+
+def _place(call: Call, first: int, values: Array, indices: Any) -> None:
+    from trnsim.frontend.values.machine import memory_of
+
+    for role, row in (("dst", values), ("index_result", indices)):
+        view = call.views[role]
+        target = memory_of(view.storage).view(view)
+        target[first:first + GATHER_PARTITIONS] = row
+        memory_of(view.storage).mark(view)

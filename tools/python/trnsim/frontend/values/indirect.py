@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Views whose start, or the start of each of whose rows, is read from a tensor.
+"""Gather and scatter: what a view with `indices` reaches. [NKI-ISA, dma_copy]"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.tensor import Indirection, View, split_operand
+from trnsim.frontend.values.casting import Array, cast
+from trnsim.frontend.values.memory import Memory, layout_of
+
+if TYPE_CHECKING:
+    from trnsim.frontend.values.machine import Machine
+
+
+def _indices(machine: Machine, view: View, at: source.Site) -> list[int]:
+    indices = view.indices
+    assert indices is not None
+    return [int(one) for one in machine.read(indices, at).reshape(-1)]
+
+
+def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,
+           skips: bool) -> Iterator[tuple[Any, int]]:
+    """(place in the result, elements to add to the start) for each index that is in bounds."""
+    how: Indirection = view.indirection
+    values = _indices(machine, view, at)
+    if how.kind == "scalar":
+        values = values[:1]
+    elif len(values) < view.form.shape[0]:
+        raise ProgramError(f"{source.position(at)}: {view.name!r} is indexed by {len(values)} "
+                           f"elements, but the access has {view.form.shape[0]} rows")
+    for row, value in enumerate(values[:view.form.shape[0]]):
+        if not 0 <= value < how.limit:
+            if skips:
+                continue
+            raise ProgramError(
+                f"{source.position(at)}: index {value} (element {row} of "
+                f"{view.indices.name!r}) selects from {view.name!r}, "  # type: ignore[union-attr]
+                f"which has {how.limit} there; keep it in bounds or pass oob_mode=skip")
+        move = value * how.step
+        if how.kind == "scalar":
+            yield Ellipsis, move
+        else:
+            base = view.form.strides[0] * row if how.kind == "added" else 0
+            yield row, move + base
+
+
+def _part(memory: Memory, view: View, place: Any, moved: int, flags: bool = False) -> Array:
+    """The bytes of one part: the whole shape, or that without its first dimension."""
+    form = view.form
+    layout = layout_of(form)
+    size = form.dtype.itemsize
+    start = layout.start + (split_operand(view.position)[0] + moved) * size
+    first = 0 if place is Ellipsis else 1
+    shape, strides = form.shape[first:], layout.strides[first:]
+    if flags:
+        if memory.unwritten is None:
+            return np.zeros(shape, dtype=bool)
+        grain = memory.grain(size)
+        return np.ndarray((*shape, size // grain), np.bool_, memory.unwritten, start // grain,
+                          (*(stride // grain for stride in strides), 1))
+    end = start + sum(max(0, step) * (count - 1) for step, count in zip(strides, shape)) + size
+    if start < 0 or end > memory.raw.size:
+        raise ProgramError(f"{source.here()}: an indirect access leaves {view.name!r}: byte "
+                           f"{end - 1} of {memory.raw.size}; shrink the access")
+    return np.ndarray(shape, layout.dtype, memory.raw, start, strides)
+
+
+def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool) -> Array:
+    """The elements that an indirect view selects; those that are skipped are zero."""
+    result = np.zeros(view.form.shape, dtype=layout_of(view.form).dtype)
+    for place, moved in _parts(machine, memory, view, at, skips):
+        part = _part(memory, view, place, moved)
+        if memory.unwritten is not None and _part(memory, view, place, moved, True).any():
+            raise ProgramError(
+                f"{source.position(at)}: row {0 if place is Ellipsis else place} of the indirect "
+                f"access to {view.name!r} reads what nothing has written; write it first")
+        result[place] = part
+    return result
+
+
+def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: source.Site,
+            skips: bool) -> None:
+    """Writes the elements that an indirect view selects."""
+    elements = np.broadcast_to(cast(values, view.form.dtype).reshape(view.form.shape)
+                               if values.size == view.form.elements else values, view.form.shape)
+    memory.is_modified = True
+    for place, moved in _parts(machine, memory, view, at, skips):
+        _part(memory, view, place, moved)[...] = elements[place]
+        if memory.unwritten is not None:
+            _part(memory, view, place, moved, True)[...] = False

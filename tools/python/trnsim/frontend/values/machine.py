@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# The state that values depend on: memories, accumulator registers, random numbers.
+"""What is behind the operands of an instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.tensor import Storage, View
+from trnsim.frontend.values import indirect
+from trnsim.frontend.values.casting import Array, cast
+from trnsim.frontend.values.generator import Generators
+from trnsim.frontend.values.memory import Memory
+
+
+def memory_of(storage: Storage) -> Memory:
+    """The contents of a storage, which begin unwritten."""
+    try:
+        found: Memory = storage.values
+    except AttributeError:
+        found = storage.values = Memory(storage.buffer)
+    return found
+
+
+class Machine:
+    """The state of a core. `registers` has the accumulators of each engine, one per partition."""
+
+    def __init__(self, seed: int, partitions: int) -> None:
+        self.generators = Generators(seed, partitions)
+        self.registers = {engine: np.zeros(partitions, dtype=np.float32)
+                          for engine in ("vector", "scalar")}
+
+    def read(self, view: View, at: source.Site, kept: Array | None = None,
+             skips: bool = False) -> Array:
+        """The elements of a view in their own type; shares memory if it can.
+
+        ProgramError if one of them (where `kept` holds) has not been written. `skips` leaves out
+        indirect accesses that are out of bounds.
+        """
+        memory = memory_of(view.storage)
+        if view.indices is not None:
+            return indirect.gather(self, memory, view, at, skips)
+        if memory.unwritten is not None:
+            self._check(memory, view, at, kept)
+        return memory.view(view)
+
+    def _check(self, memory: Memory, view: View, at: source.Site, kept: Array | None) -> None:
+        index = memory.first_unwritten(view)
+        if index is not None and kept is not None:
+            if kept.size != view.form.elements:
+                return
+            flags = memory.flags(view)[..., 0] & kept.reshape(view.form.shape)
+            index = tuple(int(one) for one in np.argwhere(flags)[0]) if flags.any() else None
+        if index is not None:
+            raise unwritten(view, index, at)
+
+    def write(self, view: View, values: Array, at: source.Site, kept: Array | None = None,
+              skips: bool = False) -> None:
+        """Casts values to the view's type and writes them, where `kept` holds."""
+        memory = memory_of(view.storage)
+        if view.indices is not None:
+            indirect.scatter(self, memory, view, values, at, skips)
+            return
+        target = memory.view(view)
+        elements = cast(values, view.form.dtype)
+        if elements.shape != target.shape:
+            elements = fitted(elements, target.shape)
+        if kept is None:
+            target[...] = elements
+        else:
+            kept = fitted(kept, target.shape)
+            np.copyto(target, elements, where=kept)
+        memory.mark(view, kept)
+
+    def scalar(self, view: View, at: source.Site) -> Any:
+        """The first element of a view as a Python number."""
+        return self.read(view, at).reshape(-1)[0].item()
+
+
+def fitted(values: Array, shape: tuple[int, ...]) -> Array:
+    """The values in another shape with as many elements, or repeated along axes of size 1."""
+    if values.size == int(np.prod(shape)):
+        return values.reshape(shape)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.reshape((values.shape[0],) + (1,) * (len(shape) - 1))
+    return np.broadcast_to(values, shape)
+
+
+def unwritten(view: View, index: tuple[int, ...], at: source.Site) -> ProgramError:
+    """The error for reading an element that nothing has written."""
+    where = source.position(at) if at != (0, 0) else source.here()
+    return ProgramError(
+        f"{where}: element {list(index)} of {view.name!r} ({view.form.describe()}) is read, but "
+        "nothing has written it; write it first, or shrink the access")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# The contents of one storage.
+"""Bytes of a storage, and which of its elements have been written.
+
+On chip the bytes are one row per partition; in HBM they are one row. A view is a numpy array on
+these bytes, made from the strides of its form, so that reinterpreted types and strides of 0 need no
+copies.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend.tensor import Buffer, Form, View, split_operand
+from trnsim.frontend.values.casting import Array, storage_type
+
+_LAYOUT = "values"
+
+
+class Layout:
+    """What numpy needs to see a form: its dtype and its strides and start in bytes."""
+
+    __slots__ = ("dtype", "start", "strides")
+
+    def __init__(self, form: Form) -> None:
+        size = form.dtype.itemsize
+        self.dtype = storage_type(form.dtype)
+        self.strides = tuple(stride * size for stride in form.strides)
+        self.start = 0
+        if form.is_on_chip:
+            row = row_bytes(form.buffer)
+            self.strides = (row, *self.strides[1:])
+            self.start = form.partition * row
+
+
+def row_bytes(buffer: Buffer) -> int:
+    """Bytes of a buffer in each partition; all of its bytes in HBM."""
+    shape = buffer.shape[1:] if buffer.space != "hbm" else buffer.shape
+    return prod(shape) * buffer.dtype.itemsize
+
+
+def layout_of(form: Form) -> Layout:
+    """The layout of a form, made once."""
+    found: Layout | None = form.children.get(_LAYOUT)
+    if found is None:
+        found = form.children[_LAYOUT] = Layout(form)
+    return found
+
+
+class Memory:
+    """The contents of a storage. `unwritten` is None when every element has been written."""
+
+    __slots__ = ("_grain", "_left", "buffer", "is_modified", "raw", "unwritten")
+
+    def __init__(self, buffer: Buffer) -> None:
+        rows = buffer.shape[0] if buffer.space != "hbm" else 1
+        self.buffer = buffer
+        self.raw = np.zeros(rows * row_bytes(buffer), dtype=np.uint8)
+        self._grain = buffer.dtype.itemsize
+        self._left = self.raw.size // self._grain
+        self.unwritten: Array | None = np.ones(self._left, dtype=bool)
+        """One flag for each `_grain` bytes, `_left` of which are set."""
+        self.is_modified = False
+
+    def fill(self, values: Array) -> None:
+        """Sets all elements, in row-major order, to values of the stored type."""
+        self.raw[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        self.unwritten = None
+
+    def whole(self) -> Array:
+        """All elements in the shape of the declaration."""
+        buffer = self.buffer
+        return self.raw.view(storage_type(buffer.dtype)).reshape(buffer.shape)
+
+    def view(self, view: View, moved: int = 0) -> Array:
+        """The elements of a view, as an array that shares their bytes.
+
+        `moved` elements are added to where it starts.
+        """
+        form = view.form
+        layout = layout_of(form)
+        start = layout.start + (split_operand(view.position)[0] + moved) * form.dtype.itemsize
+        return np.ndarray(form.shape, layout.dtype, self.raw, start, layout.strides)
+
+    def flags(self, view: View, moved: int = 0) -> Array:
+        """The flags of a view's elements: its shape, and the flags of an element as a last axis."""
+        form = view.form
+        size = form.dtype.itemsize
+        grain = self.grain(size)
+        layout = layout_of(form)
+        start = layout.start + (split_operand(view.position)[0] + moved) * size
+        strides = (*(stride // grain for stride in layout.strides), 1)
+        return np.ndarray((*form.shape, size // grain), np.bool_, self.unwritten,
+                          start // grain, strides)
+
+    def grain(self, size: int) -> int:
+        """Bytes per flag, made 1 if elements of `size` bytes do not consist of whole flags."""
+        if size % self._grain:
+            self.unwritten = np.repeat(self.unwritten, self._grain)  # type: ignore[arg-type]
+            self._left *= self._grain
+            self._grain = 1
+        return self._grain
+
+    def first_unwritten(self, view: View) -> tuple[int, ...] | None:
+        """The index of the first element of a view that nothing has written, if there is one."""
+        if self.unwritten is None:
+            return None
+        flags = self.flags(view)
+        if not flags.any():
+            return None
+        return tuple(int(one) for one in np.argwhere(flags)[0][:-1])
+
+    def mark(self, view: View, kept: Array | None = None, moved: int = 0) -> None:
+        """Notes that a view's elements, or those where `kept` holds, have been written."""
+        self.is_modified = True
+        if self.unwritten is None:
+            return
+        form = view.form
+        if kept is None and form.is_contiguous() and (
+                form.elements * form.dtype.itemsize == self.raw.size):
+            self.unwritten = None
+            return
+        flags = self.flags(view, moved)
+        if kept is None:
+            self._left -= int(np.count_nonzero(flags))
+            flags[...] = False
+        else:
+            where = np.broadcast_to(kept, form.shape)
+            self._left -= int(np.count_nonzero(flags[where]))
+            flags[where] = False
+        if 0 in form.strides:
+            self._left = int(np.count_nonzero(self.unwritten))
+        if self._left == 0:
+            self.unwritten = None

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# MXFP8 and MXFP4: blocks of 32 elements that share a power of two.
+"""quantize_mx and nc_matmul_mx. [NKI-ISA] [OCP-MX]
+
+A block is 8 partitions of 4 elements; the scale of block row r of a tile lies in partition
+32 * (r // 4) + r % 4, that is in the first four partitions of the quadrant of its data.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from trnsim.frontend.tensor import View
+from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.casting import Array, to_float32
+from trnsim.frontend.values.machine import memory_of
+from trnsim.frontend.values.matmul import accumulated
+
+PACK, BLOCK_ROWS, QUADRANT = 4, 8, 32
+EXPONENT_BIAS = 127
+ELEMENTS = {"float8_e5m2_x4": (ml_dtypes.float8_e5m2, 15, 57344.0),
+            "float8_e4m3fn_x4": (ml_dtypes.float8_e4m3fn, 8, 448.0)}
+"""Element type, largest exponent and largest value of the packed types that quantize_mx makes."""
+
+
+def _scale_rows(partitions: int) -> Array:
+    """The partition that holds the scale of each block row."""
+    rows = np.arange(partitions // BLOCK_ROWS)
+    return QUADRANT * (rows // PACK) + rows % PACK
+
+
+def unpacked(values: Array, kind: str) -> Array:
+    """Packed elements as float32, [P, N] as [P, N, 4]."""
+    values = np.ascontiguousarray(values)
+    if kind in ELEMENTS:
+        return to_float32(values.view(ELEMENTS[kind][0]).reshape(*values.shape, PACK))
+    shifts = 4 * np.arange(PACK, dtype=np.uint16)
+    nibbles = ((values[..., None] >> shifts) & np.uint16(0xF)).astype(np.uint8)
+    return to_float32(nibbles.view(ml_dtypes.float4_e2m1fn))
+
+
+def _scaled(call: Call, role: str) -> Array:
+    """An operand with its scales applied, [P, N, 4]."""
+    view = call.views[role]
+    values = unpacked(call.rows(role), view.form.dtype.name)
+    partitions, columns = values.shape[:2]
+    exponents = _scales(call, call.views[f"{role}_scale"], partitions)[:, :columns]
+    factors = np.exp2(exponents.astype(np.float32) - EXPONENT_BIAS)
+    return values * np.repeat(factors, BLOCK_ROWS, axis=0)[:, :, None]
+
+
+def _scales(call: Call, view: View, partitions: int) -> Array:
+    """The exponents of all block rows; only their partitions need to be written."""
+    rows = _scale_rows(partitions)
+    kept = np.zeros(view.form.shape, dtype=bool)
+    kept[rows[rows < view.form.shape[0]]] = True
+    found = call.machine.read(view, call.at, kept)
+    found = np.ascontiguousarray(found).view(np.uint8).reshape(view.form.shape[0], -1)
+    return found[rows]
+
+
+def nc_matmul_mx(call: Call) -> None:
+    """dst = stationary.T @ moving of scaled operands, over partitions and packed elements."""
+    left, right = _scaled(call, "stationary"), _scaled(call, "moving")
+    flat = (left.transpose(0, 2, 1).reshape(-1, left.shape[1]),
+            right.transpose(0, 2, 1).reshape(-1, right.shape[1]))
+    accumulated(call, flat[0].T @ flat[1])
+
+
+def quantize_mx(call: Call) -> None:
+    """dst, dst_scale = data divided by the scale of its block, and that scale's exponent."""
+    element, top, limit = ELEMENTS[call.views["dst"].form.dtype.name]
+    data = call.floats("data")
+    partitions, columns = data.shape
+    blocks = data.reshape(partitions // BLOCK_ROWS, BLOCK_ROWS, columns // PACK, PACK)
+    largest = np.abs(blocks).max(axis=(1, 3))
+    _, exponents = np.frexp(largest)
+    scales = np.where(largest > 0, exponents - 1 - (top - 1), -EXPONENT_BIAS)
+    scales = np.clip(scales, -EXPONENT_BIAS, EXPONENT_BIAS)
+    factors = np.exp2(-scales.astype(np.float32))[:, None, :, None]
+    scaled = np.clip(blocks * factors, -limit, limit).reshape(partitions, columns)
+    packed = np.ascontiguousarray(scaled.astype(element)).view(np.uint32)
+    call.write(packed)
+    _write_scales(call, (scales + EXPONENT_BIAS).astype(np.uint8), partitions)
+
+
+def _write_scales(call: Call, exponents: Array, partitions: int) -> None:
+    view = call.views["dst_scale"]
+    memory = memory_of(view.storage)
+    target = memory.view(view)
+    rows = _scale_rows(partitions)
+    kept = np.zeros(view.form.shape, dtype=bool)
+    kept[rows] = True
+    target[rows] = exponents.reshape(len(rows), *target.shape[1:]).view(target.dtype)
+    memory.mark(view, kept)

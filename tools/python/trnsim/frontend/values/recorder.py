@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# A recorder that computes what it records.
+"""ValueRecorder: evaluates every instruction when it is issued.
+
+An instruction that is held back and retargeted is evaluated once, into its final destination. What
+a shorter way of the dialects issues by template (`issue_two`) is evaluated from the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.chip import Chip
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import UnsupportedFeature
+from trnsim.frontend.recorder import Operand, Recorder, Template
+from trnsim.frontend.tensor import Storage, View
+from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.casting import Array, cast, from_array, random_array
+from trnsim.frontend.values.evaluate import EVALUATORS
+from trnsim.frontend.values.machine import Machine, fitted, memory_of
+
+
+class ValueRecorder(Recorder):
+    """A recorder with values. `seed` makes the contents of arguments that are given without."""
+
+    def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1,
+                 seed: int = 0) -> None:
+        super().__init__(chip, api, core, cores)
+        self.takes_shortcuts = False
+        self.machine = Machine(seed, chip.partitions)
+        self._random = np.random.default_rng(seed)
+        self._is_recording = False
+        self._held_mask: Any = None
+        self._arguments: dict[str, Storage] = {}
+
+    # Contents ---------------------------------------------------------------------------------
+
+    def initialise(self, storage: Storage, contents: Any) -> None:
+        """Sets the contents of a storage: an array, a number for all elements, or None: random."""
+        buffer = storage.buffer
+        if contents is None:
+            array = random_array(buffer.dtype, buffer.shape, self._random)
+        elif hasattr(contents, "shape"):
+            array = from_array(contents, buffer.dtype)
+        else:
+            array = cast(np.full(buffer.shape, contents, dtype=np.float32), buffer.dtype)
+        memory_of(storage).fill(array)
+
+    def value_of(self, view: View) -> int | float | None:
+        """The one element of a view."""
+        self.flush()
+        number: int | float = self.machine.scalar(view, source.site())
+        return number
+
+    def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
+        """An argument, which is remembered."""
+        storage = super().argument(name, dtype, shape, kind)
+        self._arguments[name] = storage
+        return storage
+
+    def outputs(self, result: Any) -> Any:
+        """What a kernel returned, with arrays for views; ProgramError for unwritten elements."""
+        if isinstance(result, View):
+            return self.machine.read(result, (0, 0)).copy()
+        if isinstance(result, (list, tuple)):
+            return type(result)(self.outputs(one) for one in result)
+        if isinstance(result, dict):
+            return {key: self.outputs(one) for key, one in result.items()}
+        return result
+
+    def written(self) -> dict[str, Array]:
+        """The arguments that the kernel has written, by name."""
+        memories = {name: memory_of(storage) for name, storage in self._arguments.items()}
+        return {name: memory.whole() for name, memory in memories.items() if memory.is_modified}
+
+    # Instructions -----------------------------------------------------------------------------
+
+    def record(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+               attributes: dict[str, Any], site: source.Site | None = None,
+               immediates: tuple[Any, ...] = ()) -> None:
+        """Issues and evaluates an instruction."""
+        mask, self.mask = self.mask, None
+        if self.pending is not None:
+            self.flush()
+        if self._is_recording:
+            super().record(op, engines, operands, attributes, site, immediates)
+            return
+        at = site or source.site()
+        self._is_recording = True
+        try:
+            super().record(op, engines, operands, attributes, at, immediates)
+        finally:
+            self._is_recording = False
+        self._evaluate(op, engines, operands, attributes, at, immediates, mask)
+
+    def issue(self, shape: int, operands: Sequence[Operand]) -> None:
+        """Appends an execution of a template; evaluates it if that is all there is of it."""
+        super().issue(shape, operands)
+        if not self._is_recording:
+            self._evaluate_template(shape, [view for _, _, view in operands])
+
+    def issue_two(self, shape: int, first: View, second: View) -> None:
+        """Like issue."""
+        super().issue_two(shape, first, second)
+        self._evaluate_template(shape, (first, second))
+
+    def issue_three(self, shape: int, first: View, second: View, third: View) -> None:
+        """Like issue."""
+        super().issue_three(shape, first, second, third)
+        self._evaluate_template(shape, (first, second, third))
+
+    def _evaluate_template(self, shape: int, views: Sequence[View]) -> None:
+        template = self.table.entries[shape]
+        assert isinstance(template, Template)
+        operands = [(role, access, view) for (role, access, _, _), view
+                    in zip(template.operands, views)]
+        self._evaluate(template.op, template.engines, operands, dict(template.attributes),
+                       source.site(2), (), None)
+
+    def _evaluate(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+                  attributes: dict[str, Any], at: source.Site, immediates: tuple[Any, ...],
+                  mask: Any) -> None:
+        evaluator = EVALUATORS.get(op)
+        if evaluator is None:
+            raise UnsupportedFeature.named(str(source.position(at)), f"the values of {op}")
+        call = Call(self.machine, op, operands, attributes, engines, at, _kept(mask, operands))
+        evaluator(call, *immediates)
+
+    # Fresh tiles ------------------------------------------------------------------------------
+
+    def hold(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
+             attributes: dict[str, Any], site: source.Site | None = None,
+             immediates: tuple[Any, ...] = ()) -> View:
+        """Holds an instruction back, and its mask with it."""
+        mask, self.mask = self.mask, None
+        view = super().hold(op, engines, operands, attributes, site, immediates)
+        self._held_mask = mask
+        return view
+
+    def retarget(self, value: View, destination: View, *, access: str | None = None,
+                 attributes: dict[str, Any] | None = None) -> bool:
+        """Lets the pending instruction write `destination`."""
+        if self.is_pending(value):
+            self.mask, self._held_mask = self._held_mask, None
+        return super().retarget(value, destination, access=access, attributes=attributes)
+
+    def flush(self) -> None:
+        """Issues the pending instruction into its fresh tile."""
+        if self.pending is not None:
+            self.mask, self._held_mask = self._held_mask, None
+            super().flush()
+
+
+def _kept(mask: Any, operands: Sequence[Operand]) -> Array | None:
+    """The elements that a mask keeps, in the shape of the operand that it spans."""
+    if mask is None:
+        return None
+    values = np.asarray(mask.index_values()) != 0
+    shapes = [view.form.shape for _, _, view in operands]
+    for shape in shapes:
+        if len(values.shape) == len(shape) and all(a in (1, b) for a, b
+                                                   in zip(values.shape, shape)):
+            return np.broadcast_to(values, shape)
+    return fitted(values, shapes[0])

@@ -55,11 +55,16 @@ def _value(text: str, whole: str) -> Any:
                         "literal like 4, 1e-6, True or 'text'; quote strings twice") from None
 
 
+def _is_array(value: Any) -> bool:
+    """Whether an argument is an array of some library; numpy's scalar types are not."""
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
+
+
 def describe(value: Any) -> str:
     """An argument as it stands in the header of the trace."""
     if isinstance(value, TensorArgument):
         return str(value)
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if _is_array(value):
         return str(TensorArgument(dtype_of(value.dtype), tuple(value.shape)))
     return repr(value)
 
@@ -72,7 +77,7 @@ def bind(value: Any, name: str, make: Maker) -> Any:
     """The argument as the kernel sees it: tensors and arrays become views of input buffers."""
     if isinstance(value, TensorArgument):
         return make(name, value.dtype, value.shape, None)
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if _is_array(value):
         shape = tuple(int(size) for size in value.shape)
         return make(name, dtype_of(value.dtype), shape, value) if shape else value
     if isinstance(value, (list, tuple)):

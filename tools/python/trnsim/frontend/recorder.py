@@ -226,6 +226,13 @@ class Recorder:
 
     # Values: see values/recorder.py -----------------------------------------------------------
 
+    has_values = False
+    """Whether instructions are evaluated."""
+
+    def another_core(self) -> Recorder:
+        """A recorder for what runs on other cores and is not part of the trace."""
+        return Recorder(self.chip, self.api)
+
     def initialise(self, storage: Storage, contents: Any) -> None:
         """Sets the contents of a storage, if values are computed."""
 

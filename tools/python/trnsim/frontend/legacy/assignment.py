@@ -42,7 +42,7 @@ def assign(target: Tensor, value: Any) -> None:
     if isinstance(value, LoopReduction):
         value.assign_to(target)
     elif isinstance(value, (Index, ArrayIndex)):
-        _constant(target, "iota", {})
+        _constant(target, "iota", {}, (None, value.values()))
     elif not isinstance(value, (Tensor, Blocks)):
         _constant(target, "memset", {"value": _number(value)})
     else:
@@ -57,8 +57,9 @@ def _number(value: Any) -> float:
                            "tile takes a tile or a number") from None
 
 
-def _constant(target: Tensor, op: str, attributes: dict[str, Any]) -> None:
-    issue(op, (("dst", "write", target),), attributes)
+def _constant(target: Tensor, op: str, attributes: dict[str, Any],
+              immediates: tuple[Any, ...] = ()) -> None:
+    issue(op, (("dst", "write", target),), attributes, immediates=immediates)
 
 
 def _assign_tile(target: Tensor, value: Tensor) -> None:
@@ -123,6 +124,7 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
             promise = promised.get(id(target.storage))
             if promise is not None and promise[1] == 0.0:
                 del promised[id(target.storage)]
+                active.initialise(target.storage, 0.0)
             touch(view, "update" if accumulate else "write")
         start = begins_group(view, accumulate)
         attributes, access = {"start": start}, "write" if start else "accumulate"

@@ -8,6 +8,7 @@ The functions made here carry `operator_name`, so that `op=nl.add` names the ope
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import pi
 from typing import Any
 
 from trnsim.frontend import source
@@ -69,17 +70,17 @@ def reduction(name: str, operator: str) -> Callable[..., Any]:
     return function
 
 
-def with_constant(name: str, operator: str) -> Callable[..., Any]:
+def with_constant(name: str, operator: str, constant: float) -> Callable[..., Any]:
     """A unary operator that is a binary one with a constant."""
     def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
-        return binary(operator, x, 0.0, dtype=dtype, mask=mask)
+        return binary(operator, x, constant, dtype=dtype, mask=mask)
     function.__doc__ = f"{name} of a tile, by {operator} with a constant."
     return named(function, name)
 
 
 def cosine(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
     """cos(x) as the sine of x + pi / 2."""
-    shifted = flush(binary("add", x, 0.0, dtype=float32, mask=mask))
+    shifted = flush(binary("add", x, pi / 2.0, dtype=float32, mask=mask))
     return unary("sin", shifted, dtype=dtype or x.dtype, mask=mask)
 
 
@@ -92,11 +93,15 @@ def tangent(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
 
 
 def rounding(name: str) -> Callable[..., Any]:
-    """floor, ceil, trunc: to int32 and back, then a correction where the copy rounded away."""
+    """floor, ceil: to int32 and back, then a correction where the copy rounded away. trunc is the
+    difference to the remainder of 1."""
     step, compare = ("subtract", "greater") if name == "floor" else ("add", "less")
 
     def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         tile = flush(as_tile(x, f"x of nl.{name}"))
+        if name == "trunc":
+            rest = flush(binary("fmod", tile, 1.0, dtype=float32, mask=mask))
+            return binary("subtract", tile, rest, dtype=dtype or tile.dtype, mask=mask)
         whole = flush(copy(flush(copy(tile, dtype=int32, mask=mask)), dtype=float32, mask=mask))
         wrong = flush(binary(compare, whole, tile, dtype=float32, mask=mask))
         return binary(step, whole, wrong, dtype=dtype or tile.dtype, mask=mask)
@@ -125,7 +130,8 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     if not is_number(x):
         operands.append(("data", "read", broadcast_free(as_tile(x, "x of nl.where"), shape)))
     issue("tensor_copy_predicated",
-          [*operands, ("predicate", "read", broadcast_free(test, shape))], {}, mask=mask)
+          [*operands, ("predicate", "read", broadcast_free(test, shape))], {}, mask=mask,
+          immediates=(x,))
     return result
 
 

@@ -16,6 +16,7 @@ from trnsim.frontend.legacy.blocks import Blocks, BlockTable
 from trnsim.frontend.legacy.emit import touch
 from trnsim.frontend.legacy.session import session, whole
 from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.nki.creation import identity
 from trnsim.frontend.tensor import HBM, PSUM, Buffer, Shape
 
 
@@ -147,7 +148,9 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
 def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tensor:
     """A tensor in HBM that holds a numpy array from the start."""
     kind = dtype_of(constant.dtype if dtype is None else dtype)
-    storage = recorder.required().storage(HBM, kind, tuple(constant.shape), kind="constant")
+    active = recorder.required()
+    storage = active.storage(HBM, kind, tuple(constant.shape), kind="constant")
+    active.initialise(storage, constant)
     return Tensor(storage, whole(storage.buffer))
 
 
@@ -158,5 +161,6 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", **_: Any) -> Tensor:
     found = here.constants.get(key)
     if found is None:
         storage = here.recorder.storage(HBM, key[2], (n, n), kind="constant", name=f"identity_{n}")
+        here.recorder.initialise(storage, identity(n))
         found = here.constants[key] = Tensor(storage, whole(storage.buffer))
     return found

@@ -44,9 +44,9 @@ def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
     if is_number(x) and is_number(y):
         raise ProgramError(f"{source.here()}: nl.{op} of two numbers; at least one must be a tile")
     if is_number(y):
-        return _with_number(op, as_tile(x, f"x of nl.{op}"), False, dtype, mask, dst)
+        return _with_number(op, as_tile(x, f"x of nl.{op}"), y, False, dtype, mask, dst)
     if is_number(x):
-        return _with_number(op, as_tile(y, f"y of nl.{op}"), True, dtype, mask, dst)
+        return _with_number(op, as_tile(y, f"y of nl.{op}"), x, True, dtype, mask, dst)
     a, b = as_tile(x, f"x of nl.{op}"), as_tile(y, f"y of nl.{op}")
     a, b = _same_partitions(a, b)
     kind = _kind(op, dtype, promoted(a.dtype, b.dtype))
@@ -54,7 +54,7 @@ def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
         swapped = is_vector(a, b.shape[0]) and not is_vector(b, a.shape[0])
         if swapped or is_vector(b, a.shape[0]):
             tile, vector = (b, a) if swapped else (a, b)
-            return _tensor_scalar(_mirrored(op, swapped), tile, vector, kind, mask, dst)
+            return _tensor_scalar(op, tile, vector, swapped, kind, mask, dst)
     shape = dst.shape if dst is not None else _common(a.shape, b.shape)
     if a.form.space == PSUM and b.form.space == PSUM and a is not dst:
         a = in_sbuf(a)
@@ -99,23 +99,22 @@ def _kind(op: str, dtype: Any, default: DType) -> DType:
     return result_dtype(dtype, bool_ if op in _TRUTH else default)
 
 
-def _mirrored(op: str, swapped: bool) -> str:
-    """The operator for exchanged operands; of the others the instruction has a reverse flag."""
-    return _SWAPPED.get(op, op) if swapped else op
-
-
-def _with_number(op: str, tile: Tensor, swapped: bool, dtype: Any, mask: Any,
+def _with_number(op: str, tile: Tensor, number: Any, swapped: bool, dtype: Any, mask: Any,
                  dst: Tensor | None) -> Any:
     kind = _kind(op, dtype, tile.dtype)
-    return _tensor_scalar(_mirrored(op, swapped), tile, None, kind, mask, dst)
+    return _tensor_scalar(op, tile, number, swapped, kind, mask, dst)
 
 
-def _tensor_scalar(op: str, tile: Tensor, vector: Tensor | None, kind: DType, mask: Any,
+def _tensor_scalar(op: str, tile: Tensor, operand: Any, swapped: bool, kind: DType, mask: Any,
                    dst: Tensor | None) -> Any:
+    """`tile op operand`; swapped, a comparison is mirrored, and others have a reverse flag."""
     operands: list[Role] = [("data", "read", tile)]
-    if vector is not None:
-        operands.append(("operand0", "read", as_vector(vector)))
-    return _done("tensor_scalar", operands, {"op0": op}, tile.shape, kind, mask, dst)
+    if isinstance(operand, Tensor):
+        operand = as_vector(operand)
+        operands.append(("operand0", "read", operand))
+    operator = _SWAPPED.get(op, op) if swapped else op
+    return _done("tensor_scalar", operands, {"op0": operator}, tile.shape, kind, mask, dst,
+                 (operand, swapped and op not in _SWAPPED))
 
 
 def as_vector(tile: Tensor) -> Tensor:
@@ -124,12 +123,12 @@ def as_vector(tile: Tensor) -> Tensor:
 
 
 def _done(op: str, operands: list[Role], attributes: dict[str, Any], shape: Shape, kind: DType,
-          mask: Any, dst: Tensor | None) -> Any:
+          mask: Any, dst: Tensor | None, immediates: tuple[Any, ...] = ()) -> Any:
     if dst is None:
-        return produce(op, operands, attributes, shape, kind, mask=mask)
+        return produce(op, operands, attributes, shape, kind, mask=mask, immediates=immediates)
     for _, _, operand in operands:
         release(operand)
-    issue(op, [("dst", "write", dst), *operands], attributes, mask=mask)
+    issue(op, [("dst", "write", dst), *operands], attributes, mask=mask, immediates=immediates)
     return dst
 
 

@@ -59,7 +59,7 @@ def fresh(shape: Shape, dtype: DType, space: str = SBUF,
 
 def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
             dtype: DType, *, mask: Any = None, engines: tuple[str, ...] | None = None,
-            space: str = SBUF, access: str = "write") -> Tensor:
+            space: str = SBUF, access: str = "write", immediates: tuple[Any, ...] = ()) -> Tensor:
     """A fresh tile of `shape`, made by an instruction that `operands` (without dst) go into."""
     bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
@@ -80,11 +80,13 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
         buffer = here.tiles[key] = active.storage(space, dtype, shape).buffer
     tile = Tensor(Storage(buffer, active.frame), buffer.whole)
     if bounds is None:
-        active.hold(op, engines, (("dst", access, tile), *ready), attributes, site)
+        active.hold(op, engines, (("dst", access, tile), *ready), attributes, site,
+                    immediates)
         tile.held = UNCLIPPED
     else:
         view = tile.clipped(bounds)
-        active.hold(op, engines, (("dst", access, view), *ready), attributes, site)
+        active.hold(op, engines, (("dst", access, view), *ready), attributes, site,
+                    immediates)
         tile.held = Held(view, bounds)
     return tile
 
@@ -97,11 +99,12 @@ def dropped(shape: Shape, dtype: DType, space: str) -> Tensor:
 
 
 def issue(op: str, operands: Sequence[Role], attributes: dict[str, Any], *, mask: Any = None,
-          engines: tuple[str, ...] | None = None) -> None:
+          engines: tuple[str, ...] | None = None, immediates: tuple[Any, ...] = ()) -> None:
     """An instruction whose operands, dst first, exist. Their axes are those of dst."""
     bounds = mask_bounds(mask, operands[0][2].shape)
     if bounds != EMPTY:
-        recorder.required().record(op, engines, _ready(operands, bounds), attributes)
+        recorder.required().record(op, engines, _ready(operands, bounds), attributes, None,
+                                   immediates)
 
 
 def mask_bounds(mask: Any, shape: Shape) -> Any:
@@ -110,6 +113,7 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
         return None
     bounds, exact = clip(mask, shape)
     if not exact:
+        recorder.required().mask = mask
         recorder.required().note(
             "assumption", "the mask couples axes of the tile: the instruction is recorded for the "
             "whole tile")
@@ -141,8 +145,9 @@ def touch(view: Tensor, access: str) -> None:
     if promise is not None and (access != "write" or view.size != promise[0].size):
         active = here.recorder
         held, active.pending = active.pending, None
+        mask, active.mask = active.mask, None
         active.record("memset", None, (("dst", "write", promise[0]),), {"value": promise[1]})
-        active.pending = held
+        active.pending, active.mask = held, mask
 
 
 def broadcast_free(tile: Tensor, shape: Shape) -> Tensor:

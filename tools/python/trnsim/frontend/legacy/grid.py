@@ -9,18 +9,26 @@ AWS's compiler makes nested loops of the grid, on one core unless an axis is spr
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 from trnsim.frontend import recorder
 from trnsim.frontend.legacy.loops import iterate, program_origin
-from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.session import Session, resume, session
+from trnsim.frontend.tensor import Shape
 
 
 class nc(NamedTuple):
     """`nl.nc(cores)`: an axis of the grid spread over NeuronCores."""
 
     cores: int
+
+    def __mul__(self, programs: Any) -> SpmdDim:  # type: ignore[override]
+        """`nl.nc(cores) * programs`: that many programs on each core."""
+        return SpmdDim(int(programs), self.cores)
+
+    __rmul__ = __mul__  # type: ignore[assignment]
 
 
 class SpmdDim(NamedTuple):
@@ -55,19 +63,42 @@ def launch(grid: tuple[SpmdDim, ...], call: Callable[[], Any]) -> Any:
     if any(axis.cores > 1 for axis in grid):
         recorder.required().note("assumption", "the grid spreads over NeuronCores: the programs of "
                                                "core 0 are traced")
-    return _run(grid, (), call)
+    result = _run(grid, (), call)
+    if here.recorder.has_values:
+        cores = list(product(*(range(axis.cores) for axis in grid)))
+        for core in cores[1:]:
+            _on_another_core(here, grid, core, call)
+    return result
 
 
-def _run(grid: tuple[SpmdDim, ...], program: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+def _run(grid: tuple[SpmdDim, ...], program: tuple[Any, ...], call: Callable[[], Any],
+         core: Shape = ()) -> Any:
+    """The programs of a core, which is given by its number along each axis, or core 0."""
     if not grid:
         session().program = program
         return call()
+    first = core[0] * grid[0].programs if core else 0
     if grid[0].programs == 1:
-        return _run(grid[1:], (*program, 0), call)
+        return _run(grid[1:], (*program, first), call, core[1:])
     result = None
-    for at in iterate(range(grid[0].programs), program_origin(len(program))):
-        result = _run(grid[1:], (*program, at), call)
+    for at in iterate(range(first, first + grid[0].programs), program_origin(len(program))):
+        result = _run(grid[1:], (*program, at), call, core[1:])
     return result
+
+
+def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
+                     call: Callable[[], Any]) -> None:
+    """Computes the values of another core's programs; tensors in shared HBM are those of core 0."""
+    first.recorder.flush()
+    previous = recorder.activate(first.recorder.another_core())
+    try:
+        there = session()
+        there.grid, there.outputs = first.grid, first.outputs
+        _run(grid, (), call, core)
+        there.recorder.finish()
+    finally:
+        recorder.activate(previous)
+        resume(first)
 
 
 def program_id(axis: int = 0) -> Any:

@@ -46,19 +46,22 @@ def dma_copy(*, dst: Any, src: Any, mask: Any = None, dst_rmw_op: Any = None,
         return
     operands: list[Role] = [("dst", "write", target), ("src", "read", data)]
     operands += with_indices(operands[0])[1:] or with_indices(operands[1])[1:]
-    issue("dma_copy", operands, attributes, mask=mask)
+    issue("dma_copy", operands, attributes, mask=mask, immediates=(oob_mode,))
 
 
 def read_modify_write(target: Tensor, data: Tensor, mask: Any, attributes: dict[str, Any]) -> None:
     """dst += src. The indices of a scatter are not an operand of dma_compute: noted."""
+    scattered: Tensor | None = None
     if target.indices is not None:
+        scattered = target
         recorder.required().note("assumption", f"the scatter into {target.name!r} is recorded at "
                                                "the base of the tensor, with unique indices")
         excess = target.excess
         target = Tensor(target.storage, target.form, target.position)
         target.excess = excess
     issue("dma_compute", [("dst", "update", target), ("src", "read", target),
-                          ("src", "read", data)], {"op": "add", **attributes}, mask=mask)
+                          ("src", "read", data)], {"op": "add", **attributes}, mask=mask,
+          immediates=(None, "error", scattered))
 
 
 def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None,

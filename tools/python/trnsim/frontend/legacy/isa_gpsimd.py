@@ -11,15 +11,18 @@ from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.emit import Role, as_tile, issue, produce, result_dtype
-from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer
+from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.operators import alu
+from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import SBUF
 
 STATISTICS, AGGREGATES, FOUND = 6, 2, 8
 """Values per partition that bn_stats, bn_aggr and max8 make. [NKI-ISA]"""
+BIT_SCALE = 2.0 ** -32
+"""What makes 32 random bits a number from 0 to 1."""
 GATHER_PARTITIONS = 16
 """Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
 
@@ -34,7 +37,8 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:
         shape: tuple[int, ...] = (1, 1)
     else:
         shape = expr.shape if len(expr.shape) > 1 else (1, *expr.shape)
-    return produce("iota", (), {}, shape, dtype_of(dtype), mask=mask)
+    return produce("iota", (), {}, shape, dtype_of(dtype), mask=mask,
+                   immediates=_element_values(expr))
 
 
 def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None,
@@ -45,7 +49,15 @@ def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: An
         raise IllegalInstruction(f"{source.here()}: affine_select: pred combines several "
                                  "comparisons, but the engine evaluates one; use nl.where")
     return produce("affine_select", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask,
+                   immediates=(*_element_values(pred), 0, on_false_value))
+
+
+def _element_values(expression: Any) -> tuple[Any, ...]:
+    """What an index expression or a mask is for each element; only if values are computed."""
+    if not required().has_values:
+        return ()
+    return None, values_of(True if expression is True else expression)
 
 
 def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
@@ -90,10 +102,10 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
     if dst_idx is not None:
         target = as_tile(dst_idx, "dst_idx of nc_match_replace8")
         issue("nc_find_index8", [("dst", "write", target), ("data", "read", tile),
-                                 ("values", "read", values)], {})
+                                 ("values", "read", values)], {}, immediates=(True,))
     return produce("nc_match_replace8", [("data", "read", tile), ("values", "read", values)], {},
                    tile.shape, result_dtype(dtype, tile.dtype),
-                   mask=mask if values.shape == tile.shape else None)
+                   mask=mask if values.shape == tile.shape else None, immediates=(imm,))
 
 
 def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None,
@@ -135,7 +147,7 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: A
     tile = as_tile(data, "data of dropout")
     vector("prob", prob, tile)
     return produce("dropout", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask, immediates=(prob,))
 
 
 def random_tile(shape: Any, dtype: Any) -> Tensor:
@@ -143,4 +155,4 @@ def random_tile(shape: Any, dtype: Any) -> Tensor:
     bits = produce("rng", (), {}, tuple(int(size) for size in shape), uint32)
     operands: list[Role] = [("data", "read", bits)]
     return produce("tensor_scalar", operands, {"op0": "multiply"}, bits.shape,
-                   result_dtype(dtype, float32))
+                   result_dtype(dtype, float32), immediates=(BIT_SCALE,))

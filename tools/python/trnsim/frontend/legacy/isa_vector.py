@@ -89,7 +89,8 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("operand1", operand1, tile)]
     return produce("tensor_scalar", operands, attributes, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine))
+                   result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine),
+                   immediates=(operand0, reverse0, operand1, reverse1))
 
 
 def scalar_tensor_tensor(*, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
@@ -100,7 +101,8 @@ def scalar_tensor_tensor(*, data: Any, op0: Any, operand0: Any, op1: Any, operan
     operands = [("data", "read", a), *vector("operand0", operand0, a), ("operand1", "read", b)]
     return produce("scalar_tensor_tensor", operands,
                    {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
-                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask)
+                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
+                   immediates=(operand0, reverse0, reverse1))
 
 
 def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, reduce_res: Any,
@@ -112,28 +114,31 @@ def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, 
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("tensor_scalar_reduce", operands,
                    {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask, immediates=(operand0, reverse0))
 
 
 def tensor_scalar_cumulative(*, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None,
                              dst: Any = None, dtype: Any = None, mask: Any = None,
-                             **_: Any) -> Tensor:
+                             reduce_cmd: Any = reduce_cmd.reset_reduce, **_: Any) -> Tensor:
     """The running op1 of src op0 imm0 along the free axes."""
     tile = as_tile(src, "src of tensor_scalar_cumulative")
     operands = [("data", "read", tile), *vector("operand0", imm0, tile),
                 *vector("operand1", imm1, tile)]
     attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    immediates = (imm0, imm1, reduce_cmd)
     if dst is not None:
-        return into(dst, "tensor_scalar_cumulative", operands, attributes, mask)
+        return into(dst, "tensor_scalar_cumulative", operands, attributes, mask,
+                    immediates=immediates)
     return produce("tensor_scalar_cumulative", operands, attributes, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask, immediates=immediates)
 
 
 def into(dst: Any, op: str, operands: list[Role], attributes: dict[str, Any], mask: Any,
-         engines: Any = None) -> Tensor:
+         engines: Any = None, immediates: tuple[Any, ...] = ()) -> Tensor:
     """An instruction that writes a tile given by the program; returns that tile."""
     target = as_tile(dst, f"dst of {op}")
-    issue(op, [("dst", "write", target), *operands], attributes, mask=mask, engines=engines)
+    issue(op, [("dst", "write", target), *operands], attributes, mask=mask, engines=engines,
+          immediates=immediates)
     return target
 
 
@@ -145,7 +150,8 @@ def tensor_tensor_scan(data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
     operands = [("data1", "read", a), ("data2", "read", b), *vector("initial", initial, a)]
     return produce("tensor_tensor_scan", operands,
                    {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
-                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask)
+                   result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
+                   immediates=(initial, reverse0, reverse1))
 
 
 def tensor_reduce(op: Any, data: Any, axis: Any, *, mask: Any = None, dtype: Any = None,
@@ -167,7 +173,8 @@ def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce
     operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("activation", operands, attributes, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask,
+                   immediates=(scale, bias, reduce_cmd))
 
 
 def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bias: Any = None,
@@ -179,7 +186,7 @@ def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bi
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("activation_reduce", operands,
                    {"function": function(op), "reduce_op": _add_only(reduce_op)}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, tile.dtype), mask=mask, immediates=(scale, bias))
 
 
 def _add_only(reduce_op: Any) -> str:
@@ -219,26 +226,31 @@ def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, en
                             **_: Any) -> Tensor:
     """A copy whose source starts at an offset that is read on chip."""
     tile = as_tile(src, "src of tensor_copy_dynamic_src")
-    _note_dynamic(tile)
-    return tensor_copy(Tensor(tile.storage, tile.form, tile.position), mask=mask, dtype=dtype,
-                       engine=engine)
+    return tensor_copy(_resolved(tile), mask=mask, dtype=dtype, engine=engine)
 
 
 def tensor_copy_dynamic_dst(*, dst: Any, src: Any, mask: Any = None, engine: Any = _any,
                             **_: Any) -> None:
     """A copy whose destination starts at an offset that is read on chip."""
     target, tile = as_tile(dst, "dst of tensor_copy_dynamic_dst"), as_tile(src, "src")
-    _note_dynamic(target)
     release(tile)
-    into(Tensor(target.storage, target.form, target.position), "tensor_copy",
-         [("data", "read", tile)], {}, mask, engine_names(engine))
+    into(_resolved(target), "tensor_copy", [("data", "read", tile)], {}, mask,
+         engine_names(engine))
 
 
-def _note_dynamic(tile: Tensor) -> None:
-    """The format has no on-chip access with indices: the offset is taken as 0."""
+def _resolved(tile: Tensor) -> Tensor:
+    """The tile without indices: the format has no on-chip access with them.
+
+    The offset is the one that has been computed, or 0 without values.
+    """
+    position = tile.position
     if tile.indices is not None:
-        recorder.required().note("assumption", f"the run-time offset into {tile.name!r} is taken "
-                                               "as 0, and reading it costs nothing")
+        active = recorder.required()
+        value = active.value_of(tile.indices)
+        active.note("assumption", f"the run-time offset into {tile.name!r} is taken as "
+                                  f"{value or 0}, and reading it costs nothing")
+        position += int(value or 0) * tile.indirection.step
+    return Tensor(tile.storage, tile.form, position)
 
 
 def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = None,
@@ -252,7 +264,8 @@ def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = No
     if is_tile(src):
         operands.append(("data", "read", _pair("tensor_copy_predicated", target, src)[1]))
     operands.append(("predicate", "read", test))
-    issue("tensor_copy_predicated", [("dst", "update", target), *operands], {}, mask=mask)
+    issue("tensor_copy_predicated", [("dst", "update", target), *operands], {}, mask=mask,
+          immediates=(src, reverse_pred))
     return target
 
 
@@ -264,7 +277,8 @@ def select_reduce(*, dst: Any, predicate: Any, on_true: Any, on_false: Any, redu
     operands = [("predicate", "read", test), ("on_true", "read", tile),
                 *vector("on_false", on_false, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
-    return into(dst, "select_reduce", operands, {}, mask)
+    return into(dst, "select_reduce", operands, {}, mask,
+                immediates=(on_false, reverse_pred, reduce_cmd))
 
 
 def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any,
@@ -277,7 +291,8 @@ def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any
                 *vector("bound1", bound1, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("range_select", operands, {}, tile.shape, result_dtype(dtype, tile.dtype),
-                   mask=mask)
+                   mask=mask, immediates=(comp_op0, comp_op1, range_start, on_false_value,
+                                          reduce_cmd))
 
 
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = _any,

@@ -96,7 +96,8 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
     """The sum, times one over the number of elements."""
     tile = as_tile(x, "x of nl.mean")
     total = reduce("add", tile, axis, dtype=dtype, mask=mask, keepdims=keepdims)
-    return binary("multiply", total, 1.0, dtype=dtype)  # type: ignore[no-any-return]
+    share = total.size / tile.size
+    return binary("multiply", total, share, dtype=dtype)  # type: ignore[no-any-return]
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
@@ -148,7 +149,8 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype:
                   (("data", "read", tile), ("reduce_result", "write", total)),
                   {"function": "square", "reduce_op": "add"}, tile.shape, float32, mask=mask))
     mean_square = flush(produce("tensor_scalar", (("data", "read", total),),
-                                {"op0": "multiply", "op1": "add"}, total.shape, float32))
+                                {"op0": "multiply", "op1": "add"}, total.shape, float32,
+                                immediates=(1.0 / n, False, epsilon)))
     inverse = flush(unary("rsqrt", mean_square))
     kind = result_dtype(dtype, tile.dtype)
     scaled = flush(binary("multiply", tile, inverse, dtype=kind, mask=mask))

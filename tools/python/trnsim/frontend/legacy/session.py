@@ -108,6 +108,12 @@ def session() -> Session:
     return _session
 
 
+def resume(earlier: Session) -> None:
+    """Goes back to the session of a trace that another one has interrupted."""
+    global _session
+    _session = earlier
+
+
 def whole(buffer: Buffer) -> Form:
     """The form of a whole buffer."""
     return buffer.whole

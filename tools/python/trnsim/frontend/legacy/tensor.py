@@ -20,7 +20,7 @@ from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, Excess
-from trnsim.frontend.tensor import Form, Shape, Storage, View
+from trnsim.frontend.tensor import Form, Indirection, Shape, Storage, View
 
 
 class Held(NamedTuple):
@@ -181,6 +181,8 @@ class Tensor(Operators, View):
                 outside = True
         result = Tensor(self.storage, made, position, self.indices)
         result.shape = visible
+        if self.indices is not None:
+            result.indirection = self.indirection
         if outside:
             result.excess = tuple(
                 Excess(step.axis, step.size, const, step.coefficients)
@@ -230,6 +232,8 @@ class Tensor(Operators, View):
         if found is None:
             found = self.form.children[key] = _clip_form(self.form, bounds)
         result = Tensor(self.storage, found[0], self.position + found[1], self.indices)
+        if self.indices is not None:
+            result.indirection = self.indirection
         for one in self.excess or ():
             low, high = one.range(bounds, self.shape)
             if low < 0 or high >= one.size:
@@ -323,16 +327,21 @@ def _indirect(tensor: Tensor, items: tuple[Any, ...]) -> Tensor:
                            "access has indices for one dimension; combine them first")
     release(indices)  # type: ignore[arg-type]
     plain = list(items)
+    kind = "added"
     if isinstance(item, DynamicIndex):
         plain[at] = item.offset
+        kind = "scalar" if indices.size == 1 else kind
     elif indices.size == 1:
         plain[at] = 0
+        kind = "scalar"
     else:
         rank = max([item.ndim for item in plain if isinstance(item, Index)] + [indices.ndim])
         placed = (slice(None),) + (None,) * (rank - 1)
         plain[at] = _zero_index(indices.shape[0])[placed]
     result = tensor[tuple(plain)]
-    return Tensor(result.storage, result.form, result.position, indices)
+    view = Tensor(result.storage, result.form, result.position, indices)
+    view.indirection = Indirection(kind, tensor.form.steps[at], tensor.shape[at])
+    return view
 
 
 def _zero_index(count: int) -> Index:

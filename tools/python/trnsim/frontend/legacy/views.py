@@ -21,6 +21,8 @@ def with_form(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     stored = None if form.dtype is form.buffer.dtype else form.dtype
     made = form.buffer.form(shape, strides, form.partition, stored)
     result = Tensor(tensor.storage, made, tensor.position, tensor.indices)
+    if tensor.indices is not None:
+        result.indirection = tensor.indirection
     return result
 
 

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend.tensor import View
+from trnsim.frontend.values.alu import BINARY
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32
+from trnsim.frontend.values.indirect import selected
+from trnsim.frontend.values.machine import memory_of
 
 TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
@@ -27,7 +30,10 @@ def dma_copy(call: Call, oob_mode: Any = "error") -> None:
     """dst = src."""
     call.skips = _is_skip(oob_mode)
     dst, src = call.views["dst"], call.views["src"]
-    call.write(_converted(call.read("src"), src, dst))
+    values = _converted(call.read("src"), src, dst)
+    if call.skips and src.indices is not None:
+        call.kept = selected(call.machine, memory_of(src.storage), src, call.at)
+    call.write(values)
 
 
 def dma_transpose(call: Call, oob_mode: Any = "error") -> None:
@@ -38,10 +44,16 @@ def dma_transpose(call: Call, oob_mode: Any = "error") -> None:
                           call.views["dst"]))
 
 
-def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error") -> None:
-    """dst = the sum, maximum or minimum of the scaled sources."""
-    from trnsim.frontend.values.alu import BINARY
+def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
+                scattered: View | None = None) -> None:
+    """dst = the sum, maximum or minimum of the scaled sources.
 
+    `scattered` is the view with indices that dst stands for, if it has some.
+    """
+    if scattered is not None:
+        call.operands = [(role, access, scattered if view is call.views["dst"] else view)
+                         for role, access, view in call.operands]
+        call.views["dst"] = scattered
     call.skips = _is_skip(oob_mode)
     sources = [view for role, _, view in call.operands if role == "src"]
     total: Array | None = None

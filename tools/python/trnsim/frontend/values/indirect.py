@@ -72,6 +72,14 @@ def _part(memory: Memory, view: View, place: Any, moved: int, flags: bool = Fals
     return np.ndarray(shape, layout.dtype, memory.raw, start, strides)
 
 
+def selected(machine: Machine, memory: Memory, view: View, at: source.Site) -> Array:
+    """Which elements of an indirect view are in bounds."""
+    kept = np.zeros(view.form.shape, dtype=bool)
+    for place, _ in _parts(machine, memory, view, at, True):
+        kept[place] = True
+    return kept
+
+
 def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool) -> Array:
     """The elements that an indirect view selects; those that are skipped are zero."""
     result = np.zeros(view.form.shape, dtype=layout_of(view.form).dtype)

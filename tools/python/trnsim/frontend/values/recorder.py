@@ -15,7 +15,6 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
-from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.tensor import Storage, View
@@ -28,6 +27,8 @@ from trnsim.frontend.values.machine import Machine, fitted, memory_of
 class ValueRecorder(Recorder):
     """A recorder with values. `seed` makes the contents of arguments that are given without."""
 
+    has_values = True
+
     def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1,
                  seed: int = 0) -> None:
         super().__init__(chip, api, core, cores)
@@ -36,13 +37,19 @@ class ValueRecorder(Recorder):
         self._random = np.random.default_rng(seed)
         self._is_recording = False
         self._held_mask: Any = None
-        self._arguments: dict[str, Storage] = {}
+        self._arguments: list[tuple[Storage, Any]] = []
+
+    def another_core(self) -> ValueRecorder:
+        """A recorder whose trace nobody reads, for programs that run on other cores."""
+        return ValueRecorder(self.chip, self.api)
 
     # Contents ---------------------------------------------------------------------------------
 
     def initialise(self, storage: Storage, contents: Any) -> None:
         """Sets the contents of a storage: an array, a number for all elements, or None: random."""
         buffer = storage.buffer
+        if buffer.kind == "input":
+            self._arguments.append((storage, contents))
         if contents is None:
             array = random_array(buffer.dtype, buffer.shape, self._random)
         elif hasattr(contents, "shape"):
@@ -57,26 +64,35 @@ class ValueRecorder(Recorder):
         number: int | float = self.machine.scalar(view, source.site())
         return number
 
-    def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
-        """An argument, which is remembered."""
-        storage = super().argument(name, dtype, shape, kind)
-        self._arguments[name] = storage
-        return storage
-
     def outputs(self, result: Any) -> Any:
-        """What a kernel returned, with arrays for views; ProgramError for unwritten elements."""
+        """What a kernel returned, with arrays for views; unwritten elements are NaN, or 0."""
         if isinstance(result, View):
-            return self.machine.read(result, (0, 0)).copy()
+            return self._output(result)
         if isinstance(result, (list, tuple)):
             return type(result)(self.outputs(one) for one in result)
         if isinstance(result, dict):
             return {key: self.outputs(one) for key, one in result.items()}
         return result
 
+    def _output(self, view: View) -> Array:
+        memory = memory_of(view.storage)
+        array = memory.view(view).copy()
+        if memory.first_unwritten(view) is not None:
+            self.note("warning", f"elements of the returned tensor {view.name!r} are not written")
+            if array.dtype.kind not in "iub":
+                array[memory.flags(view)[..., 0]] = np.nan
+        return array
+
     def written(self) -> dict[str, Array]:
-        """The arguments that the kernel has written, by name."""
-        memories = {name: memory_of(storage) for name, storage in self._arguments.items()}
-        return {name: memory.whole() for name, memory in memories.items() if memory.is_modified}
+        """The arguments that the kernel has written, by name; given arrays are updated."""
+        found: dict[str, Array] = {}
+        for storage, contents in self._arguments:
+            memory = memory_of(storage)
+            if memory.is_modified:
+                found[storage.buffer.name] = result = memory.whole()
+                if isinstance(contents, np.ndarray) and contents.flags.writeable:
+                    np.copyto(contents, result, casting="unsafe")
+        return found
 
     # Instructions -----------------------------------------------------------------------------
 

@@ -35,19 +35,31 @@ def _matches(data: Array, values: Array) -> list[list[int]]:
     return found
 
 
-def nc_find_index8(call: Call) -> None:
-    """dst = the column of each of eight values; all ones where there is none."""
-    found = np.asarray(_matches(call.floats("data"), call.floats("values")), dtype=np.int64)
+def nc_find_index8(call: Call, is_reversed: bool = False) -> None:
+    """dst = the column of each of eight values; all ones where there is none.
+
+    Reversed, equal values take their columns in the order of nc_match_replace8.
+    """
+    values = call.floats("values")
+    if is_reversed:
+        found = _found_reversed(call.floats("data"), values)
+    else:
+        found = np.asarray(_matches(call.floats("data"), values), dtype=np.int64)
     missing = np.iinfo(np.dtype(f"u{call.views['dst'].form.dtype.itemsize}")).max
     call.write(np.where(found < 0, missing, found))
+
+
+def _found_reversed(data: Array, values: Array) -> Array:
+    """The columns when the last value is searched first. [NKI-ISA, nc_match_replace8]"""
+    return np.asarray([places[::-1] for places in _matches(data, values[:, ::-1])],
+                      dtype=np.int64)
 
 
 def nc_match_replace8(call: Call, immediate: float = 0.0, dst_idx: Any = None) -> None:
     """dst = data with the first match of each of eight values replaced."""
     data = call.floats("data").copy()
     values = call.floats("values")
-    found = np.asarray([places[::-1] for places in _matches(data, values[:, ::-1])],
-                       dtype=np.int64)
+    found = _found_reversed(data, values)
     for row, places in enumerate(found):
         for column in places:
             if column >= 0:

@@ -13,7 +13,7 @@ from trnsim.frontend.tracing import trace
 
 def run_kernel(function: Callable[..., Any], *arguments: Any, chip: str | Chip = "trn2",
                values: bool = True, seed: int = 0, api: str | None = None,
-               **keywords: Any) -> Any:
+               reads_unwritten: bool = False, **keywords: Any) -> Any:
     """What a kernel returns, with numpy arrays for its tensors.
 
     Arguments are arrays (numpy, torch, jax), `TensorArgument`s, which get random contents from
@@ -21,12 +21,12 @@ def run_kernel(function: Callable[..., Any], *arguments: Any, chip: str | Chip =
     are the result. Without `values` the kernel is only traced and the result has no contents.
 
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
-    execute it, or if it reads what nothing has written.
+    execute it, or if it reads what nothing has written (which is NaN with `reads_unwritten`).
     """
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     set_target(target)
     program = trace(function, arguments, target, keywords=keywords, api=api, values=values,
-                    seed=seed)
+                    seed=seed, reads_unwritten=reads_unwritten)
     if not values:
         return program.result
     if program.outputs is not None or not program.written:

@@ -37,7 +37,7 @@ LNC_GENERATION = 3
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
           *, keywords: Mapping[str, Any] | None = None, api: str | None = None,
           takes_shortcuts: bool = True, trip_counts: Mapping[str, int] | None = None,
-          values: bool = False, seed: int = 0) -> Program:
+          values: bool = False, seed: int = 0, reads_unwritten: bool = False) -> Program:
     """Records what a kernel asks of the hardware.
 
     Arguments are arrays, `TensorArgument`s or plain values. `api` is only needed for a function
@@ -45,7 +45,8 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     iteration of every loop is executed; the trace is the same. `trip_counts` says how often loops
     run whose bounds only the hardware knows, by the name of their register. With `values` every
     instruction is evaluated too (see values/): `seed` makes the contents of `TensorArgument`s, and
-    `Program.outputs` has what the kernel computes.
+    `Program.outputs` has what the kernel computes. Reading an element that nothing has written is
+    an error, or with `reads_unwritten` gives NaN.
 
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
     execute it.
@@ -53,7 +54,7 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     if values:
-        return _evaluated(launch, api, seed)
+        return _evaluated(launch, api, seed, reads_unwritten)
     try:
         return _trace(launch, api, takes_shortcuts)
     except Retrace:
@@ -124,13 +125,14 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     return result
 
 
-def _evaluated(launch: Launch, api: str | None, seed: int) -> Program:
+def _evaluated(launch: Launch, api: str | None, seed: int, reads_unwritten: bool) -> Program:
     """A trace with values; numpy's warnings of overflow and invalid operations are off."""
     values = importlib.import_module("trnsim.frontend.values.recorder")
     numpy = importlib.import_module("numpy")
 
     def make(chip: Chip, name: str, core: int, cores: int) -> Recorder:
-        return values.ValueRecorder(chip, name, core, cores, seed)  # type: ignore[no-any-return]
+        found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten)
+        return found
 
     with numpy.errstate(all="ignore"):
         program = _trace(launch._replace(make=make), api, False)

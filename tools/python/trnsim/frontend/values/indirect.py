@@ -86,9 +86,7 @@ def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips:
     for place, moved in _parts(machine, memory, view, at, skips):
         part = _part(memory, view, place, moved)
         if memory.unwritten is not None and _part(memory, view, place, moved, True).any():
-            raise ProgramError(
-                f"{source.position(at)}: row {0 if place is Ellipsis else place} of the indirect "
-                f"access to {view.name!r} reads what nothing has written; write it first")
+            machine.poisons(view, place, at)
         result[place] = part
     return result
 

@@ -29,7 +29,9 @@ def memory_of(storage: Storage) -> Memory:
 class Machine:
     """The state of a core. `registers` has the accumulators of each engine, one per partition."""
 
-    def __init__(self, seed: int, partitions: int) -> None:
+    def __init__(self, seed: int, partitions: int, reads_unwritten: bool) -> None:
+        self.reads_unwritten = reads_unwritten
+        """Whether an element that nothing has written reads as NaN (integers: 0); else an error."""
         self.generators = Generators(seed, partitions)
         self.registers = {engine: np.zeros(partitions, dtype=np.float32)
                           for engine in ("vector", "scalar")}
@@ -44,8 +46,11 @@ class Machine:
         memory = memory_of(view.storage)
         if view.indices is not None:
             return indirect.gather(self, memory, view, at, skips)
-        if memory.unwritten is not None:
-            self._check(memory, view, at, kept)
+        if memory.unwritten is None:
+            return memory.view(view)
+        if self.reads_unwritten:
+            return memory.with_poison(view)
+        self._check(memory, view, at, kept)
         return memory.view(view)
 
     def _check(self, memory: Memory, view: View, at: source.Site, kept: Array | None) -> None:
@@ -75,6 +80,12 @@ class Machine:
             kept = fitted(kept, target.shape)
             np.copyto(target, elements, where=kept)
         memory.mark(view, kept)
+
+    def poisons(self, view: View, place: Any, at: source.Site) -> None:
+        """What an indirect access does that reads an element that nothing has written."""
+        if not self.reads_unwritten:
+            row = 0 if place is Ellipsis else int(place)
+            raise unwritten(view, (row,), at)
 
     def scalar(self, view: View, at: source.Site) -> Any:
         """The first element of a view as a Python number."""

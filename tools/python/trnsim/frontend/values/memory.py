@@ -104,6 +104,13 @@ class Memory:
             self._grain = 1
         return self._grain
 
+    def with_poison(self, view: View) -> Array:
+        """A copy of the elements of a view, NaN where nothing has written them (integers: 0)."""
+        values = self.view(view)
+        if self.unwritten is None or values.dtype.kind in "iub":
+            return values
+        return np.where(self.flags(view).any(axis=-1), np.array(np.nan, values.dtype), values)
+
     def first_unwritten(self, view: View) -> tuple[int, ...] | None:
         """The index of the first element of a view that nothing has written, if there is one."""
         if self.unwritten is None:

@@ -25,15 +25,18 @@ from trnsim.frontend.values.machine import Machine, fitted, memory_of
 
 
 class ValueRecorder(Recorder):
-    """A recorder with values. `seed` makes the contents of arguments that are given without."""
+    """A recorder with values. `seed` makes the contents of arguments that are given without.
+
+    `reads_unwritten`: elements that nothing has written read as NaN, instead of being an error.
+    """
 
     has_values = True
 
-    def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1,
-                 seed: int = 0) -> None:
+    def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1, seed: int = 0,
+                 reads_unwritten: bool = False) -> None:
         super().__init__(chip, api, core, cores)
         self.takes_shortcuts = False
-        self.machine = Machine(seed, chip.partitions)
+        self.machine = Machine(seed, chip.partitions, reads_unwritten)
         self._random = np.random.default_rng(seed)
         self._is_recording = False
         self._held_mask: Any = None
@@ -41,7 +44,7 @@ class ValueRecorder(Recorder):
 
     def another_core(self) -> ValueRecorder:
         """A recorder whose trace nobody reads, for programs that run on other cores."""
-        return ValueRecorder(self.chip, self.api)
+        return ValueRecorder(self.chip, self.api, reads_unwritten=self.machine.reads_unwritten)
 
     # Contents ---------------------------------------------------------------------------------
 
@@ -76,12 +79,9 @@ class ValueRecorder(Recorder):
 
     def _output(self, view: View) -> Array:
         memory = memory_of(view.storage)
-        array = memory.view(view).copy()
         if memory.first_unwritten(view) is not None:
             self.note("warning", f"elements of the returned tensor {view.name!r} are not written")
-            if array.dtype.kind not in "iub":
-                array[memory.flags(view)[..., 0]] = np.nan
-        return array
+        return memory.with_poison(view).copy()
 
     def written(self) -> dict[str, Array]:
         """The arguments that the kernel has written, by name; given arrays are updated."""

@@ -13,7 +13,14 @@ from trnsim.frontend import source
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.casting import Array, to_float32
-from trnsim.frontend.values.machine import Machine
+from trnsim.frontend.values.machine import Garbage, Machine
+
+ROW_WISE = frozenset((
+    "tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation",
+    "tensor_scalar_reduce", "activation_reduce", "reciprocal", "tensor_reduce", "affine_select",
+    "tensor_copy_predicated", "select_reduce", "range_select", "tensor_tensor_scan",
+    "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8", "dropout"))
+"""Operations each row of whose result depends on that row of the operands only."""
 
 
 class Call:
@@ -23,8 +30,8 @@ class Call:
     bounds are left out.
     """
 
-    __slots__ = ("at", "attributes", "engines", "kept", "machine", "op", "operands", "skips",
-                 "views")
+    __slots__ = ("at", "attributes", "engines", "garbage", "kept", "machine", "op", "operands",
+                 "skips", "views")
 
     def __init__(self, machine: Machine, op: str, operands: Sequence[Operand],
                  attributes: dict[str, Any], engines: tuple[str, ...] | None, at: source.Site,
@@ -37,11 +44,12 @@ class Call:
         self.at = at
         self.kept = kept
         self.skips = False
+        self.garbage = Garbage() if machine.defers and op in ROW_WISE else None
         self.views: dict[str, View] = {role: view for role, _, view in operands}
 
     def read(self, role: str) -> Array:
         """An operand in its own type and shape."""
-        return self.machine.read(self.views[role], self.at, self.kept, self.skips)
+        return self.machine.read(self.views[role], self.at, self.kept, self.skips, self.garbage)
 
     def rows(self, role: str) -> Array:
         """An operand in its own type, with its free dimensions as one."""
@@ -56,7 +64,7 @@ class Call:
         """A float32 column if the operand (or the immediate) is a tensor, else a number."""
         view = self.views.get(role, immediate)
         if isinstance(view, View):
-            values = to_float32(self.machine.read(view, self.at))
+            values = to_float32(self.machine.read(view, self.at, garbage=self.garbage))
             return values.reshape(values.shape[0] if view.form.is_on_chip else 1, -1)
         return np.float32(0.0 if view is None else float(view))
 
@@ -75,7 +83,7 @@ class Call:
     def write(self, values: Array, role: str = "dst") -> None:
         """Writes a result, cast to the operand's type."""
         self.machine.write(self.views[role], values, self.at,
-                           self.kept if role == "dst" else None, self.skips)
+                           self.kept if role == "dst" else None, self.skips, self.garbage)
 
     def accumulate(self, engine: str, command: str, op: str, reduced: Array,
                    initial: Any = 0.0) -> Array:

@@ -29,7 +29,10 @@ def memory_of(storage: Storage) -> Memory:
 class Machine:
     """The state of a core. `registers` has the accumulators of each engine, one per partition."""
 
-    def __init__(self, seed: int, partitions: int, reads_unwritten: bool) -> None:
+    def __init__(self, seed: int, partitions: int, reads_unwritten: bool,
+                 defers: bool) -> None:
+        self.defers = defers
+        """Whether garbage is an error only when it leaves its partition."""
         self.reads_unwritten = reads_unwritten
         """Whether an element that nothing has written reads as NaN (integers: 0); else an error."""
         self.generators = Generators(seed, partitions)
@@ -37,11 +40,11 @@ class Machine:
                           for engine in ("vector", "scalar")}
 
     def read(self, view: View, at: source.Site, kept: Array | None = None,
-             skips: bool = False) -> Array:
+             skips: bool = False, garbage: Garbage | None = None) -> Array:
         """The elements of a view in their own type; shares memory if it can.
 
-        ProgramError if one of them (where `kept` holds) has not been written. `skips` leaves out
-        indirect accesses that are out of bounds.
+        ProgramError if one of them (where `kept` holds) has not been written, unless there is a
+        place to note `garbage`. `skips` leaves out indirect accesses that are out of bounds.
         """
         memory = memory_of(view.storage)
         if view.indices is not None:
@@ -50,6 +53,12 @@ class Machine:
             return memory.view(view)
         if self.reads_unwritten:
             return memory.with_poison(view)
+        if garbage is not None:
+            flags = memory.flags(view).any(axis=-1)
+            if flags.any():
+                garbage.note(view, flags, at)
+                return memory.with_poison(view)
+            return memory.view(view)
         self._check(memory, view, at, kept)
         return memory.view(view)
 
@@ -61,11 +70,14 @@ class Machine:
             flags = memory.flags(view)[..., 0] & kept.reshape(view.form.shape)
             index = tuple(int(one) for one in np.argwhere(flags)[0]) if flags.any() else None
         if index is not None:
-            raise unwritten(view, index, at)
+            raise unwritten(view, index, at, memory.origin)
 
     def write(self, view: View, values: Array, at: source.Site, kept: Array | None = None,
-              skips: bool = False) -> None:
-        """Casts values to the view's type and writes them, where `kept` holds."""
+              skips: bool = False, garbage: Garbage | None = None) -> None:
+        """Casts values to the view's type and writes them, where `kept` holds.
+
+        Those that come from `garbage` count as not written.
+        """
         memory = memory_of(view.storage)
         if view.indices is not None:
             indirect.scatter(self, memory, view, values, at, skips)
@@ -80,12 +92,14 @@ class Machine:
             kept = fitted(kept, target.shape)
             np.copyto(target, elements, where=kept)
         memory.mark(view, kept)
+        if garbage is not None and garbage.origin is not None:
+            memory.unmark(view, garbage.rows(view), garbage.origin)
 
     def poisons(self, view: View, place: Any, at: source.Site) -> None:
         """What an indirect access does that reads an element that nothing has written."""
         if not self.reads_unwritten:
             row = 0 if place is Ellipsis else int(place)
-            raise unwritten(view, (row,), at)
+            raise unwritten(view, (row,), at, "")
 
     def scalar(self, view: View, at: source.Site) -> Any:
         """The first element of a view as a Python number."""
@@ -101,9 +115,41 @@ def fitted(values: Array, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(values, shape)
 
 
-def unwritten(view: View, index: tuple[int, ...], at: source.Site) -> ProgramError:
+class Garbage:
+    """What an instruction has read that nothing has written.
+
+    In the 0.1 API a tile is often loaded with a mask and computed with in full; that is no error as
+    long as what comes from unwritten elements stays in its partitions and is not stored.
+    """
+
+    def __init__(self) -> None:
+        self.origin: str | None = None
+        self._flags: list[Array] = []
+
+    def note(self, view: View, flags: Array, at: source.Site) -> None:
+        """Remembers which elements of an operand are not written."""
+        if self.origin is None:
+            index = [int(one) for one in np.argwhere(flags)[0]]
+            earlier = memory_of(view.storage).origin
+            self.origin = earlier or (f"element {index} of {view.name!r}, read at "
+                                      f"{source.position(at)}")
+        self._flags.append(flags.reshape(flags.shape[0], -1))
+
+    def rows(self, view: View) -> Array:
+        """The elements of a result that depend on such elements: the same ones, or whole rows."""
+        partitions, columns = view.form.shape[0], view.form.free_elements
+        found = np.zeros((partitions, columns), dtype=bool)
+        for flags in self._flags:
+            found |= (flags if flags.shape == found.shape
+                      else flags[:partitions].any(axis=1, keepdims=True))
+        return found.reshape(view.form.shape)
+
+
+def unwritten(view: View, index: tuple[int, ...], at: source.Site, origin: str) -> ProgramError:
     """The error for reading an element that nothing has written."""
     where = source.position(at) if at != (0, 0) else source.here()
+    what = f"it comes from what nothing has written: {origin}" if origin else (
+        "nothing has written it")
     return ProgramError(
         f"{where}: element {list(index)} of {view.name!r} ({view.form.describe()}) is read, but "
-        "nothing has written it; write it first, or shrink the access")
+        f"{what}; write it first, or shrink the access")

@@ -53,7 +53,7 @@ def layout_of(form: Form) -> Layout:
 class Memory:
     """The contents of a storage. `unwritten` is None when every element has been written."""
 
-    __slots__ = ("_grain", "_left", "buffer", "is_modified", "raw", "unwritten")
+    __slots__ = ("_grain", "_left", "buffer", "is_modified", "origin", "raw", "unwritten")
 
     def __init__(self, buffer: Buffer) -> None:
         rows = buffer.shape[0] if buffer.space != "hbm" else 1
@@ -64,6 +64,8 @@ class Memory:
         self.unwritten: Array | None = np.ones(self._left, dtype=bool)
         """One flag for each `_grain` bytes, `_left` of which are set."""
         self.is_modified = False
+        self.origin = ""
+        """For messages: where elements come from that were computed from unwritten ones."""
 
     def fill(self, values: Array) -> None:
         """Sets all elements, in row-major order, to values of the stored type."""
@@ -142,3 +144,11 @@ class Memory:
             self._left = int(np.count_nonzero(self.unwritten))
         if self._left == 0:
             self.unwritten = None
+
+    def unmark(self, view: View, where: Array, origin: str) -> None:
+        """Notes that elements of a view are as good as not written."""
+        if self.unwritten is None:
+            self.unwritten = np.zeros(self.raw.size // self._grain, dtype=bool)
+        self.flags(view)[where] = True
+        self._left = int(np.count_nonzero(self.unwritten))
+        self.origin = self.origin or origin

@@ -36,7 +36,7 @@ class ValueRecorder(Recorder):
                  reads_unwritten: bool = False) -> None:
         super().__init__(chip, api, core, cores)
         self.takes_shortcuts = False
-        self.machine = Machine(seed, chip.partitions, reads_unwritten)
+        self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki")
         self._random = np.random.default_rng(seed)
         self._is_recording = False
         self._held_mask: Any = None

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every kernel of examples/kernels against numpy.
+"""What the example kernels compute, on the smallest shapes of their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from trnsim.frontend import run_kernel
+from trnsim.frontend.__main__ import find_kernel
+from trnsim.testing import assert_allclose
+
+KERNELS = Path(__file__).resolve().parents[3] / "examples" / "kernels"
+BF16 = ml_dtypes.bfloat16
+Array = Any
+
+
+def normal(*shape: int, kind: Any = np.float32, seed: int = 0) -> Array:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(kind)
+
+
+def product(left: Array, right: Array) -> Array:
+    """left.T @ right over the last two dimensions, in float64."""
+    return np.swapaxes(left, -1, -2).astype(np.float64) @ right.astype(np.float64)
+
+
+def silu(x: Array) -> Array:
+    return x / (1 + np.exp(-x))
+
+
+def adamw(theta: Array, grad: Array, m: Array, v: Array) -> Array:
+    m = 0.9 * m + 0.1 * grad
+    v = 0.999 * v + 0.001 * grad * grad
+    step = 1e-3 / (1 - 0.9**10) * m / (np.sqrt(v / (1 - 0.999**10)) + 1e-8)
+    return (1 - 1e-5) * theta - step, m, v
+
+
+def rope(x: Array, cosine: Array, sine: Array) -> Array:
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+
+
+def attention(q_t: Array, k_t: Array, v: Array, causal: bool = False) -> Array:
+    scores = product(q_t, k_t) * q_t.shape[1] ** -0.5
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[1:])) > 0, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)) @ v.astype(np.float64)
+
+
+def scan(delta: Array, u: Array, a: Array, b: Array, c: Array) -> Array:
+    state = np.zeros((delta.shape[0], a.shape[1]))
+    result = np.zeros(delta.shape)
+    for t in range(delta.shape[1]):
+        state = np.exp(delta[:, t, None] * a) * state + (delta * u)[:, t, None] * b[:, t]
+        result[:, t] = state @ c[:, t]
+    return result
+
+
+def rms(x: Array) -> Array:
+    x = x.astype(np.float64)
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6)
+
+
+def layernorm(x: Array, gain: Array, shift: Array) -> Array:
+    centred = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) * gain + shift
+
+
+def softmax(x: Array) -> Array:
+    weights = np.exp(x - x.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def mean_of_windows(images: Array, window: int) -> Array:
+    c, h, w = images.shape
+    return images.reshape(c, h // window, window, w // window, window).mean(axis=(2, 4))
+
+
+P = np.abs
+CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, float]] = [
+    ("tensor_add.py::tensor_add", [normal(300, 2500), normal(300, 2500, seed=1)], {},
+     lambda a, b: a + b, 0, 0),
+    ("matmul.py::matmul_naive", [normal(512, 256, kind=BF16), normal(512, 1024, kind=BF16)], {},
+     product, 1e-2, 0.05),
+    ("matmul.py::matmul_hoisted", [normal(512, 256, kind=BF16), normal(512, 1024, kind=BF16)], {},
+     product, 1e-2, 0.05),
+    ("matmul.py::matmul", [normal(512, 256), normal(512, 512)],
+     {"tiles_m": 2, "tiles_n": 1, "tiles_k": 2}, product, 1e-5, 1e-4),
+    ("softmax.py::softmax", [normal(300, 1024)], {}, softmax, 1e-5, 0),
+    ("rmsnorm.py::rmsnorm", [normal(300, 1024), normal(1, 1024)], {},
+     lambda x, gain: rms(x) * gain, 1e-5, 0),
+    ("rmsnorm_matmul.py::rmsnorm_matmul", [normal(256, 512, kind=BF16),
+                                           normal(512, 1024, kind=BF16)], {},
+     lambda x, w: product(rms(x).T, w), 1e-2, 0.05),
+    ("silu.py::silu", [normal(256, 1024)], {}, silu, 1e-5, 1e-7),
+    ("silu.py::swiglu", [normal(256, 256, kind=BF16), normal(256, 1024, kind=BF16),
+                         normal(256, 1024, kind=BF16, seed=1)], {},
+     lambda x, gate, up: silu(product(x, gate)) * product(x, up), 1e-2, 0.05),
+    ("rope.py::rope", [normal(4, 256, 128), normal(256, 64), normal(256, 64, seed=1)], {}, rope,
+     1e-5, 1e-6),
+    ("adamw.py::adamw", [normal(300, 2048), normal(300, 2048, seed=1), normal(300, 2048, seed=2),
+                         P(normal(300, 2048, seed=3))], {}, adamw, 1e-5, 1e-7),
+    ("transpose2d.py::transpose_free", [normal(128, 2048, kind=BF16)], {"rows": 32},
+     lambda x, rows: x.reshape(128, rows, -1).transpose(0, 2, 1).reshape(128, -1), 0, 0),
+    ("transpose2d.py::transpose_partitions", [normal(256, 512, kind=BF16)], {}, np.transpose, 0, 0),
+    ("average_pool2d.py::average_pool2d", [normal(160, 28, 28), 4], {}, mean_of_windows, 1e-4,
+     1e-6),
+    ("attention.py::attention", [normal(1, 64, 1024), normal(1, 64, 1024, seed=1),
+                                 normal(1, 1024, 64)], {}, attention, 1e-4, 1e-5),
+    ("attention.py::attention", [normal(2, 128, 1024, kind=BF16),
+                                 normal(2, 128, 1024, kind=BF16, seed=1),
+                                 normal(2, 1024, 128, kind=BF16)], {"causal": True}, attention,
+     2e-2, 2e-2),
+    ("selective_scan.py::selective_scan", [P(normal(128, 1024)), normal(128, 1024, seed=1),
+                                           -P(normal(128, 4)), normal(4, 1024),
+                                           normal(4, 1024, seed=1)], {}, scan, 1e-4, 1e-5),
+    ("bmm.py::bmm", [normal(2, 64, 256), normal(2, 64, 1024)], {}, product, 1e-5, 1e-4),
+    ("layernorm.py::layernorm", [normal(300, 1024), normal(1024), normal(1024, seed=1)], {},
+     layernorm, 1e-4, 1e-5)]
+
+
+@pytest.mark.parametrize("chip", ["trn1", "trn3"])
+@pytest.mark.parametrize(("kernel", "arguments", "named", "reference", "rtol", "atol"), CASES,
+                         ids=[case[0].partition("::")[2] + "".join(case[2]) for case in CASES])
+def test_an_example_computes_what_it_says(
+        kernel: str, arguments: list[Any], named: dict[str, Any], reference: Callable[..., Any],
+        rtol: float, atol: float, chip: str) -> None:
+    found = run_kernel(find_kernel(f"{KERNELS}/{kernel}"), *arguments, chip=chip, **named)
+    tiling = {name for name in named if name.startswith("tiles_")}
+    wanted = reference(*arguments, **{name: value for name, value in named.items()
+                                      if name not in tiling})
+    assert_allclose(found, wanted, rtol, atol)

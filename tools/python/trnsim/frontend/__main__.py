@@ -37,6 +37,13 @@ def _parser() -> argparse.ArgumentParser:
                         help="how often a loop runs whose bound is in the register NAME")
     parser.add_argument("--launch", type=int, metavar="N",
                         help="which kernel call of a script, from 1; needed if it has several")
+    parser.add_argument("--values", action="store_true",
+                        help="also compute what the kernel computes, and check what it reads")
+    parser.add_argument("--seed", type=int, default=0, metavar="N",
+                        help="of the contents of dtype[shape] arguments, with --values [0]")
+    parser.add_argument("--save-values", metavar="FILE",
+                        help="the arguments that are written and the results, as .npz; "
+                             "implies --values")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
                         help="the trace; .zst compresses, - is standard output")
     return parser
@@ -89,8 +96,10 @@ def _traced(options: argparse.Namespace) -> Program:
         if options.lnc is not None:
             kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
         return trace(kernel, values, chip, keywords=keywords,
-                     trip_counts=_assumptions(options.assume))
-    programs = trace_script(options.kernel, options.chip, _assumptions(options.assume))
+                     trip_counts=_assumptions(options.assume), values=_wants_values(options),
+                     seed=options.seed)
+    programs = trace_script(options.kernel, options.chip, _assumptions(options.assume),
+                            values=_wants_values(options), seed=options.seed)
     if options.launch is None and len(programs) > 1:
         raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
                         f"--launch 1 to {len(programs)}")
@@ -113,6 +122,21 @@ def _assumptions(texts: list[str]) -> dict[str, int]:
     return counts
 
 
+def _wants_values(options: argparse.Namespace) -> bool:
+    return bool(options.values or options.save_values)
+
+
+def _save_values(program: Program, path: str) -> None:
+    """Writes an .npz with the results (result_0, ...) and the written arguments by name."""
+    import numpy
+
+    results = program.outputs
+    if not isinstance(results, (list, tuple)):
+        results = () if results is None else (results,)
+    arrays = {f"result_{at}": one for at, one in enumerate(results) if hasattr(one, "dtype")}
+    numpy.savez(path, **arrays, **program.written)
+
+
 def _arguments(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments from the --arg options."""
     values: list[Any] = []
@@ -132,6 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with _kernel_output_on_standard_error():
             program = _traced(options)
+        if options.save_values:
+            _save_values(program, options.save_values)
         if options.output == "-":
             program.write(sys.stdout.buffer)
             sys.stdout.flush()

@@ -2,8 +2,8 @@
 # Runs a script that calls kernels itself, and traces each call.
 """trace_script(path, chip): the programs of all kernel launches of a script, in their order.
 
-The values that kernels compute are not known, so a launch returns tensors that have a shape and a
-type, can be passed to other kernels, and cannot be read.
+Unless values are computed, a launch returns tensors that have a shape and a type, can be passed to
+other kernels, and cannot be read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Result:
 
     def _unknown(self, *arguments: Any, **keywords: Any) -> NoReturn:
         raise UserError(f"{source.here()}: the result of kernel {self._kernel} is read, but its "
-                        "values are not computed; leave the comparison out of the script")
+                        "values are not computed; pass --values, or leave the comparison out of "
+                        "the script")
 
     __array__ = __getitem__ = __iter__ = __float__ = __bool__ = __add__ = __sub__ = _unknown
     __mul__ = __truediv__ = __eq__ = __ne__ = _unknown
@@ -54,8 +55,12 @@ def _result(value: Any, kernel: str) -> Any:
 
 
 def trace_script(path: str | Path, chip: str = "trn2",
-                 trip_counts: Mapping[str, int] | None = None) -> list[Program]:
+                 trip_counts: Mapping[str, int] | None = None, *, values: bool = False,
+                 seed: int = 0) -> list[Program]:
     """Runs a Python script as `__main__` and traces every kernel that it calls.
+
+    With `values` the script gets what its kernels compute, as numpy arrays; `seed` makes the
+    contents of tensors that have none.
 
     UserError if the script raises or calls no kernel.
     """
@@ -68,7 +73,9 @@ def trace_script(path: str | Path, chip: str = "trn2",
 
     def launch(kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         programs.append(trace(kernel, arguments, target, keywords=keywords,
-                              trip_counts=trip_counts))
+                              trip_counts=trip_counts, values=values, seed=seed))
+        if values:
+            return programs[-1].outputs
         return _result(programs[-1].result, kernel.name)
 
     install()

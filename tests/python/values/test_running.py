@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# The ways to ask for values.
+"""run_kernel, trace(values=True), the command, and what a script's kernels return."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import loaded, nisa, nl, normal, stored, tile
+from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
+from trnsim.frontend.__main__ import main
+from trnsim.testing import assert_allclose
+
+KERNEL = '''import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def double(x, factor=2.0):
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, x)
+    nisa.tensor_scalar(tile, tile, nl.multiply, factor)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+'''
+SCRIPT = KERNEL + '''
+
+import numpy as np
+a = np.ones((64, 32), np.float32)
+np.testing.assert_array_equal(double(double(a)), 4 * a)
+'''
+
+
+def doubled(x: Any) -> Any:
+    data = loaded(x)
+    nisa.tensor_scalar(data, data, nl.multiply, 2.0)
+    return {"twice": stored(data), "name": "doubled"}
+
+
+def test_the_result_keeps_its_structure() -> None:
+    data = normal(64, 32)
+    found = run_kernel(doubled, data, api="nki")
+    assert found["name"] == "doubled"
+    assert_allclose(found["twice"], 2 * data, rtol=0)
+
+
+def test_values_leave_the_trace_as_it_is() -> None:
+    arguments = [TensorArgument(dtype("float32"), (64, 32))]
+    plain, valued = (trace(doubled, arguments, api="nki", values=one) for one in (False, True))
+    assert plain.lines() == valued.lines()
+    assert plain.outputs is None and valued.outputs is not None
+
+
+def test_contents_of_shapes_come_from_the_seed() -> None:
+    argument = TensorArgument(dtype("bfloat16"), (64, 32))
+    one, same, other = (run_kernel(doubled, argument, api="nki", seed=seed)["twice"]
+                        for seed in (1, 1, 2))
+    assert np.array_equal(one, same) and not np.array_equal(one, other)
+
+
+def test_written_arguments_are_updated() -> None:
+    def kernel(x: Any, out: Any) -> None:
+        nisa.dma_copy(out, loaded(x))
+    data, out = normal(64, 32), np.zeros((64, 32), np.float32)
+    found = run_kernel(kernel, data, out, api="nki")
+    assert np.array_equal(out, data) and np.array_equal(found, data)
+
+
+def test_the_command_saves_values(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL)
+    saved = tmp_path / "values.npz"
+    status = main([f"{file}::double", "--arg", "float32[64,32]", "--arg", "factor=0.0",
+                   "--save-values", str(saved), "-o", str(tmp_path / "k.nkt")])
+    assert status == 0 and (tmp_path / "k.nkt").is_file()
+    assert not np.load(saved)["result_0"].any()
+
+
+def test_the_command_finds_what_is_unwritten(tmp_path: Path,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL.replace("    nisa.dma_copy(tile, x)\n", ""))
+    arguments = [f"{file}::double", "--arg", "float32[64,32]", "-o", str(tmp_path / "k.nkt")]
+    assert main(arguments) == 0
+    assert main([*arguments, "--values"]) == 3
+    assert "kernel.py:9: element [0, 0] of 'tile'" in capsys.readouterr().err
+
+
+def test_a_script_gets_arrays(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(SCRIPT)
+    assert len(trace_script(file, values=True)) == 2
+
+
+def test_assert_allclose_names_the_worst_element() -> None:
+    wanted = np.ones((4, 5), np.float32)
+    found = wanted.copy()
+    found[1, 2], found[3, 4] = 1.5, 3.0
+    with pytest.raises(AssertionError, match=r"2 of 20 float32 elements differ; the worst is "
+                       r"\[3, 4\]: 3.0, expected is 1.0 \(difference 2, allowed"):
+        assert_allclose(found, wanted)
+    with pytest.raises(AssertionError, match=r"shape \[4, 5\], expected is \[5, 4\]"):
+        assert_allclose(found, wanted.T)
+    assert_allclose([np.array([np.nan, np.inf])], [np.array([np.nan, np.inf])])
+
+
+def test_a_register_is_told_a_value_only_when_there_is_one() -> None:
+    from trnsim.frontend import recorder
+    seen = []
+
+    def kernel(x: Any) -> None:
+        seen.append(recorder.required().value_of(loaded(x)[1:2, 2:3]))
+        tile((1, 1))
+    data = normal(64, 32)
+    trace(kernel, [data], api="nki")
+    trace(kernel, [data], api="nki", values=True)
+    assert seen == [None, data[1, 2]]

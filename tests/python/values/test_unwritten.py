@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is read before anything has written it.
+"""Reading an unwritten element is an error that names line, tensor and element."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import loaded, nisa, nl, normal, stored, tile
+from trnsim.frontend import ProgramError, run_kernel, trace
+
+old: Any = importlib.import_module("neuronxcc.nki.language")
+
+
+def half_written(x: Any) -> Any:
+    data = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(data[:, 0:16], x[:, 0:16])
+    result = tile((64, 32))
+    nisa.tensor_copy(result, data)
+    return stored(result)
+
+
+def test_the_message_names_line_tensor_and_element() -> None:
+    line = half_written.__code__.co_firstlineno + 4
+    with pytest.raises(ProgramError) as caught:
+        run_kernel(half_written, normal(64, 32), api="nki")
+    message = str(caught.value)
+    assert f"test_unwritten.py:{line}: element [0, 16] of 'data' (sbuf float32[64, 32])" in message
+    assert "nothing has written it" in message
+
+
+def test_without_values_nothing_is_checked() -> None:
+    assert trace(half_written, [normal(64, 32)], api="nki").instructions == 3
+
+
+def test_unwritten_elements_may_be_read_as_nan() -> None:
+    found = run_kernel(half_written, normal(64, 32), api="nki", reads_unwritten=True)
+    assert np.isnan(found[:, 16:]).all() and not np.isnan(found[:, :16]).any()
+
+
+def test_what_a_kernel_leaves_of_its_result_is_nan() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out[0:32, :], loaded(x)[0:32, :])
+        return out
+    program = trace(kernel, [normal(64, 32)], api="nki", values=True)
+    assert np.isnan(program.outputs[32:]).all() and not np.isnan(program.outputs[:32]).any()
+    assert any("'out' are not written" in note for note in program.notes)
+
+
+def test_bytes_count_not_elements() -> None:
+    def kernel(x: Any) -> Any:
+        data = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        halves = data.view(nl.uint16)
+        source = loaded(x).view(nl.uint16)
+        nisa.tensor_copy(halves[:, 0:64:2], source[:, 0:64:2])
+        return stored(data)
+    with pytest.raises(ProgramError, match="element .0, 0. of 'data'"):
+        run_kernel(kernel, normal(64, 32), api="nki")
+
+
+def test_accumulation_onto_nothing_is_an_error() -> None:
+    def kernel(x: Any) -> Any:
+        psum = tile((32, 32), buffer=nl.psum)
+        nisa.nc_matmul(psum, loaded(x), loaded(x), accumulate=True)
+        return stored(psum)
+    with pytest.raises(ProgramError, match="does not hold the result of a matmul"):
+        run_kernel(kernel, normal(64, 32), api="nki")
+
+
+def masked(x: Any, rows: int) -> Any:
+    """Loads and stores with a mask, and computes in between without one."""
+    out = old.ndarray((rows, 32), dtype=x.dtype, buffer=old.shared_hbm)
+    p, f = old.mgrid[0:128, 0:32]
+    data = old.load(x[p, f], mask=p < x.shape[0])
+    scaled = old.multiply(data, old.max(data, axis=1, keepdims=True))
+    old.store(out[p, f], value=scaled, mask=p < rows)
+    return out
+
+
+def test_rows_of_garbage_may_be_computed_with_in_the_old_api() -> None:
+    data = normal(100, 32)
+    found = run_kernel(masked, data, 100, api="neuronxcc.nki")
+    assert np.array_equal(found, data * data.max(axis=1, keepdims=True))
+
+
+def test_rows_of_garbage_may_not_be_stored() -> None:
+    with pytest.raises(ProgramError) as caught:
+        run_kernel(masked, normal(100, 32), 120, api="neuronxcc.nki")
+    message = str(caught.value)
+    assert "element [100, 0] of 'scaled'" in message
+    assert "comes from what nothing has written: element [100, 0] of 'data', read at" in message

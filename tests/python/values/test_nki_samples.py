@@ -8,7 +8,6 @@ The kernels run unmodified; the references are written here from what the kernel
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

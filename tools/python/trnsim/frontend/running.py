@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 from trnsim.frontend.chip import Chip, load_chip, set_target
 from trnsim.frontend.tracing import trace

@@ -24,11 +24,12 @@ class nc(NamedTuple):
 
     cores: int
 
-    def __mul__(self, programs: Any) -> SpmdDim:  # type: ignore[override]
+    def __mul__(self, programs: Any) -> SpmdDim:
         """`nl.nc(cores) * programs`: that many programs on each core."""
         return SpmdDim(int(programs), self.cores)
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    def __rmul__(self, programs: Any) -> SpmdDim:
+        return SpmdDim(int(programs), self.cores)
 
 
 class SpmdDim(NamedTuple):

@@ -93,8 +93,8 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "arctan": np.arctan, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}
 
 
-def activate(name: str, x: Array, slope: Array | np.float32 = f32(0.0)) -> Array:
+def activate(name: str, x: Array, slope: Array | None = None) -> Array:
     """A function of float32 values; `slope` is that of prelu left of zero."""
     if name == "prelu":
-        return np.where(x >= 0, x, slope * x)
+        return np.where(x >= 0, x, (f32(0.0) if slope is None else slope) * x)
     return FUNCTIONS[name](x)

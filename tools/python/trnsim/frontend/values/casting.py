@@ -17,7 +17,7 @@ from trnsim.frontend.dtypes import DType
 Array = Any
 """A numpy array."""
 
-_PACKED = {"float8_e5m2_x4": np.dtype(np.uint32), "float8_e4m3fn_x4": np.dtype(np.uint32),
+_PACKED: dict[str, np.dtype[Any]] = {"float8_e5m2_x4": np.dtype(np.uint32), "float8_e4m3fn_x4": np.dtype(np.uint32),
            "float4_e2m1fn_x4": np.dtype(np.uint16), "tfloat32": np.dtype(np.float32)}
 _cache: dict[str, np.dtype[Any]] = {}
 TF32_DROPPED = 13
@@ -28,13 +28,9 @@ def storage_type(kind: DType) -> np.dtype[Any]:
     """The numpy type that elements are stored in; packed elements are their bits."""
     found = _cache.get(kind.name)
     if found is None:
-        found = _cache[kind.name] = _PACKED.get(kind.name) or np.dtype(kind.dtype)
+        found = _PACKED[kind.name] if kind.name in _PACKED else np.dtype(kind.dtype)
+        _cache[kind.name] = found
     return found
-
-
-def is_exact_integer(kind: DType) -> bool:
-    """Whether bitwise operators and 32-bit integer arithmetic apply to a type."""
-    return kind.is_integer
 
 
 def to_float32(values: Array) -> Array:

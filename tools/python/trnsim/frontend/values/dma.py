@@ -19,7 +19,7 @@ TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 
 def _is_skip(mode: Any) -> bool:
-    return getattr(mode, "name", mode) == "skip"
+    return bool(getattr(mode, "name", mode) == "skip")
 
 
 def _converted(values: Array, source: View, target: View) -> Array:

@@ -11,8 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trnsim.frontend.values import (dma, elementwise, gather, matmul, microscaling, random,
-                                    reduction, selection, top8)
+from trnsim.frontend.values import (
+    dma,
+    elementwise,
+    gather,
+    matmul,
+    microscaling,
+    random,
+    reduction,
+    selection,
+    top8,
+)
 from trnsim.frontend.values.call import Call
 
 

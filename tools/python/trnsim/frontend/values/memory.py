@@ -10,7 +10,6 @@ copies.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions of nki.language, of both APIs, against numpy.
+"""What the functions above the instructions compute. [NKI-LANGUAGE]"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import BF16, integers, loaded, nl, normal, stored
+from trnsim.frontend import run_kernel
+from trnsim.testing import assert_allclose
+
+old: Any = importlib.import_module("neuronxcc.nki.language")
+oldisa: Any = importlib.import_module("neuronxcc.nki.isa")
+Array = Any
+X, Y = normal(64, 96) * 3, normal(64, 96, seed=1)
+POSITIVE = np.abs(Y) + np.float32(0.1)
+COLUMN = normal(64, 1, seed=2)
+
+
+def in_new(body: Callable[..., Any], *arrays: Array) -> Any:
+    """What `body` makes of tiles of the `nki` API."""
+    return run_kernel(lambda *given: stored(body(nl, *(loaded(one) for one in given))), *arrays,
+                      api="nki")
+
+
+def in_old(body: Callable[..., Any], *arrays: Array) -> Any:
+    """What `body` makes of tiles of the `neuronxcc.nki` API."""
+    def kernel(*given: Any) -> Any:
+        result = body(old, *(old.load(one) for one in given))
+        out = old.ndarray(result.shape, dtype=result.dtype, buffer=old.shared_hbm)
+        old.store(out, value=result)
+        return out
+    return run_kernel(kernel, *arrays, api="neuronxcc.nki")
+
+
+BOTH = pytest.mark.parametrize("run", [in_new, in_old], ids=["nki", "neuronxcc"])
+
+UNARY: dict[str, tuple[Array, Array]] = {
+    "abs": (X, np.abs(X)), "negative": (X, -X), "reciprocal": (POSITIVE, 1 / POSITIVE),
+    "square": (X, X * X), "sqrt": (POSITIVE, np.sqrt(POSITIVE)), "exp": (X, np.exp(X)),
+    "rsqrt": (POSITIVE, 1 / np.sqrt(POSITIVE)), "log": (POSITIVE, np.log(POSITIVE)),
+    "sin": (X, np.sin(X)), "cos": (X, np.cos(X)), "floor": (X, np.floor(X)),
+    "ceil": (X, np.ceil(X)), "trunc": (X, np.trunc(X)), "sign": (X, np.sign(X)),
+    "tanh": (X, np.tanh(X)), "copy": (X, X)}
+
+
+@BOTH
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_functions(name: str, run: Callable[..., Any]) -> None:
+    data, wanted = UNARY[name]
+    found = run(lambda language, x: getattr(language, name)(x), data)
+    assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "reference"), [
+    ("add", np.add), ("subtract", np.subtract), ("multiply", np.multiply), ("divide", np.divide),
+    ("maximum", np.maximum), ("minimum", np.minimum), ("mod", np.mod), ("fmod", np.fmod)])
+@pytest.mark.parametrize("kind", ["tiles", "column", "number", "reversed number", "reversed column"])
+def test_binary_functions(name: str, reference: Any, kind: str, run: Callable[..., Any]) -> None:
+    other = {"tiles": POSITIVE, "number": np.float32(1.7), "reversed number": np.float32(1.7)}.get(
+        kind, np.abs(COLUMN) + np.float32(0.2))
+    left, right = (other, POSITIVE) if kind.startswith("reversed") else (X, other)
+
+    def body(language: Any, *tiles: Any) -> Any:
+        function = getattr(language, name)
+        if kind == "number":
+            return function(tiles[0], float(other))
+        if kind == "reversed number":
+            return function(float(other), tiles[0])
+        return function(*tiles)
+    arrays = [one for one in (left, right) if getattr(one, "shape", ())]
+    if name in ("mod", "fmod") and kind == "tiles":
+        pytest.skip("no element-wise remainder of two tiles is needed")
+    assert_allclose(run(body, *arrays), reference(left, right), rtol=2e-5, atol=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "reference"), [
+    ("less", np.less), ("less_equal", np.less_equal), ("greater", np.greater),
+    ("greater_equal", np.greater_equal), ("equal", np.equal), ("not_equal", np.not_equal)])
+def test_comparisons_and_their_mirrors(name: str, reference: Any, run: Callable[..., Any]) -> None:
+    data = integers(0, 4, 64, 96).astype(np.float32)
+    found = run(lambda language, x: getattr(language, name)(x, 2.0), data)
+    mirrored = run(lambda language, x: getattr(language, name)(2.0, x), data)
+    assert_allclose(found.astype(np.float32), reference(data, 2.0), rtol=0)
+    assert_allclose(mirrored.astype(np.float32), reference(2.0, data), rtol=0)
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "reference"), [("sum", np.sum), ("max", np.max), ("min", np.min),
+                                                 ("mean", np.mean), ("prod", np.prod)])
+def test_reductions(name: str, reference: Any, run: Callable[..., Any]) -> None:
+    data = normal(32, 6, 8)
+    found = run(lambda language, x: getattr(language, name)(x, axis=(1, 2), keepdims=True), data)
+    assert_allclose(found.reshape(32), reference(data, axis=(1, 2)), rtol=1e-4, atol=1e-5)
+    found = run(lambda language, x: getattr(language, name)(x, axis=2), data)
+    assert_allclose(found, reference(data, axis=2), rtol=1e-4, atol=1e-5)
+
+
+@BOTH
+def test_compositions(run: Callable[..., Any]) -> None:
+    weights = np.exp(X - X.max(axis=1, keepdims=True))
+    softmax = weights / weights.sum(axis=1, keepdims=True)
+    assert_allclose(run(lambda one, x: one.softmax(x, axis=1), X), softmax, rtol=1e-5, atol=1e-7)
+    assert_allclose(run(lambda one, x: one.var(x, axis=1), X), X.var(axis=1, keepdims=True),
+                    rtol=1e-4)
+    norm = X / np.sqrt((X * X).mean(axis=1, keepdims=True) + 1e-6) * Y
+    assert_allclose(run(lambda one, x, y: one.rms_norm(x, y, 1, 96), X, Y), norm, rtol=1e-5)
+    chosen = run(lambda one, x, y: one.where(one.greater(x, 0.5), x, y), X, Y)
+    assert_allclose(chosen, np.where(X > 0.5, X, Y), rtol=0)
+    assert_allclose(run(lambda one, x: one.transpose(x), X), X.T, rtol=0)
+    assert_allclose(run(lambda one, x, y: one.matmul(x, y), X, Y.T.copy()), X @ Y.T, rtol=1e-4,
+                    atol=1e-4)
+    row = X[:1].copy()
+    assert_allclose(run(lambda one, x: one.broadcast_to(x, (64, 96)), row), np.repeat(row, 64, 0),
+                    rtol=0)
+
+
+def test_integers_and_logic() -> None:
+    data = integers(0, 256, 64, 96)
+    for run in (in_new, in_old):
+        assert_allclose(run(lambda one, x: one.invert(x), data), ~data, rtol=0)
+        assert_allclose(run(lambda one, x: one.left_shift(one.bitwise_and(x, 15), 2), data),
+                        (data & 15) << 2, rtol=0)
+        found = run(lambda one, x: one.logical_not(x), data)
+        assert_allclose(found.astype(np.int32), data == 0, rtol=0)
+
+
+# The 0.1 API ----------------------------------------------------------------------------------
+
+
+def old_kernel(body: Callable[..., Any], *arrays: Array, shape: tuple[int, ...],
+               dtype: Any = np.float32, grid: Any = None) -> Any:
+    """The output of `shape` that `body(out, *arguments)` stores to."""
+    nki: Any = importlib.import_module("neuronxcc.nki")
+
+    def kernel(*given: Any) -> Any:
+        out = old.ndarray(shape, dtype=dtype, buffer=old.shared_hbm)
+        body(out, *given)
+        return out
+    decorated = nki.jit(kernel)
+    return run_kernel(decorated if grid is None else decorated[grid], *arrays)
+
+
+def test_masks_of_one_axis_clip_and_those_of_two_select() -> None:
+    def body(out: Any, x: Any) -> None:
+        p, f = old.mgrid[0:64, 0:96]
+        result = old.zeros((old.par_dim(64), 96), dtype=old.float32, buffer=old.sbuf)
+        data = old.load(x)
+        result[p, f] = old.multiply(data, 2.0, mask=(p < 40) & (f >= 10))
+        result[p, f] = old.add(data, 100.0, mask=f > p)
+        old.store(out, value=result)
+    p, f = np.mgrid[0:64, 0:96]
+    wanted = np.where(f > p, X + 100, np.where((p < 40) & (f >= 10), 2 * X, 0))
+    assert_allclose(old_kernel(body, X, shape=(64, 96)), wanted, rtol=1e-6)
+
+
+def test_a_masked_store_leaves_the_rest() -> None:
+    def body(out: Any, x: Any) -> None:
+        p, f = old.mgrid[0:64, 0:96]
+        old.store(out[p, f], value=old.load(x), mask=p + f < 50)
+    found = old_kernel(body, X, shape=(64, 96))
+    p, f = np.mgrid[0:64, 0:96]
+    assert_allclose(found, np.where(p + f < 50, X, np.nan), rtol=0)
+
+
+def test_blocks_are_tiles_of_their_own() -> None:
+    def body(out: Any, x: Any) -> None:
+        tiles = old.ndarray((3, 2, old.par_dim(32), 48), dtype=old.float32, buffer=old.sbuf)
+        for i in old.affine_range(3):
+            for j in old.affine_range(2):
+                tiles[i, j] = old.load(x[i * 32:(i + 1) * 32, j * 48:(j + 1) * 48])
+        for i in old.affine_range(3):
+            for j in old.affine_range(2):
+                tiles[i, j] *= 1.0 + i
+                old.store(out[i * 32:(i + 1) * 32, j * 48:(j + 1) * 48], value=tiles[2 - i, j])
+    data = normal(96, 96)
+    parts = data.reshape(3, 32, 96) * np.array([1, 2, 3], np.float32)[:, None, None]
+    found = old_kernel(body, data, shape=(96, 96)).reshape(3, 32, 96)
+    # Tile i is written before, and tile 2 - i read after, the multiplication of tile i.
+    wanted = np.stack([data[64:], parts[1], parts[0]])
+    assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_matmuls_accumulate_in_a_zeroed_tile() -> None:
+    def body(out: Any, x: Any, y: Any) -> None:
+        psum = old.zeros((64, 96), dtype=old.float32, buffer=old.psum)
+        for k in old.affine_range(3):
+            psum += oldisa.nc_matmul(old.load(x[k * 128:(k + 1) * 128, :]),
+                                     old.load(y[k * 128:(k + 1) * 128, :]))
+        old.store(out, value=old.copy(psum))
+    a, b = normal(384, 64), normal(384, 96)
+    assert_allclose(old_kernel(body, a, b, shape=(64, 96)), a.T @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_result_is_rounded_to_where_it_is_assigned() -> None:
+    def body(out: Any, x: Any, y: Any) -> None:
+        tile = old.ndarray((old.par_dim(64), 96), dtype=old.bfloat16, buffer=old.sbuf)
+        tile[...] = old.multiply(old.load(x), old.load(y))
+        old.store(out, value=tile)
+    found = old_kernel(body, X, Y, shape=(64, 96), dtype=old.bfloat16)
+    assert_allclose(found, (X * Y).astype(BF16), rtol=0)
+
+
+def test_loop_reductions_and_grids() -> None:
+    def body(out: Any, x: Any) -> None:
+        at = old.program_id(0)
+        total = old.ndarray((old.par_dim(64), 24), dtype=old.float32, buffer=old.sbuf)
+        for i in old.affine_range(4):
+            part = old.load(x[at * 64:(at + 1) * 64, i * 24:(i + 1) * 24])
+            total[...] = old.loop_reduce(part, op=np.add, loop_indices=[i])
+        old.store(out[at * 64:(at + 1) * 64, :], value=total)
+    data = normal(128, 96)
+    wanted = data.reshape(128, 4, 24).sum(axis=1)
+    assert_allclose(old_kernel(body, data, shape=(128, 24), grid=(2,)), wanted, rtol=1e-5, atol=1e-6)
+    cores = old.nc(2)
+    assert_allclose(old_kernel(body, data, shape=(128, 24), grid=(cores,)), wanted, rtol=1e-5,
+                    atol=1e-6)
+
+
+def test_indices_from_tensors() -> None:
+    index = integers(0, 64, 32, 1)
+
+    def body(out: Any, x: Any, indices: Any) -> None:
+        p, f = old.arange(32)[:, None], old.arange(96)[None, :]
+        rows = old.load(indices)
+        old.store(out, value=old.load(x[rows[p, 0], f]))
+    assert_allclose(old_kernel(body, X, index, shape=(32, 96)), X[index[:, 0]], rtol=0)
+
+
+def test_activations_of_both_apis_agree() -> None:
+    for name in ("gelu", "silu", "softplus", "erf"):
+        one, other = (run(lambda language, x, name=name: getattr(language, name)(x), X)
+                      for run in (in_new, in_old))
+        assert np.array_equal(one, other)
+    assert abs(in_new(lambda one, x: one.erf(x), X)[0, 0] - math.erf(float(X[0, 0]))) < 1e-6

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def sequence_bounds(call: Call) -> None:
     for row in range(rows):
         edges = np.flatnonzero(np.diff(ids[row]) != 0) + 1
         bounds = [0, *edges.tolist(), count]
-        for first, end in zip(bounds, bounds[1:]):
+        for first, end in pairwise(bounds):
             empty = ids[row, first] == 0
             result[row, 0, first:end] = count if empty else first
             result[row, 1, first:end] = -1 if empty else end

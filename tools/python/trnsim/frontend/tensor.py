@@ -71,11 +71,12 @@ class Buffer:
     """An allocation site. `shape` is that of the declaration: partitions first on chip.
 
     `shared` names an HBM buffer that the cores of the program have in common; "" if it is private.
+    `contents` are its values then, absent unless they are computed (see values/).
     `instances`, `last_allocation` and `allocation` (the shape of its `alloc`) are the recorder's.
     """
 
     __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "address", "instances",
-                 "last_allocation", "identifier", "allocation", "spans_banks", "shared", "_forms",
+                 "last_allocation", "identifier", "allocation", "spans_banks", "shared", "contents", "_forms",
                  "whole")
 
     def __init__(self, name: str, space: str, dtype: DType, shape: Shape, *,

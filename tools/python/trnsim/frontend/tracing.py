@@ -70,6 +70,9 @@ class Launch(NamedTuple):
     chip: Chip
     trip_counts: Mapping[str, int]
     make: Callable[..., Recorder] | None = None
+    """Makes the recorder of a core, if it is to be another kind."""
+    run: Callable[[int, Callable[[int], None]], None] | None = None
+    """Runs the programs of all cores, if not one after the other."""
 
 
 def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
@@ -84,20 +87,29 @@ def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
         raise UserError(f"kernel {getattr(body, '__name__', '')} is launched on {cores} cores, but "
                         f"{chip.name} has {chip.neuron_core}, whose cores are not combined; "
                         "launch it on 1 or choose another chip")
-    recorders: list[Recorder] = []
-    results: list[Any] = []
-    for core in range(cores):
+    recorders: dict[int, Recorder] = {}
+    results: dict[int, Any] = {}
+
+    def program(core: int) -> None:
         active = (launch.make or Recorder)(chip, used.api, core, cores)
         active.takes_shortcuts = takes_shortcuts
         active.sample = used.sample
         active.grid_rank = len(grid)
         active.trip_counts = launch.trip_counts
-        results.append(_record(active, body, launch, grid, used))
-        recorders.append(active)
+        recorders[core] = active
+        results[core] = _record(active, body, launch, grid, used)
+
+    (launch.run or _one_after_the_other)(cores, program)
     if kernel is not None and kernel.schedule:
         recorders[0].note("assumption", "with_schedule: instructions run in program order where "
                                         "the data allow it; its edges are not in the trace")
-    return Program(recorders, _header(body, launch, used, cores), results[0])
+    return Program([recorders[core] for core in range(cores)],
+                   _header(body, launch, used, cores), results[0])
+
+
+def _one_after_the_other(cores: int, program: Callable[[int], None]) -> None:
+    for core in range(cores):
+        program(core)
 
 
 def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tuple[Any, ...],
@@ -129,13 +141,15 @@ def _evaluated(launch: Launch, api: str | None, seed: int, reads_unwritten: bool
     """A trace with values; numpy's warnings of overflow and invalid operations are off."""
     values = importlib.import_module("trnsim.frontend.values.recorder")
     numpy = importlib.import_module("numpy")
+    team = values.Team()
 
     def make(chip: Chip, name: str, core: int, cores: int) -> Recorder:
-        found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten)
+        found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
+                                               team)
         return found
 
     with numpy.errstate(all="ignore"):
-        program = _trace(launch._replace(make=make), api, False)
+        program = _trace(launch._replace(make=make, run=team.run), api, False)
     program.collect()
     return program
 

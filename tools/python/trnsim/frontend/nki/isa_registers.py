@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.tensor import View
+
+
+_any = enums.engine.unknown
 
 
 def register_alloc(x: Any = None) -> VirtualRegister:
@@ -34,14 +38,16 @@ def register_move(dst: VirtualRegister, src: Any, name: str | None = None) -> Nk
 def register_load(dst: VirtualRegister, src: Any, name: str | None = None) -> NkiInstruction:
     """dst = the only element of a tensor in HBM or SBUF."""
     _check(dst, "register_load", "dst")
-    dst.value = None
-    return issue("register_load", (("data", "read", src),), {})
+    handle = issue("register_load", (("data", "read", src),), {})
+    value = recorder.required().value_of(src)
+    dst.value = None if value is None else int(value)
+    return handle
 
 
 def register_store(dst: Any, src: VirtualRegister, name: str | None = None) -> NkiInstruction:
     """The only element of a tensor in HBM or SBUF = src."""
     _check(src, "register_store", "src")
-    return issue("register_store", (("dst", "write", dst),), {})
+    return issue("register_store", (("dst", "write", dst),), {}, _any, (src.value,))
 
 
 def _check(register: Any, op: str, role: str) -> None:

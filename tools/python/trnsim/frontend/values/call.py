@@ -13,7 +13,9 @@ from trnsim.frontend import source
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.casting import Array, to_float32
-from trnsim.frontend.values.machine import Garbage, Machine
+from trnsim.frontend.values.machine import INDEX_GROUP, Garbage, Machine
+
+TENSOR_ENGINE = ("nc_matmul", "nc_matmul_mx", "nc_transpose")
 
 ROW_WISE = frozenset((
     "tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation",
@@ -44,6 +46,7 @@ class Call:
         self.at = at
         self.kept = kept
         self.skips = False
+        machine.group = 2 * INDEX_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         self.garbage = Garbage() if machine.defers and op in ROW_WISE else None
         self.views: dict[str, View] = {role: view for role, _, view in operands}
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from trnsim.frontend.values import (
     dma,
     elementwise,
+    exchange,
     gather,
     matmul,
     microscaling,
@@ -22,11 +23,6 @@ from trnsim.frontend.values import (
     selection,
     top8,
 )
-from trnsim.frontend.values.call import Call
-
-
-def _nothing(call: Call) -> None:
-    """An operation without values: a barrier."""
 
 
 EVALUATORS: dict[str, Callable[..., None]] = {
@@ -43,6 +39,7 @@ EVALUATORS: dict[str, Callable[..., None]] = {
         selection.tensor_copy_predicated, gather.nc_n_gather, gather.local_gather,
         gather.nc_stream_shuffle, gather.sequence_bounds, gather.nonzero_with_count, gather.topk,
         top8.max8, top8.nc_find_index8, top8.nc_match_replace8, random.rng, random.rand2,
-        random.dropout, random.set_rng_seed, random.rand_set_state, random.rand_get_state)},
-    "core_barrier": _nothing, "register_move": _nothing, "register_load": _nothing,
+        random.dropout, random.set_rng_seed, random.rand_set_state, random.rand_get_state,
+        exchange.core_barrier, exchange.sendrecv, exchange.register_store)},
+    "register_move": exchange.nothing, "register_load": exchange.nothing,
 }

@@ -102,12 +102,12 @@ def nonzero_with_count(call: Call, offset: int = 0, padding: int = -1) -> None:
     call.write(result)
 
 
-def topk(call: Call, count: int = 0) -> None:
+def topk(call: Call) -> None:
     """The largest elements of each partition's snake, ascending, and their indices."""
-    source_rows = call.floats("data")
+    source_rows, count = call.floats("data"), int(call.attributes["n"])
     largest = call.views["dst"].form.free_elements
     for first in range(0, source_rows.shape[0], GATHER_PARTITIONS):
-        snake = source_rows[first:first + GATHER_PARTITIONS].T.reshape(-1)[:count or None]
+        snake = source_rows[first:first + GATHER_PARTITIONS].T.reshape(-1)[:count]
         order = np.argsort(-snake, kind="stable")[:largest][::-1]
         _place(call, first, snake[order], order)
 
@@ -115,7 +115,7 @@ def topk(call: Call, count: int = 0) -> None:
 def _place(call: Call, first: int, values: Array, indices: Any) -> None:
     from trnsim.frontend.values.machine import memory_of
 
-    for role, row in (("dst", values), ("index_result", indices)):
+    for role, row in (("dst", values), ("dst_index", indices)):
         view = call.views[role]
         target = memory_of(view.storage).view(view)
         target[first:first + GATHER_PARTITIONS] = row

@@ -11,7 +11,7 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.tensor import Indirection, View, split_operand
+from trnsim.frontend.tensor import Indirection, View, position_of, split_operand
 from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.memory import Memory, layout_of
 
@@ -80,8 +80,45 @@ def selected(machine: Machine, memory: Memory, view: View, at: source.Site) -> A
     return kept
 
 
-def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool) -> Array:
+def _columns(machine: Machine, view: View, at: source.Site, group: int) -> Array:
+    """The column of each element of a view with tensor indirection. [NKI-LANGUAGE, indirect]
+
+    A group of partitions shares its indices, which go down the partitions first.
+    """
+    indices = view.indices
+    assert indices is not None
+    table = machine.read(indices, at).astype(np.int64)
+    partitions, count = view.form.shape[0], view.form.free_elements
+    table = table.reshape(partitions, -1)
+    columns = np.empty((partitions, count), dtype=np.int64)
+    for first in range(0, partitions, group):
+        columns[first:first + group] = table[first:first + group].T.reshape(-1)[:count]
+    if columns.min() < 0 or columns.max() >= view.indirection.limit:
+        raise ProgramError(f"{source.position(at)}: {indices.name!r} selects columns "
+                           f"{columns.min()} to {columns.max()} of {view.name!r}, which has "
+                           f"{view.indirection.limit}; keep the indices in bounds")
+    return columns
+
+
+def _rows(memory: Memory, view: View, flags: bool = False) -> Array:
+    """All columns of the partitions of a view with tensor indirection."""
+    form = view.form
+    whole = form.buffer.form((form.shape[0], view.indirection.limit), (form.strides[0], 1),
+                             form.partition,
+                             None if form.dtype is form.buffer.dtype else form.dtype)
+    seen = type(view)(view.storage, whole, view.position)
+    return memory.flags(seen).any(axis=-1) if flags else memory.view(seen)
+
+
+def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool,
+           group: int = 16) -> Array:
     """The elements that an indirect view selects; those that are skipped are zero."""
+    if view.indirection.kind == "columns":
+        columns = _columns(machine, view, at, group)
+        if memory.unwritten is not None and np.take_along_axis(
+                _rows(memory, view, True), columns, axis=1).any():
+            machine.poisons(view, 0, at)
+        return np.take_along_axis(_rows(memory, view), columns, axis=1)
     result = np.zeros(view.form.shape, dtype=layout_of(view.form).dtype)
     for place, moved in _parts(machine, memory, view, at, skips):
         part = _part(memory, view, place, moved)
@@ -91,9 +128,26 @@ def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips:
     return result
 
 
+def _element(view: View, row: int, column: int) -> View:
+    """One element of a view with tensor indirection."""
+    form = view.form
+    one = form.buffer.form((1, 1), (form.strides[0], 1), form.partition + row,
+                           None if form.dtype is form.buffer.dtype else form.dtype)
+    offset, partition, _, _ = split_operand(view.position)
+    return View(view.storage, one, position_of(offset + column, partition + row))
+
+
 def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: source.Site,
-            skips: bool) -> None:
+            skips: bool, group: int = 16) -> None:
     """Writes the elements that an indirect view selects."""
+    if view.indirection.kind == "columns":
+        columns = _columns(machine, view, at, group)
+        np.put_along_axis(_rows(memory, view), columns,
+                          cast(values, view.form.dtype).reshape(columns.shape), axis=1)
+        for row, chosen in enumerate(columns):
+            for column in np.unique(chosen):
+                memory.mark(_element(view, row, int(column)))
+        return
     elements = np.broadcast_to(cast(values, view.form.dtype).reshape(view.form.shape)
                                if values.size == view.form.elements else values, view.form.shape)
     memory.is_modified = True

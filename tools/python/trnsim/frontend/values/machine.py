@@ -15,6 +15,11 @@ from trnsim.frontend.values import indirect
 from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.memory import Memory
+from trnsim.frontend.values.team import Team
+
+
+INDEX_GROUP = 16
+"""Partitions that share their indices, except on the tensor engine. [NKI-LANGUAGE, indirect]"""
 
 
 def memory_of(storage: Storage) -> Memory:
@@ -22,15 +27,23 @@ def memory_of(storage: Storage) -> Memory:
     try:
         found: Memory = storage.values
     except AttributeError:
-        found = storage.values = Memory(storage.buffer)
+        try:
+            found = storage.buffer.contents
+        except AttributeError:
+            found = Memory(storage.buffer)
+        storage.values = found
     return found
 
 
 class Machine:
     """The state of a core. `registers` has the accumulators of each engine, one per partition."""
 
-    def __init__(self, seed: int, partitions: int, reads_unwritten: bool,
-                 defers: bool) -> None:
+    def __init__(self, seed: int, partitions: int, reads_unwritten: bool, defers: bool,
+                 core: int, team: Team) -> None:
+        self.group = INDEX_GROUP
+        """Partitions that share the indices of a tensor indirection of the current instruction."""
+        self.core = core
+        self.team = team
         self.defers = defers
         """Whether garbage is an error only when it leaves its partition."""
         self.reads_unwritten = reads_unwritten
@@ -47,8 +60,8 @@ class Machine:
         place to note `garbage`. `skips` leaves out indirect accesses that are out of bounds.
         """
         memory = memory_of(view.storage)
-        if view.indices is not None:
-            return indirect.gather(self, memory, view, at, skips)
+        if isinstance(view.indices, View):
+            return indirect.gather(self, memory, view, at, skips, self.group)
         if memory.unwritten is None:
             return memory.view(view)
         if self.reads_unwritten:
@@ -79,8 +92,8 @@ class Machine:
         Those that come from `garbage` count as not written.
         """
         memory = memory_of(view.storage)
-        if view.indices is not None:
-            indirect.scatter(self, memory, view, values, at, skips)
+        if isinstance(view.indices, View):
+            indirect.scatter(self, memory, view, values, at, skips, self.group)
             return
         target = memory.view(view)
         elements = cast(values, view.form.dtype)

@@ -15,6 +15,7 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.tensor import Storage, View
@@ -22,6 +23,8 @@ from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, cast, from_array, random_array
 from trnsim.frontend.values.evaluate import EVALUATORS
 from trnsim.frontend.values.machine import Machine, fitted, memory_of
+from trnsim.frontend.values.memory import Memory
+from trnsim.frontend.values.team import Team
 
 
 class ValueRecorder(Recorder):
@@ -33,10 +36,13 @@ class ValueRecorder(Recorder):
     has_values = True
 
     def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1, seed: int = 0,
-                 reads_unwritten: bool = False) -> None:
+                 reads_unwritten: bool = False, team: Team | None = None) -> None:
         super().__init__(chip, api, core, cores)
+        self._team = team or Team()
+        self._team.join(core, self)
         self.takes_shortcuts = False
-        self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki")
+        self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki", core,
+                               self._team)
         self._random = np.random.default_rng(seed)
         self._is_recording = False
         self._held_mask: Any = None
@@ -48,11 +54,31 @@ class ValueRecorder(Recorder):
 
     # Contents ---------------------------------------------------------------------------------
 
+    def storage(self, space: str, dtype: DType, shape: Sequence[int], *, name: str = "",
+                address: tuple[int, int] | None = None, kind: str = "internal") -> Storage:
+        """A new instance; a buffer that cores share has the same contents on all."""
+        found = super().storage(space, dtype, shape, name=name, address=address, kind=kind)
+        self._share(found)
+        return found
+
+    def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
+        """An argument; all cores see the same contents."""
+        found = super().argument(name, dtype, shape, kind)
+        self._share(found)
+        return found
+
+    def _share(self, storage: Storage) -> None:
+        buffer = storage.buffer
+        if buffer.shared:
+            buffer.contents = self._team.shared.setdefault(buffer.shared, Memory(buffer))
+
     def initialise(self, storage: Storage, contents: Any) -> None:
         """Sets the contents of a storage: an array, a number for all elements, or None: random."""
         buffer = storage.buffer
         if buffer.kind == "input":
             self._arguments.append((storage, contents))
+            if self.core > 0:
+                return
         if contents is None:
             array = random_array(buffer.dtype, buffer.shape, self._random)
         elif hasattr(contents, "shape"):

@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from trnsim.frontend.tensor import View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array
 
@@ -55,7 +52,7 @@ def _found_reversed(data: Array, values: Array) -> Array:
                       dtype=np.int64)
 
 
-def nc_match_replace8(call: Call, immediate: float = 0.0, dst_idx: Any = None) -> None:
+def nc_match_replace8(call: Call, immediate: float = 0.0) -> None:
     """dst = data with the first match of each of eight values replaced."""
     data = call.floats("data").copy()
     values = call.floats("values")
@@ -65,6 +62,6 @@ def nc_match_replace8(call: Call, immediate: float = 0.0, dst_idx: Any = None) -
             if column >= 0:
                 data[row, column] = immediate
     call.write(data)
-    if isinstance(dst_idx, View):
-        missing = np.iinfo(np.dtype(f"u{dst_idx.form.dtype.itemsize}")).max
-        call.machine.write(dst_idx, np.where(found < 0, missing, found), call.at)
+    if "dst_index" in call.views:
+        missing = np.iinfo(np.dtype(f"u{call.views['dst_index'].form.dtype.itemsize}")).max
+        call.write(np.where(found < 0, missing, found), "dst_index")

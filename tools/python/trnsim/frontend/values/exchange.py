@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the cores of a logical NeuronCore do together, and registers.
+"""Evaluators of core_barrier, sendrecv, register_store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.values.call import Call
+
+
+def core_barrier(call: Call) -> None:
+    """Waits for the other cores, if there are any."""
+    members = call.attributes.get("cores")
+    if members is not None:
+        call.machine.team.barrier(call.machine.core, members)
+
+
+def sendrecv(call: Call) -> None:
+    """dst = what another core sends, while src goes to one."""
+    attributes = call.attributes
+    call.write(call.machine.team.exchange(
+        call.machine.core, attributes["pipe"], attributes["send_to"], attributes["recv_from"],
+        call.read("src")))
+
+
+def register_store(call: Call, value: Any = None) -> None:
+    """dst = a register."""
+    if value is None:
+        raise ProgramError(f"{source.position(call.at)}: register_store: the register holds no "
+                           "value; set it first")
+    call.write(np.full((1, 1), value, dtype=np.int64))
+
+
+def nothing(call: Call) -> None:
+    """A register operation, whose values the frontend keeps itself."""

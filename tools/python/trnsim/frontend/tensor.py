@@ -79,6 +79,8 @@ class Buffer:
                  "last_allocation", "identifier", "allocation", "spans_banks", "shared", "contents", "_forms",
                  "whole")
 
+    contents: Any
+
     def __init__(self, name: str, space: str, dtype: DType, shape: Shape, *,
                  kind: str = "internal", stack: tuple[source.Site, ...] = (),
                  address: tuple[int, int] | None = None, bank_bytes: int = 0) -> None:

@@ -41,7 +41,7 @@ def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,
                 continue
             raise ProgramError(
                 f"{source.position(at)}: index {value} (element {row} of "
-                f"{view.indices.name!r}) selects from {view.name!r}, "  # type: ignore[union-attr]
+                f"{view.indices.name!r}) selects from {view.name!r}, "
                 f"which has {how.limit} there; keep it in bounds or pass oob_mode=skip")
         move = value * how.step
         if how.kind == "scalar":

@@ -17,7 +17,6 @@ from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.memory import Memory
 from trnsim.frontend.values.team import Team
 
-
 INDEX_GROUP = 16
 """Partitions that share their indices, except on the tensor engine. [NKI-LANGUAGE, indirect]"""
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import loaded, nisa, nl, normal, stored, tile
 from trnsim.frontend import ProgramError, run_kernel, trace
+
+from values_helpers import loaded, nisa, nl, normal, stored, tile
 
 old: Any = importlib.import_module("neuronxcc.nki.language")
 
@@ -28,7 +29,7 @@ def test_the_message_names_line_tensor_and_element() -> None:
     with pytest.raises(ProgramError) as caught:
         run_kernel(half_written, normal(64, 32), api="nki")
     message = str(caught.value)
-    assert f"test_unwritten.py:{line}: element [0, 16] of 'data' (sbuf float32[64, 32])" in message
+    assert f"test_values_unwritten.py:{line}: element [0, 16] of 'data' (sbuf float32[64, 32])" in message
     assert "nothing has written it" in message
 
 

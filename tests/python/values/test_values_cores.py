@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import integers, loaded, nisa, nki, nl, normal, stored, tile
 from trnsim.frontend import ProgramError, run_kernel
 from trnsim.testing import assert_allclose
+
+from values_helpers import integers, loaded, nisa, nki, nl, normal, stored, tile
 
 
 @nki.jit

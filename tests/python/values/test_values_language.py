@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import BF16, integers, loaded, nl, normal, stored
 from trnsim.frontend import run_kernel
 from trnsim.testing import assert_allclose
+
+from values_helpers import BF16, integers, loaded, nl, normal, stored
 
 old: Any = importlib.import_module("neuronxcc.nki.language")
 oldisa: Any = importlib.import_module("neuronxcc.nki.isa")

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import loaded, nisa, nl, normal, stored, tile
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
 from trnsim.testing import assert_allclose
+
+from values_helpers import loaded, nisa, nl, normal, stored, tile
 
 KERNEL = '''import nki
 import nki.isa as nisa

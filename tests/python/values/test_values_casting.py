@@ -9,10 +9,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers import evaluate, nisa, nl, normal, tile
 from trnsim.frontend import dtype
 from trnsim.frontend.values.casting import cast
 from trnsim.testing import assert_allclose
+
+from values_helpers import evaluate, nisa, nl, normal, tile
 
 
 def test_floats_round_to_nearest_even() -> None:

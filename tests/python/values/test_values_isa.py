@@ -10,8 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers import BF16, evaluate, integers, nisa, nl, normal, tile
 from trnsim.testing import assert_allclose
+
+from values_helpers import BF16, evaluate, integers, nisa, nl, normal, tile
 
 Array = Any
 X, Y = normal(64, 96), normal(64, 96, seed=1)

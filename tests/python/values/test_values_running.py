@@ -121,3 +121,13 @@ def test_a_register_is_told_a_value_only_when_there_is_one() -> None:
     trace(kernel, [data], api="nki")
     trace(kernel, [data], api="nki", values=True)
     assert seen == [None, data[1, 2]]
+
+
+def test_a_tensor_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def kernel(x: Any) -> None:
+        nl.device_print("here:", loaded(x))
+    data = np.array([[1.5, 2.5]], np.float32)
+    trace(kernel, [data], api="nki")
+    assert "here:" not in capsys.readouterr().out
+    trace(kernel, [data], api="nki", values=True)
+    assert "here: tile sbuf float32[1, 2]" in capsys.readouterr().out.replace("sbuf_0", "tile")

@@ -236,6 +236,9 @@ class Recorder:
     def initialise(self, storage: Storage, contents: Any) -> None:
         """Sets the contents of a storage, if values are computed."""
 
+    def show(self, prefix: str, view: View) -> None:
+        """Prints the elements of a view, if values are computed."""
+
     def value_of(self, view: View) -> int | float | None:
         """The one element of a view; None if values are not computed."""
         return None

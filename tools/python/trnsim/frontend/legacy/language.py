@@ -29,6 +29,7 @@ from trnsim.frontend.legacy.selection import DynamicSlice as _DynamicSlice
 from trnsim.frontend.legacy.transfer import load, store
 from trnsim.frontend.legacy.views import expand_dims
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
+from trnsim.frontend.recorder import required as _required
 from trnsim.frontend.nki.tile_size import tile_size
 
 float32r = tfloat32
@@ -138,7 +139,8 @@ def dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any)
 
 
 def device_print(prefix: str, x: Any, *, mask: Any = None, **_: Any) -> None:
-    """Accepted; printing is not an instruction of the trace."""
+    """Prints a tensor if values are computed; it is not an instruction of the trace."""
+    _required().show(prefix, x)
 
 
 def gemm_grid() -> Any:

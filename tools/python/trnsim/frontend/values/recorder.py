@@ -87,6 +87,12 @@ class ValueRecorder(Recorder):
             array = cast(np.full(buffer.shape, contents, dtype=np.float32), buffer.dtype)
         memory_of(storage).fill(array)
 
+    def show(self, prefix: str, view: View) -> None:
+        """Prints the elements of a view; NaN (integers: 0) where nothing has written them."""
+        self.flush()
+        print(f"{prefix} {view.name} {view.form.describe()}\n"
+              f"{memory_of(view.storage).with_poison(view)}")
+
     def value_of(self, view: View) -> int | float | None:
         """The one element of a view."""
         self.flush()

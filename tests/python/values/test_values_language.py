@@ -242,3 +242,22 @@ def test_activations_of_both_apis_agree() -> None:
                       for run in (in_new, in_old))
         assert np.array_equal(one, other)
     assert abs(in_new(lambda one, x: one.erf(x), X)[0, 0] - math.erf(float(X[0, 0]))) < 1e-6
+
+
+def test_random_tiles_follow_their_seed() -> None:
+    for language, run in ((nl, in_new), (old, in_old)):
+        def body(_: Any, x: Any, language: Any = language) -> Any:
+            language.random_seed(5)
+            first = language.rand((64, 96), dtype=language.float32)
+            language.random_seed(5)
+            return language.subtract(first, language.rand((64, 96), dtype=language.float32))
+        assert_allclose(run(body, X), np.zeros_like(X), rtol=0)
+        numbers = run(lambda one, x: one.rand((64, 96), dtype=one.float32), X)
+        assert 0 <= numbers.min() and numbers.max() <= 1 and abs(numbers.mean() - 0.5) < 0.02
+
+
+def test_elements_are_gathered_in_each_partition() -> None:
+    index = integers(0, 96, 64, 20, kind=np.uint32)
+    for run in (in_new, in_old):
+        found = run(lambda one, x, i: one.gather_flattened(x, i), X, index)
+        assert_allclose(found, np.take_along_axis(X, index.astype(np.int64), axis=1), rtol=0)

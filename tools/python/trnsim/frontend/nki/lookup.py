@@ -17,6 +17,9 @@ from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.elementwise import copy, emit, result_dtype, tile
 from trnsim.frontend.tensor import View
 
+BIT_SCALE = 2.0 ** -32
+"""What makes 32 random bits a number from 0 to 1."""
+
 
 def gather_flattened(data: Any, indices: Any, axis: int = 0, dtype: Any = None) -> View:
     """Elements of each partition of `data` by index, all free dimensions taken as one."""
@@ -37,7 +40,7 @@ def rand(shape: Any, dtype: Any, buffer: Any = None, name: str = "") -> View:
     sizes = tuple(int(size) for size in shape)
     bits = emit("rng", fresh(sizes, uint32, name="random_bits"), ())
     return emit("tensor_scalar", fresh(sizes, dtype_of(dtype), name=name),
-                (("data", "read", bits),), op0="multiply")
+                (("data", "read", bits),), (BIT_SCALE,), op0="multiply")
 
 
 def random_seed(seed: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from trnsim.frontend import run_kernel
+from trnsim.frontend import dtype, run_kernel
 from trnsim.frontend.__main__ import find_kernel
 from trnsim.testing import assert_allclose
 
@@ -168,3 +168,47 @@ def test_trilinear_interpolation() -> None:
     data = rng().random((2, 64, 10, 10, 10), dtype=np.float32)
     found = run("contributed/interpolate_trilinear_fwd.py::interpolate_trilinear_2x_fwd", data)
     assert_allclose(found, doubled(doubled(doubled(data, 2), 3), 4), rtol=1e-5)
+
+
+# Microscaling ---------------------------------------------------------------------------------
+
+MX = f"{TUTORIALS}/mxfp-matmul/mx_kernels.py"
+PACKED = {"float8_e5m2": ("float8_e5m2_x4", 15), "float8_e4m3fn": ("float8_e4m3fn_x4", 8),
+          "float4_e2m1fn": ("float4_e2m1fn_x4", 2)}
+
+
+def microscaled(name: str, rows: int, columns: int, seed: int) -> tuple[Array, Array, Array]:
+    """Random blocks of 8 x 4 elements: packed elements, scale exponents, and their values."""
+    r = np.random.default_rng(seed)
+    kind, top = getattr(ml_dtypes, name), PACKED[name][1]
+    elements = ((r.random((rows, columns)) * 2 - 1) * 1.5 * 2.0**top).astype(kind)
+    scales = r.integers(118, 124, (rows // 8, columns // 4)).astype(np.uint8)
+    factors = 2.0 ** (scales.astype(np.float64) - 127)
+    values = elements.astype(np.float64) * np.kron(factors, np.ones((8, 4)))
+    bits = elements.view(np.uint8)
+    if name.startswith("float4"):
+        return (bits[:, 0::2] & 15) | (bits[:, 1::2] << 4), scales, values
+    return bits.view(np.uint32), scales, values
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_offline_quantized_matmul(name: str) -> None:
+    kind = dtype(PACKED[name][0])
+    left, left_scale, a = microscaled(name, 128, 512, 0)
+    right, right_scale, b = microscaled(name, 128, 2048, 1)
+    found = run(f"{MX}::kernel_offline_quantized_mx_matmul", left, left_scale, right, right_scale,
+                kind, chip="trn3")
+    wanted = np.einsum("kmq,knq->mn", a.reshape(128, 128, 4), b.reshape(128, 512, 4))
+    assert_allclose(found, wanted, rtol=1e-2, atol=1e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("uses_tensor_copy", [True, False])
+def test_device_quantized_matmul(uses_tensor_copy: bool) -> None:
+    kind = dtype("float8_e4m3fn_x4")
+    left = rng().standard_normal((512, 128)).astype(ml_dtypes.bfloat16)
+    right = np.random.default_rng(8).standard_normal((512, 512)).astype(ml_dtypes.bfloat16)
+    found = run(f"{MX}::kernel_copy_strided_quantize_matmul_mx", left, right, kind,
+                uses_tensor_copy, chip="trn3")
+    wanted = left.T.astype(np.float64) @ right.astype(np.float64)
+    error = np.linalg.norm(found.astype(np.float64) - wanted) / np.linalg.norm(wanted)
+    assert error < 0.05

@@ -41,6 +41,9 @@ def _parser() -> argparse.ArgumentParser:
                         help="also compute what the kernel computes, and check what it reads")
     parser.add_argument("--seed", type=int, default=0, metavar="N",
                         help="of the contents of dtype[shape] arguments, with --values [0]")
+    parser.add_argument("--reads-unwritten", action="store_true",
+                        help="with --values, what nothing has written reads as NaN instead of "
+                             "being an error")
     parser.add_argument("--save-values", metavar="FILE",
                         help="the arguments that are written and the results, as .npz; "
                              "implies --values")
@@ -97,7 +100,7 @@ def _traced(options: argparse.Namespace) -> Program:
             kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
         return trace(kernel, values, chip, keywords=keywords,
                      trip_counts=_assumptions(options.assume), values=_wants_values(options),
-                     seed=options.seed)
+                     seed=options.seed, reads_unwritten=options.reads_unwritten)
     programs = trace_script(options.kernel, options.chip, _assumptions(options.assume),
                             values=_wants_values(options), seed=options.seed)
     if options.launch is None and len(programs) > 1:

@@ -87,9 +87,12 @@ def sequence_bounds(call: Call) -> None:
 
 def nonzero_with_count(call: Call, offset: int = 0, padding: int = -1) -> None:
     """Indices of the non-zero elements, padding, and their number, in every 16th partition."""
-    dst = call.views["dst"]
-    memory_rows = range(0, call.views["data"].form.shape[0], GATHER_PARTITIONS)
-    data = call.rows("data")
+    dst, source_form = call.views["dst"], call.views["data"].form
+    memory_rows = range(0, source_form.shape[0], GATHER_PARTITIONS)
+    read = np.zeros(source_form.shape, dtype=bool)
+    read[::GATHER_PARTITIONS] = True
+    data = call.machine.read(call.views["data"], call.at, read)
+    data = data.reshape(data.shape[0], -1)
     result = np.zeros((dst.form.shape[0], dst.form.free_elements), dtype=np.int64)
     kept = np.zeros(dst.form.shape, dtype=bool)
     for row in memory_rows:

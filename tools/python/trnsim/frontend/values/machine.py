@@ -164,4 +164,5 @@ def unwritten(view: View, index: tuple[int, ...], at: source.Site, origin: str) 
         "nothing has written it")
     return ProgramError(
         f"{where}: element {list(index)} of {view.name!r} ({view.form.describe()}) is read, but "
-        f"{what}; write it first, or shrink the access")
+        f"{what}; write it first, shrink the access, or have it read as NaN "
+        "(reads_unwritten, --reads-unwritten)")

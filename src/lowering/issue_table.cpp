@@ -121,6 +121,7 @@ const IssueTemplate* IssueTable::compute(std::uint32_t instruction,
     IssueTemplate& what = add(key, operation, engine, instruction);
     what.name = name(from.op);
     what.cost = neuron_core::cost(chip_, engine, from);
+    meet(what, from);
     what.touches_sbuf = touches(from, Space::Sbuf);
     what.touches_psum = touches(from, Space::Psum);
     what.is_transpose = from.op == Opcode::NcTranspose;
@@ -181,6 +182,21 @@ void IssueTable::fill_transfer(IssueTemplate& what,
     what.dge_cost = dma::dge_cost(spec, what.dge, what.transfer.descriptors);
 }
 
+void IssueTable::meet(IssueTemplate& what, const InstructionTemplate& from) const {
+    const bool is_barrier = from.op == Opcode::CoreBarrier;
+    if (!is_barrier && from.op != Opcode::Sendrecv) {
+        return;
+    }
+    if (is_barrier && !from.attributes.cores.empty()) {
+        for (const std::int32_t core : from.attributes.cores) {
+            what.meeting_cores |= std::uint32_t{1} << static_cast<unsigned>(core);
+        }
+    } else {
+        what.meeting_cores = (std::uint32_t{1} << static_cast<unsigned>(program_.header.cores)) - 1;
+    }
+    what.meeting_channel = is_barrier ? 0 : static_cast<std::uint32_t>(from.attributes.pipe) + 1;
+}
+
 const IssueTemplate* IssueTable::transfer(std::uint32_t instruction,
                                           DgeMode dge,
                                           std::int32_t partition) {
@@ -192,6 +208,7 @@ const IssueTemplate* IssueTable::transfer(std::uint32_t instruction,
     IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, instruction);
     what.name = name(from.op);
     fill_transfer(what, from, dge, partition);
+    meet(what, from);
     return &what;
 }
 

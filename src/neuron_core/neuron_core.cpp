@@ -12,6 +12,8 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
                        int stack,
                        const CoreProgram& program)
     : sc_module(name),
+      meeting_(program.meeting),
+      core_(program.core),
       log_(program.names, program.timeline, program.observer),
       instruction_fetch_("instruction_fetch", program.source),
       semaphore_file_("semaphore_file", chip.neuron_core.semaphore_file),
@@ -32,8 +34,12 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
 }
 
 CoreServices NeuronCore::services() {
-    return {
-        .fetch = instruction_fetch_, .semaphores = semaphore_file_, .log = log_, .fault = fault_};
+    return {.fetch = instruction_fetch_,
+            .semaphores = semaphore_file_,
+            .log = log_,
+            .meeting = meeting_,
+            .core = core_,
+            .fault = fault_};
 }
 
 CoreMemories NeuronCore::memories() {

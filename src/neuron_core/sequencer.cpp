@@ -14,11 +14,9 @@ sc_core::sc_time to_sc_time(Picoseconds span) {
 }
 
 /// Index of a gap's cause in EngineStats::waiting: the engines, DMA, memory ports.
-std::size_t cause_of(const std::optional<Producer>& held_by) {
-    if (!held_by) {
-        return static_cast<std::size_t>(EngineStats::kCauses - 1);
-    }
-    return static_cast<std::size_t>(held_by->what->engine);
+std::size_t cause_of(const Producer* held_by) {
+    return held_by == nullptr ? static_cast<std::size_t>(EngineStats::kCauses - 1)
+                              : static_cast<std::size_t>(held_by->what->engine);
 }
 
 }  // namespace
@@ -87,6 +85,9 @@ void Sequencer::run_ahead() {
             wake_at(begin);
             return;
         }
+        if (!have_met(*next)) {
+            return;
+        }
         start(*next);
         ready_ = Readiness{};
         services_.fetch.pop(queue_);
@@ -128,6 +129,18 @@ void Sequencer::met_by(const SemaphoreFile::Update& update) {
     }
 }
 
+bool Sequencer::have_met(const QueuedInstruction& next) {
+    if (next.what->meeting_cores == 0 || services_.meeting == nullptr) {
+        return true;
+    }
+    const bool have_come = services_.meeting->arrive(
+        services_.core,
+        {.cores = next.what->meeting_cores, .channel = next.what->meeting_channel},
+        wake_);
+    ready_.is_kept_by_cores |= !have_come;
+    return have_come;
+}
+
 void Sequencer::start(const QueuedInstruction& next) {
     const Picoseconds begin = now();
     const std::uint64_t follows = sequence_ > 0 ? predecessor(next, sequence_) : 0;
@@ -162,9 +175,11 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
     }
     if (begin > active_until_) {
         execution.stalled = begin - active_until_;
-        const std::optional<Producer> cause =
-            ready_.at > active_until_ ? ready_.held_by : std::nullopt;
-        stats_.waiting[cause_of(cause)] += execution.stalled;
+        const bool is_kept_by_queue = ready_.at > active_until_ && ready_.held_by.has_value();
+        const std::size_t charged = ready_.is_kept_by_cores
+                                        ? static_cast<std::size_t>(Engine::Sync)
+                                        : cause_of(is_kept_by_queue ? &*ready_.held_by : nullptr);
+        stats_.waiting[charged] += execution.stalled;
     }
     execution.active = std::max(Picoseconds{}, end - std::max(begin, active_until_));
     active_until_ = std::max(active_until_, end);
@@ -227,6 +242,11 @@ std::string Sequencer::describe_block() const {
                                 value,
                                 services_.semaphores.describe(semaphore));
         }
+    }
+    if (next->what->meeting_cores != 0 && services_.meeting != nullptr) {
+        text += fmt::format(": waits for {}",
+                            services_.meeting->missing({.cores = next->what->meeting_cores,
+                                                        .channel = next->what->meeting_channel}));
     }
     return text;
 }

@@ -27,4 +27,15 @@ std::string Program::source_text(const std::vector<SourceFrame>& source) const {
     return files[source.front().file] + ":" + std::to_string(source.front().line);
 }
 
+Program Program::of_core(std::int32_t core) const {
+    Program result = *this;
+    result.other_cores.clear();
+    if (core > 0) {
+        const Part& part = other_cores[static_cast<std::size_t>(core) - 1];
+        result.nodes = part.nodes;
+        result.instruction_count = part.instruction_count;
+    }
+    return result;
+}
+
 }  // namespace trnsim::program

@@ -132,10 +132,6 @@ void collect_notes(const program::Program& program, RunResult& result) {
             note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
         list.push_back(note.text);
     }
-    if (!program.other_cores.empty()) {
-        result.warnings.emplace_back(
-            "the program runs on several cores: core 0 is simulated, and does not wait for others");
-    }
 }
 
 }  // namespace

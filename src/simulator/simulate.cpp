@@ -26,15 +26,49 @@ using Sources = std::vector<std::unique_ptr<CoreSource>>;
 constexpr double kProgressNanoseconds = 200'000.0;
 
 void check_cores(const Launch& launch, const ChipSpec& chip) {
-    const auto cores = static_cast<std::int64_t>(launch.size());
+    std::int64_t cores = 0;
+    for (const program::Program* program : launch) {
+        cores += program->header.cores;
+    }
     if (cores < 1 || cores > chip.neuron_cores) {
-        throw UserError(fmt::format("{} programs, but {} has {} NeuronCores; run 1 to {}",
+        throw UserError(fmt::format("{} NeuronCores are asked for, but {} has {}; use 1 to {}",
                                     cores,
                                     chip.short_name,
                                     chip.neuron_cores,
                                     chip.neuron_cores));
     }
 }
+
+/// The programs of all cores, with what they need to run.
+struct Cores {
+    Cores(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
+        for (const program::Program* program : launch) {
+            add(*program, chip, options);
+        }
+    }
+
+    void add(const program::Program& program, const ChipSpec& chip, const RunOptions& options) {
+        meetings.push_back(std::make_unique<neuron_core::CoreMeeting>());
+        for (std::int32_t core = 0; core < program.header.cores; ++core) {
+            const program::Program* one = &program;
+            if (program.header.cores > 1) {
+                one = parts.emplace_back(std::make_unique<program::Program>(program.of_core(core)))
+                          .get();
+            }
+            sources.push_back(std::make_unique<CoreSource>(*one, chip, options.policies));
+            programs.push_back(sources.back()->program(options.timeline));
+            programs.back().meeting = meetings.back().get();
+            programs.back().core = core;
+            instructions += one->instruction_count;
+        }
+    }
+
+    std::vector<std::unique_ptr<neuron_core::CoreMeeting>> meetings;
+    std::vector<std::unique_ptr<program::Program>> parts;
+    Sources sources;
+    std::vector<neuron_core::CoreProgram> programs;
+    std::int64_t instructions = 0;
+};
 
 void rethrow_fault(const NeuronDevice& device) {
     for (const auto& core : device.cores()) {
@@ -120,23 +154,16 @@ RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions&
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(
         "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-    Sources sources;
-    std::vector<neuron_core::CoreProgram> programs;
-    std::int64_t instructions = 0;
-    for (const program::Program* program : launch) {
-        sources.push_back(std::make_unique<CoreSource>(*program, chip, options.policies));
-        programs.push_back(sources.back()->program(options.timeline));
-        instructions += program->instruction_count;
-    }
-    NeuronDevice device("device", chip, programs);
+    Cores cores(launch, chip, options);
+    NeuronDevice device("device", chip, cores.programs);
     for (const auto& core : device.cores()) {
         core->start_at(chip.runtime.kernel_start_ns);
     }
     do {
-        run_to_standstill(device, instructions, options);
+        run_to_standstill(device, cores.instructions, options);
     } while (extend_queues(device));
     check_deadlock(device);
-    return collect(device, sources, chip);
+    return collect(device, cores.sources, chip);
 }
 
 }  // namespace trnsim

@@ -24,7 +24,7 @@ namespace {
 struct RunCommandOptions {
     InputOptions input;
     std::string chip = "trn2";
-    std::size_t cores = 1;
+    std::size_t cores = 0;
     ModelOptions model;
     std::string json;
     std::string timeline;
@@ -92,10 +92,9 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
     command
         ->add_option("--cores",
                      options->cores,
-                     "NeuronCores of the chip that run a copy of the kernel at once")
+                     "NeuronCores of the chip that run copies of the kernel at once [one copy]")
         ->type_name("N")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+        ->check(CLI::PositiveNumber);
     add_to(*command, options->model, "VALUE");
     command
         ->add_option(

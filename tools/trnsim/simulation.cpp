@@ -3,12 +3,27 @@
 #include "simulation.hpp"
 
 #include "terminal.hpp"
+#include "trnsim/base/error.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
 namespace trnsim::cli {
+namespace {
+
+/// How often a program runs so that it takes that many NeuronCores (0: once).
+std::size_t copies(const program::Program& program, std::size_t cores) {
+    const auto each = static_cast<std::size_t>(program.header.cores);
+    if (cores % each != 0) {
+        throw UserError(fmt::format(
+            "--cores {}: the program takes {} NeuronCores; give a multiple", cores, each));
+    }
+    return cores == 0 ? 1 : cores / each;
+}
+
+}  // namespace
 
 report::Report simulate_input(Input& input,
                               const Simulation& simulation,
@@ -28,7 +43,8 @@ report::Report simulate_input(Input& input,
         };
     }
     spdlog::info("simulating {} instructions on {}", program.instruction_count, chip.spec.name);
-    RunResult result = simulate(Launch(simulation.cores, &program), chip.spec, options);
+    RunResult result =
+        simulate(Launch(copies(program, simulation.cores), &program), chip.spec, options);
     if (std::string warning = target_warning(program, chip.spec.short_name); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }

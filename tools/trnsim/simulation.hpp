@@ -16,7 +16,7 @@ namespace trnsim::cli {
 struct Simulation {
     std::string chip = "trn2";
     ModelOptions model;
-    std::size_t cores = 1;  ///< NeuronCores that run a copy each.
+    std::size_t cores = 0;  ///< NeuronCores that run copies of the program; 0: one copy.
     bool is_permissive = false;
     bool shows_progress = true;
 };

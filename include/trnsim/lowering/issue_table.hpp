@@ -79,6 +79,8 @@ private:
                        const InstructionTemplate& instruction,
                        DgeMode dge,
                        std::int32_t partition) const;
+    /// Lets a barrier or an exchange wait for the other cores.
+    void meet(IssueTemplate& what, const InstructionTemplate& from) const;
     [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     const program::Program& program_;

@@ -34,6 +34,8 @@ struct CoreProgram {
     const TemplateNames& names;
     timeline::TimelineSink* timeline = nullptr;
     ExecutionObserver* observer = nullptr;
+    CoreMeeting* meeting = nullptr;  ///< With the other cores of the program.
+    int core = 0;                    ///< Which of them this is.
 };
 
 /// One NeuronCore and the DMA engines that serve it.
@@ -84,6 +86,8 @@ private:
     void draw(timeline::TimelineSink& sink);
 
     std::exception_ptr fault_;
+    CoreMeeting* const meeting_;
+    const int core_;
     ExecutionLog log_;
     InstructionFetch instruction_fetch_;
     SemaphoreFile semaphore_file_;

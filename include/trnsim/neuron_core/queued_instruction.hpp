@@ -59,8 +59,10 @@ struct IssueTemplate {
     dma::DmaTransferCost transfer{};  ///< Transfer.
     dma::DgeCost dge_cost{};          ///< Transfer.
     DgeMode dge = DgeMode::None;      ///< Transfer.
-    bool is_spill_save = false;       ///< Transfer made by the lowering, SBUF to HBM.
-    bool is_spill_reload = false;     ///< Transfer made by the lowering, HBM to SBUF.
+    std::uint32_t meeting_cores = 0;  ///< Starts when these cores have come to it; 0: at once.
+    std::uint32_t meeting_channel = 0;
+    bool is_spill_save = false;    ///< Transfer made by the lowering, SBUF to HBM.
+    bool is_spill_reload = false;  ///< Transfer made by the lowering, HBM to SBUF.
 };
 
 /// Wait until a semaphore is at least a value.

@@ -2,6 +2,7 @@
 // The in-order half of every engine: takes an instruction, waits for its semaphores, starts it.
 #pragma once
 
+#include "trnsim/neuron_core/core_meeting.hpp"
 #include "trnsim/neuron_core/engine_stats.hpp"
 #include "trnsim/neuron_core/execution_log.hpp"
 #include "trnsim/neuron_core/instruction_fetch.hpp"
@@ -22,6 +23,9 @@ struct CoreServices {
     InstructionFetch& fetch;
     SemaphoreFile& semaphores;
     ExecutionLog& log;
+    CoreMeeting* meeting =
+        nullptr;                ///< With the other cores of the program; nullptr: there are none.
+    int core = 0;               ///< Which of them this is.
     std::exception_ptr& fault;  ///< What stopped the simulation, thrown on by simulate().
 };
 
@@ -32,8 +36,8 @@ struct CoreServices {
 ///
 /// Wakes once per instruction, at its start: who announces the last semaphore it waits for sets its
 /// alarm. Models: in-order issue, semaphore wake-up time, attribution of every gap to what
-/// was waited for. Does not model: the fetch of instructions (D-03). One per engine and per DMA
-/// ring in use.
+/// was waited for; waits for other cores count as waits for the Sync Engine. Does not model: the
+/// fetch of instructions (D-03). One per engine and per DMA ring in use.
 class Sequencer : public sc_core::sc_module, private SemaphoreWaiter {
 public:
     Sequencer(const sc_core::sc_module_name& name, QueueId queue, const CoreServices& services);
@@ -92,6 +96,7 @@ private:
         Picoseconds at;
         std::optional<Producer> held_by;
         Picoseconds released;  ///< Before the wake-up time.
+        bool is_kept_by_cores = false;
     };
 
     static constexpr Picoseconds kNotKnown{std::numeric_limits<std::int64_t>::max()};
@@ -107,6 +112,8 @@ private:
     [[nodiscard]] Picoseconds earliest_start(const QueuedInstruction& next);
     /// Brings ready_ up to date; false if a wait is not announced yet.
     [[nodiscard]] bool find_readiness(const QueuedInstruction& next);
+    /// Whether the other cores that it needs have come. If not, the last one wakes it.
+    [[nodiscard]] bool have_met(const QueuedInstruction& next);
     void met_by(const SemaphoreFile::Update& update);
     void start(const QueuedInstruction& next);
     void account(const Issue& issue, Execution& execution);

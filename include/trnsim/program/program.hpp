@@ -145,6 +145,8 @@ struct Program {
 
     /// "kernel.py:41" for messages and tables; "?" without a source.
     [[nodiscard]] std::string source_text(const std::vector<SourceFrame>& source) const;
+    /// The program of one core as a program of its own; 0 <= core < header.cores.
+    [[nodiscard]] Program of_core(std::int32_t core) const;
     friend bool operator==(const Program&, const Program&) = default;
 };
 

@@ -21,8 +21,8 @@ struct RunOptions {
     std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-/// What the NeuronCores of a chip run at once: core k runs program k, and all start together. Not
-/// owned.
+/// What the NeuronCores of a chip run at once: each program on as many as it has cores, one after
+/// the other, and all start together. Not owned.
 using Launch = std::vector<const program::Program*>;
 
 /// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be
@@ -33,7 +33,7 @@ using Launch = std::vector<const program::Program*>;
                                  const ChipSpec& chip,
                                  const RunOptions& options);
 
-/// The same on one NeuronCore.
+/// The same of one program.
 [[nodiscard]] inline RunResult simulate(const program::Program& program,
                                         const ChipSpec& chip,
                                         const RunOptions& options) {

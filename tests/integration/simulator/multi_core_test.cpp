@@ -95,8 +95,84 @@ TEST(MultiCore, MoreProgramsThanCoresAreAnError) {
         static_cast<void>(test::run(Launch(9, &program), test::chip("trn2")));
         FAIL() << "nine programs ran";
     } catch (const UserError& error) {
-        EXPECT_STREQ(error.what(), "9 programs, but trn2 has 8 NeuronCores; run 1 to 8");
+        EXPECT_STREQ(error.what(), "9 NeuronCores are asked for, but trn2 has 8; use 1 to 8");
     }
+}
+
+/// A program of two cores: core k computes for a while, meets the other, and computes once more.
+program::Program meeting(std::int64_t first, std::int64_t second, bool both_come = true) {
+    std::string text =
+        R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":2})"
+        "\n";
+    std::int64_t runs = 0;
+    int templates = 0;
+    for (int core = 0; core < 2; ++core) {
+        const std::string tile = std::to_string(core);
+        const std::string fill = std::to_string(templates++);
+        const std::string barrier = std::to_string(templates++);
+        const std::int64_t count = core == 0 ? first : second;
+        text += R"({"record":"core","core":)" + tile + "}\n";
+        text += R"({"record":"buffer","id":)" + tile +
+                R"(,"name":"t","space":"sbuf","dtype":"float32","shape":[128,1024]})" + "\n";
+        text +=
+            R"({"record":"template","id":)" + fill +
+            R"(,"op":"memset","engines":["gpsimd"],"operands":[{"role":"dst","access":"write","buffer":)" +
+            tile + R"(,"partitions":128,"pattern":[[1,1024]]}],"attributes":{"value":1}})" + "\n";
+        text += R"({"record":"template","id":)" + barrier +
+                R"(,"op":"core_barrier","engines":["gpsimd"],"operands":[]})" + "\n";
+        text += R"({"record":"alloc","buffer":)" + tile + "}\n";
+        text += R"({"record":"loop","index":"i","count":)" + std::to_string(count) +
+                R"(,"kind":"python"})" + "\n" + R"({"record":"run","template":)" + fill +
+                R"(,"at":[{}]})" + "\n" + R"({"record":"end"})" + "\n";
+        runs += count;
+        if (core == 0 || both_come) {
+            text += R"({"record":"run","template":)" + barrier + R"(,"at":[]})" + "\n";
+            ++runs;
+        }
+        text += R"({"record":"run","template":)" + fill + R"(,"at":[{}]})" + "\n";
+        ++runs;
+    }
+    text += R"({"record":"summary","instructions":)" + std::to_string(runs) + "}\n";
+    return test::read_trace(text);
+}
+
+TEST(MultiCore, CoresOfAProgramWaitForOneAnotherAtABarrier) {
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult result = test::run(meeting(10, 100), trn2);
+    ASSERT_EQ(result.cores.size(), 2U);
+    EXPECT_EQ(result.cores[0].total, result.cores[1].total);
+    EXPECT_GT(result.total, test::run(meeting(10, 10), trn2).total);
+    EXPECT_EQ(test::run(meeting(100, 10), trn2).total, result.total);
+}
+
+TEST(MultiCore, WhoWaitsForAnotherCoreWaitsForSync) {
+    const RunResult result = test::run(meeting(100, 100), test::chip("trn2"));
+    const EngineResult& gpsimd = result.engines.at(Engine::Gpsimd);
+    EXPECT_EQ(gpsimd.waiting[static_cast<std::size_t>(WaitCause::Sync)], Picoseconds{});
+    // Of cores that end together the first is reported: here the one that waited.
+    const RunResult waited = test::run(meeting(10, 100), test::chip("trn2"));
+    EXPECT_GT(waited.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)],
+              Picoseconds{});
+}
+
+TEST(MultiCore, ACoreThatNeverComesIsADeadlockThatNamesIt) {
+    try {
+        static_cast<void>(test::run(meeting(10, 10, false), test::chip("trn2")));
+        FAIL() << "core 0 met nobody";
+    } catch (const ProgramError& error) {
+        EXPECT_NE(std::string(error.what())
+                      .find("gpsimd_engine stands before core_barrier: waits for core 1"),
+                  std::string::npos)
+            << error.what();
+    }
+}
+
+TEST(MultiCore, CopiesOfAProgramMeetAmongThemselves) {
+    const program::Program program = meeting(10, 100);
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult two = test::run(Launch(2, &program), trn2);
+    ASSERT_EQ(two.cores.size(), 4U);
+    EXPECT_EQ(two.total, test::run(program, trn2).total);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ import pytest
 from trnsim.frontend import dtype
 from trnsim.frontend.values.casting import cast
 from trnsim.testing import assert_allclose
-
 from values_helpers import evaluate, nisa, nl, normal, tile
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from trnsim.frontend import ProgramError, run_kernel
 from trnsim.testing import assert_allclose
-
 from values_helpers import integers, loaded, nisa, nki, nl, normal, stored, tile
 
 

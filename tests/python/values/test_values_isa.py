@@ -11,7 +11,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.testing import assert_allclose
-
 from values_helpers import BF16, evaluate, integers, nisa, nl, normal, tile
 
 Array = Any

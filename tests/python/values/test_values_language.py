@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from trnsim.frontend import run_kernel
 from trnsim.testing import assert_allclose
-
 from values_helpers import BF16, integers, loaded, nl, normal, stored
 
 old: Any = importlib.import_module("neuronxcc.nki.language")

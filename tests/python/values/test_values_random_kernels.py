@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from trnsim.frontend import run_kernel
 from trnsim.testing import assert_allclose
-
 from values_helpers import BF16, FP16, loaded, nisa, nl, stored, tile
 
 ROWS = (32, 64, 96, 128)

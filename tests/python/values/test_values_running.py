@@ -12,7 +12,6 @@ import pytest
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
 from trnsim.testing import assert_allclose
-
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
 KERNEL = '''import nki

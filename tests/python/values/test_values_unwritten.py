@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from trnsim.frontend import ProgramError, run_kernel, trace
-
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
 old: Any = importlib.import_module("neuronxcc.nki.language")
@@ -59,7 +58,7 @@ def test_bytes_count_not_elements() -> None:
         source = loaded(x).view(nl.uint16)
         nisa.tensor_copy(halves[:, 0:64:2], source[:, 0:64:2])
         return stored(data)
-    with pytest.raises(ProgramError, match="element .0, 0. of 'data'"):
+    with pytest.raises(ProgramError, match=r"element .0, 0. of 'data'"):
         run_kernel(kernel, normal(64, 32), api="nki")
 
 

@@ -139,7 +139,7 @@ class Tensor(Operators, View):
         if type(key) is not tuple:
             if isinstance(key, Mask):
                 return self.clipped(clip(key, self.shape)[0])
-            key = (key,)
+            key = tuple(key) if isinstance(key, tuple) else (key,)
         if self.excess is not None:
             self.check_inside()
         if self.held is not None:

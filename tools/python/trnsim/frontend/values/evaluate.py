@@ -11,8 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trnsim.frontend.values import (dma, elementwise, exchange, gather, matmul,
-                                    microscaling, random, reduction, selection, top8)
+from trnsim.frontend.values import (
+                                    dma,
+                                    elementwise,
+                                    exchange,
+                                    gather,
+                                    matmul,
+                                    microscaling,
+                                    random,
+                                    reduction,
+                                    selection,
+                                    top8,
+)
 
 EVALUATORS: dict[str, Callable[..., None]] = {
     **{one.__name__: one for one in (

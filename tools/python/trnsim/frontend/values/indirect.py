@@ -36,19 +36,28 @@ def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,
         raise ProgramError(f"{source.position(at)}: {view.name!r} is indexed by {len(values)} "
                            f"elements, but the access has {view.form.shape[0]} rows")
     for row, value in enumerate(values[:view.form.shape[0]]):
-        if not 0 <= value < how.limit:
-            if skips:
-                continue
+        place: Any = Ellipsis if how.kind == "scalar" else row
+        moved = value * how.step + (view.form.strides[0] * row if how.kind == "added" else 0)
+        first, end = _reach(view, place, moved)
+        if 0 <= value < how.limit and first >= 0 and end <= memory.raw.size:
+            yield place, moved
+        elif not skips:
             raise ProgramError(
                 f"{source.position(at)}: index {value} (element {row} of "
                 f"{view.indices.name!r}) selects from {view.name!r}, "
                 f"which has {how.limit} there; keep it in bounds or pass oob_mode=skip")
-        move = value * how.step
-        if how.kind == "scalar":
-            yield Ellipsis, move
-        else:
-            base = view.form.strides[0] * row if how.kind == "added" else 0
-            yield row, move + base
+
+
+def _reach(view: View, place: Any, moved: int) -> tuple[int, int]:
+    """First and end byte of one part."""
+    form = view.form
+    layout = layout_of(form)
+    size = form.dtype.itemsize
+    start = layout.start + (split_operand(view.position)[0] + moved) * size
+    first = 0 if place is Ellipsis else 1
+    ends = [step * (count - 1) for step, count in zip(layout.strides[first:], form.shape[first:])]
+    return (start + sum(one for one in ends if one < 0),
+            start + sum(one for one in ends if one > 0) + size)
 
 
 def _part(memory: Memory, view: View, place: Any, moved: int, flags: bool = False) -> Array:
@@ -65,10 +74,6 @@ def _part(memory: Memory, view: View, place: Any, moved: int, flags: bool = Fals
         grain = memory.grain(size)
         return np.ndarray((*shape, size // grain), np.bool_, memory.unwritten, start // grain,
                           (*(stride // grain for stride in strides), 1))
-    end = start + sum(max(0, step) * (count - 1) for step, count in zip(strides, shape)) + size
-    if start < 0 or end > memory.raw.size:
-        raise ProgramError(f"{source.here()}: an indirect access leaves {view.name!r}: byte "
-                           f"{end - 1} of {memory.raw.size}; shrink the access")
     return np.ndarray(shape, layout.dtype, memory.raw, start, strides)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class Team:
                 program(core)
         except _AbortedError:
             pass
-        except BaseException as problem:
+        except BaseException as problem:  # noqa: BLE001 - raised again by run()
             self._failure = self._failure or problem
         with self._condition:
             self._running.discard(core)

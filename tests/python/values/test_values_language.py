@@ -235,6 +235,20 @@ def test_indices_from_tensors() -> None:
     assert_allclose(old_kernel(body, X, index, shape=(32, 96)), X[index[:, 0]], rtol=0)
 
 
+def test_a_mask_clips_the_indices_too() -> None:
+    index = integers(0, 64, 32, 1)
+
+    def body(out: Any, x: Any, indices: Any) -> None:
+        p, f = old.mgrid[0:32, 0:96]
+        rows = old.load(indices)
+        found = old.zeros((old.par_dim(32), 96), dtype=old.float32, buffer=old.sbuf)
+        found[p, f] = old.load(x[rows[p, 0], f], mask=(p >= 5) & (p < 20))
+        old.store(out, value=found)
+    wanted = np.where((np.arange(32) >= 5)[:, None] & (np.arange(32) < 20)[:, None],
+                      X[index[:, 0]], 0)
+    assert_allclose(old_kernel(body, X, index, shape=(32, 96)), wanted, rtol=0)
+
+
 def test_activations_of_both_apis_agree() -> None:
     for name in ("gelu", "silu", "softplus", "erf"):
         one, other = (run(lambda language, x, name=name: getattr(language, name)(x), X)

@@ -212,7 +212,8 @@ class Indirection(NamedTuple):
     """What the elements of `indices` mean: each moves the start by `step` elements, below `limit`.
 
     `kind` is `scalar` (one index moves all), `vector` (one for each element of the first dimension,
-    instead of its stride) or `added` (besides its stride).
+    instead of its stride), `added` (besides its stride) or `columns` (of a group of partitions, see
+    NkiTensor.indirect).
     """
 
     kind: str

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from trnsim.frontend.dtypes import float32
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array
+from trnsim.frontend.values.machine import memory_of
 
 
 def nc_matmul(call: Call) -> None:
@@ -26,9 +28,16 @@ def nc_matmul(call: Call) -> None:
 
 def accumulated(call: Call, product: Array) -> None:
     """Writes a product, or adds it to what dst holds."""
-    if not call.attributes["start"]:
-        product = call.floats("dst").reshape(product.shape) + product
-    call.write(product)
+    view = call.views["dst"]
+    memory = memory_of(view.storage)
+    if call.attributes["start"]:
+        call.write(product)
+    elif (memory.unwritten is None and call.kept is None and view.indices is None
+          and view.form.dtype is float32):
+        target = memory.view(view)
+        target += product.reshape(target.shape)
+    else:
+        call.write(call.floats("dst").reshape(product.shape) + product)
 
 
 def _unfolded(call: Call, role: str) -> Array:

@@ -209,6 +209,16 @@ def test_a_result_is_rounded_to_where_it_is_assigned() -> None:
     assert_allclose(found, (X * Y).astype(BF16), rtol=0)
 
 
+def test_an_assigned_value_keeps_its_contents() -> None:
+    def body(out: Any, x: Any) -> None:
+        tile = old.ndarray((old.par_dim(64), 96), dtype=old.float32, buffer=old.sbuf)
+        twice = old.multiply(old.load(x), 2.0)
+        tile[...] = twice
+        tile[...] = old.add(tile, 100.0)
+        old.store(out, value=old.add(twice, tile))
+    assert_allclose(old_kernel(body, X, shape=(64, 96)), 4 * X + 100, rtol=1e-6)
+
+
 def test_loop_reductions_and_grids() -> None:
     def body(out: Any, x: Any) -> None:
         at = old.program_id(0)

@@ -236,6 +236,10 @@ class Recorder:
     def initialise(self, storage: Storage, contents: Any) -> None:
         """Sets the contents of a storage, if values are computed."""
 
+    def snapshot(self, view: View) -> Storage:
+        """The storage of a view, whose contents later writes to the view do not change."""
+        return view.storage
+
     def show(self, prefix: str, view: View) -> None:
         """Prints the elements of a view, if values are computed."""
 

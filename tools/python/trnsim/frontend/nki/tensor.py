@@ -174,7 +174,7 @@ class NkiTensor(View):
             selected.append((count, step))
         form = self._indexed_form(selected, first)
         view = NkiTensor(self.storage, form, position, self.indices)
-        if self.indices is not None:
+        if isinstance(self.indices, View):
             view.indirection = self.indirection
         return view
 
@@ -514,7 +514,7 @@ class NkiTensor(View):
         """The same start with another shape; `how` is what new indices mean."""
         view = NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
                          self.position, indices)
-        if indices is not None:
+        if isinstance(indices, View):
             view.indirection = how or self.indirection
         return view
 

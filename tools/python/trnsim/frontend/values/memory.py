@@ -144,6 +144,16 @@ class Memory:
         if self._left == 0:
             self.unwritten = None
 
+    def part(self, view: View) -> Memory:
+        """A copy of the elements of a view, at the same place."""
+        found = Memory(self.buffer)
+        found.view(view)[...] = self.view(view)
+        if self.unwritten is None:
+            found.mark(view)
+        else:
+            found.mark(view, ~self.flags(view).any(axis=-1))
+        return found
+
     def unmark(self, view: View, where: Array, origin: str) -> None:
         """Notes that elements of a view are as good as not written."""
         if self.unwritten is None:

@@ -87,6 +87,14 @@ class ValueRecorder(Recorder):
             array = cast(np.full(buffer.shape, contents, dtype=np.float32), buffer.dtype)
         memory_of(storage).fill(array)
 
+    def snapshot(self, view: View) -> Storage:
+        """Another storage at the same place, with what the view holds now."""
+        storage = Storage(view.storage.buffer, view.storage.frame)
+        storage.base = view.storage.base
+        storage.matmul_regions = view.storage.matmul_regions
+        storage.values = memory_of(view.storage).part(view)
+        return storage
+
     def show(self, prefix: str, view: View) -> None:
         """Prints the elements of a view; NaN (integers: 0) where nothing has written them."""
         self.flush()

@@ -71,6 +71,11 @@ class Memory:
         self.raw[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         self.unwritten = None
 
+    def clear(self) -> None:
+        """Sets all elements to zero."""
+        self.raw.fill(0)
+        self.unwritten = None
+
     def whole(self) -> Array:
         """All elements in the shape of the declaration."""
         buffer = self.buffer

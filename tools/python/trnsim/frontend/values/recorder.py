@@ -83,6 +83,9 @@ class ValueRecorder(Recorder):
             array = random_array(buffer.dtype, buffer.shape, self._random)
         elif hasattr(contents, "shape"):
             array = from_array(contents, buffer.dtype)
+        elif contents == 0:
+            memory_of(storage).clear()
+            return
         else:
             array = cast(np.full(buffer.shape, contents, dtype=np.float32), buffer.dtype)
         memory_of(storage).fill(array)

@@ -146,9 +146,13 @@ def isolated(case: dict[str, Any], root: Path, output: Path) -> dict[str, Any]:
     return found
 
 
-def simulated(program: str, path: Path) -> str:
+def simulated(program: str, path: Path, chip: str) -> str:
     """What `trnsim run` says to a trace: "" or its message."""
-    done = subprocess.run([program, "run", str(path)], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([program, "run", str(path), "--chip", chip], capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT_SECONDS / 10)
+    except subprocess.TimeoutExpired:
+        return f"no end after {TIMEOUT_SECONDS // 10} s"
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]
 
 
@@ -185,8 +189,10 @@ def check(path: Path, options: argparse.Namespace, folder: Path) -> bool:
             continue
         output = folder / f"{number:03}_{case['function']}.nkt"
         found = isolated(case, root, output)
-        if "reason" not in found and options.simulate and (message := simulated(options.simulate, output)):
-            found["reason"] = f"traces, but does not run: {message}"
+        if "reason" not in found and options.simulate:
+            message = simulated(options.simulate, output, case.get("chip", "trn2"))
+            if message:
+                found["reason"] = f"traces, but does not run: {message}"
         is_good = report(case, found, options.verbose) and is_good
         if "reason" in found:
             failed.add(case["function"])

@@ -80,7 +80,7 @@ void LimitCheck::memories() const {
         instruction_.op == Opcode::RegisterLoad || instruction_.op == Opcode::RegisterStore;
     for (const Operand& operand : instruction_.operands) {
         if (operand.space == Space::Hbm) {
-            require(is_transfer || is_register,
+            require(is_transfer || is_register || instruction_.op == Opcode::CoreBarrier,
                     operand_name(operand) + " is in HBM, but " +
                         std::string(name(instruction_.op)) +
                         " works on SBUF and PSUM; load it with dma_copy first");

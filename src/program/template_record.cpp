@@ -295,7 +295,7 @@ void check_spaces(const Place& place, const InstructionTemplate& instruction) {
 void read_lowered_keys(const ReaderState& state,
                        const JsonFields& fields,
                        InstructionTemplate& to) {
-    const bool needs_ring = state.is_lowered() && is_dma(to.op);
+    const bool needs_ring = state.is_lowered() && is_dma(to.op) && !is_exchange(to.op);
     if (fields.has("ring") != needs_ring) {
         state.place.fail(needs_ring ? "key \"ring\" is missing; name the DMA ring, 0 to 15"
                                     : "key \"ring\" is for dma operations of a lowered trace only; "

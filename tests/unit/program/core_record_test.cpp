@@ -76,5 +76,41 @@ TEST(CoreRecordTest, SharedBuffersAreEqualOnAllCores) {
         << error_of(other);
 }
 
+TEST(CoreRecordTest, DeclarationsBelongToTheirCore) {
+    const std::string wrong = edited(two_cores(), R"("buffer":2,"pattern")", R"("buffer":0,"pattern")");
+    EXPECT_NE(error_of(wrong).find("0, which belongs to another core; a buffer that cores share"),
+              std::string::npos)
+        << error_of(wrong);
+}
+
+TEST(CoreRecordTest, NothingStandsBeforeTheFirstCore) {
+    EXPECT_NE(error_of(edited(two_cores(), "{\"record\":\"core\",\"core\":0}\n", ""))
+                  .find("several cores, but none has begun"),
+              std::string::npos);
+}
+
+TEST(CoreRecordTest, ACollectiveNamesItsRanks) {
+    const std::string operands = dst('h', 0, 64) + "," + operand("src", 'h', 0, 32);
+    const auto gather = [&](std::string_view attributes) {
+        return around_template("all_gather", R"("dma")", operands, attributes);
+    };
+    const Program program = read_text(gather(R"("groups":[[0,1],[2,3]],"bytes":128)"));
+    EXPECT_EQ(program.templates[0].attributes.groups.size(), 2U);
+    EXPECT_NE(error_of(gather(R"("groups":[],"bytes":128)")).find("write an array of arrays"),
+              std::string::npos);
+    EXPECT_NE(error_of(gather(R"("bytes":128)")).find("\"groups\""), std::string::npos);
+}
+
+TEST(CoreRecordTest, EveryOperationMayEndWithAnIndex) {
+    std::string moved = operand("data", 's', 32, 8);
+    moved.insert(moved.rfind('}'), R"(,"indirect":"index")");
+    const std::string index = "," + operand("index", 's', 1, 1);
+    const std::string copy = dst('s', 32, 8) + "," + moved + index;
+    EXPECT_EQ(error_of(around_template("tensor_copy", R"("vector")", copy)), "no error");
+    const std::string plain = dst('s', 32, 8) + "," + operand("data", 's', 32, 8) + index;
+    EXPECT_NE(error_of(around_template("tensor_copy", R"("vector")", plain)).find("has no place"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace trnsim::program

@@ -146,7 +146,8 @@ Texts sequence_in(Dom alternative) {
             roles.push_back(role_in(item));
         }
     }
-    if (alternative["items"].get(items) == simdjson::SUCCESS) {
+    // Every operation may end with the indices of another operand.
+    if (alternative["items"].get(items) == simdjson::SUCCESS && role_in(items) != "index") {
         roles.push_back(role_in(items));
     }
     return roles;

@@ -12,7 +12,8 @@ process of its own. The exit status is 0 if every case does what its table says:
 
 A table has `repository` and `cases`. A case has `path` and `function`, `arguments` (by name), and optionally `chip`
 [trn2], `lnc` [1], `assume` (trip counts by register), `inside` (the kernel is a helper that the case of this function
-calls: it counts as traced if that case enters it), `expected` (a piece of the message with which it fails).
+calls: it counts as traced if that case enters it), `expected` (a piece of the message with which it fails), `needs`
+(libraries that the kernel's own host code uses; without them the case is left out).
 
 An argument is a tensor, "bfloat16[128,512]"; a JSON value; or an object with one of the keys `dtype` (a data type),
 `text` (a string that is no tensor), `tuple`, `enum` ("module:Class.member"), `call` ("module:Class", with the
@@ -22,7 +23,7 @@ An argument is a tensor, "bfloat16[128,512]"; a JSON value; or an object with on
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import inspect
 import json
 import multiprocessing
@@ -186,6 +187,10 @@ def check(path: Path, options: argparse.Namespace, folder: Path) -> bool:
     entered: dict[str, set[str]] = {}
     for number, case in enumerate(table["cases"]):
         if "inside" in case or options.only not in case["function"]:
+            continue
+        missing = [name for name in case.get("needs", ()) if importlib.util.find_spec(name) is None]
+        if missing:
+            print(f"left out {case['function']}: {', '.join(missing)} is not installed")
             continue
         output = folder / f"{number:03}_{case['function']}.nkt"
         found = isolated(case, root, output)

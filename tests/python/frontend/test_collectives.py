@@ -71,7 +71,8 @@ def test_the_traced_rank_is_known() -> None:
         tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
         for step in range(3):
             rank = collectives.collective_permute_implicit_current_processing_rank_id(step, GROUP)
-            nisa.dma_copy(tile, x.ap([[64, 1], [1, 64]], scalar_offset=rank + collectives.rank_id()))
+            row = rank + collectives.rank_id()
+            nisa.dma_copy(tile, x.ap([[64, 1], [1, 64]], scalar_offset=row))
     copies = [one for one in traced(kernel, X) if one.op == "dma_copy"]
     assert [one.operand("src")[6] for one in copies] == [0, 3 * 64, 2 * 64]
     assert set(ops(traced(kernel, X))) == {"register_move", "dma_copy"}

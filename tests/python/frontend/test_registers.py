@@ -125,8 +125,8 @@ def test_a_register_is_made_from_the_element_of_a_tensor() -> None:
 
 
 def test_an_unknown_register_is_no_integer() -> None:
-    with pytest.raises(IllegalInstruction, match=r"test_registers.py:\d+: register 'rows' is used as "
-                                                 "an integer, but its value is only known on"):
+    with pytest.raises(IllegalInstruction, match=r"test_registers.py:\d+: register 'rows' is used "
+                                                 "as an integer, but its value is only known"):
         trace(lambda count: by_range(count), [COUNT], api="nki")
 
 
@@ -152,3 +152,11 @@ def test_selecting_twice_is_an_error() -> None:
         table.reshape((8, 128, 64)).select(0, row).select(0, row)
     with pytest.raises(ProgramError, match="selected dynamically twice"):
         trace(kernel, [TABLE])
+
+
+def test_a_moved_view_can_be_sliced() -> None:
+    def kernel(table: Any) -> None:
+        row = nisa.register_alloc(2)
+        tile = nl.ndarray((1, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row)[0:1, 32:64])
+    assert traced(kernel, TABLE)[1].operand("src")[6] == 2 * 64 + 32

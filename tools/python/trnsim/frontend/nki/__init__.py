@@ -33,12 +33,12 @@ def _module(name: str, **contents: Any) -> ModuleType:
 def modules() -> dict[str, ModuleType]:
     """nki, nki.language, nki.isa, nki.collectives, nki.typing and their relatives."""
     from trnsim.frontend.dtypes import DType
-    from trnsim.frontend.nki import collectives, enums, isa, language
+    from trnsim.frontend.nki import collectives, enums, isa, language, registers
     from trnsim.frontend.nki.objects import NKIObject
     from trnsim.frontend.nki.stubs import unsupported
     from trnsim.frontend.nki.tensor import NkiTensor
-    experimental = _module("nki.experimental", while_loop=language.while_loop,
-                           fori_loop=language.fori_loop)
+    experimental = _module("nki.experimental", while_loop=registers.while_loop,
+                           fori_loop=registers.fori_loop)
     typing = _module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
     dtype = _module("nki.dtype", DType=DType, **{
         name: value for name, value in vars(language).items() if isinstance(value, DType)})

@@ -114,8 +114,9 @@ class dma_engine(_Fast):
 ENGINES: dict[Any, tuple[str, ...] | None] = {engine.unknown: None, None: None}
 ENGINES.update({one: (one.name,) for one in engine if one is not engine.unknown})
 
-DGE_NAMES = {dge_mode.unknown: "auto", dge_mode.none: "none", dge_mode.swdge: "software",
-             dge_mode.hwdge: "hardware"}
+DGE_NAMES: dict[Any, str] = {
+    dge_mode.unknown: "auto", dge_mode.none: "none", dge_mode.swdge: "software",
+    dge_mode.hwdge: "hardware"}
 DGE_NAMES.update({mode.value: name for mode, name in tuple(DGE_NAMES.items())})
 """Values of the attribute `dge`, by member and, as some kernels pass it, by number."""
 

@@ -102,7 +102,9 @@ void run_to_standstill(const NeuronDevice& device, std::int64_t total, const Run
         return;
     }
     while (sc_core::sc_pending_activity()) {
-        sc_core::sc_start(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS),
+        // The next event may be further away: a transfer of many descriptors takes milliseconds.
+        const sc_core::sc_time step(kProgressNanoseconds, sc_core::SC_NS);
+        sc_core::sc_start(std::max(step, sc_core::sc_time_to_pending_activity()),
                           sc_core::SC_EXIT_ON_STARVATION);
         rethrow_fault(device);
         options.progress(supplied(device), total);

@@ -1,5 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package of trnsim.
-"""trnsim: a cycle-approximate simulator of AWS Trainium and Inferentia chips."""
+"""trnsim: a cycle-approximate simulator of AWS Trainium and Inferentia chips.
 
-__version__ = "0.1.0"
+    import trnsim
+    result = trnsim.simulate(kernel, "bfloat16[2048,1024]", "bfloat16[2048,2048]", chip="trn2")
+    print(result.latency_us, result.bound_by)
+    print(result)
+
+After `import trnsim`, `import nki` and `import neuronxcc.nki` find the impersonated modules where
+AWS's are not installed; where they are, call `trnsim.install()` before the kernels are imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+
+from trnsim._version import __version__
+
+if TYPE_CHECKING:
+    from trnsim.api import compare, simulate, trace
+    from trnsim.frontend.errors import FrontendError, ProgramError, UserError
+    from trnsim.frontend.impersonate import install
+    from trnsim.frontend.program import Program
+    from trnsim.result import Comparison, Result
+
+__all__ = ["Comparison", "FrontendError", "Program", "ProgramError", "Result", "UserError",
+           "__version__", "compare", "install", "simulate", "trace"]
+
+_HOMES = {"compare": "trnsim.api", "simulate": "trnsim.api", "trace": "trnsim.api",
+          "Comparison": "trnsim.result", "Result": "trnsim.result",
+          "FrontendError": "trnsim.frontend.errors", "ProgramError": "trnsim.frontend.errors",
+          "UserError": "trnsim.frontend.errors", "Program": "trnsim.frontend.program",
+          "install": "trnsim.frontend.impersonate"}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what is asked for when it is asked for: the command line needs little of it."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'trnsim' has no attribute {name!r}; it has "
+                             f"{', '.join(__all__)}")
+    return getattr(importlib.import_module(home), name)
+
+
+class _AbsentNki(MetaPathFinder):
+    """Last finder: impersonates `nki` and `neuronxcc` where they are not installed."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None,
+                  target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname not in ("nki", "neuronxcc"):
+            return None
+        sys.meta_path.remove(self)
+        importlib.import_module("trnsim.frontend.impersonate").install()
+        return importlib.util.spec_from_loader(fullname, _Impersonated())
+
+
+class _Impersonated(Loader):
+    """Loads the module that `install` has put into sys.modules."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to execute."""
+
+
+sys.meta_path.append(_AbsentNki())

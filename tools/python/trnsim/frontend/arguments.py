@@ -60,6 +60,12 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
 
 
+def as_tensor(value: Any) -> Any:
+    """A text like "float32[128,512]" as the tensor that it stands for; anything else as it is."""
+    found = _TENSOR.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None or found.group(1) not in DTYPE_NAMES else _value(value, value)
+
+
 def describe(value: Any) -> str:
     """An argument as it stands in the header of the trace."""
     if isinstance(value, TensorArgument):

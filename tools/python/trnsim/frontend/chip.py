@@ -15,7 +15,13 @@ from trnsim.frontend.errors import UserError
 
 CONFIG_VARIABLE = "TRNSIM_CONFIG_DIR"
 """Environment variable that names the folder `configs`."""
+TARGET_VARIABLE = "NEURON_PLATFORM_TARGET_OVERRIDE"
+"""Environment variable of the Neuron SDK that names the chip kernels are compiled for."""
+TARGETS = {"trn1": "trn1", "gen2": "trn1", "inf2": "inf2", "trn2": "trn2", "gen3": "trn2",
+           "trn3": "trn3", "gen4": "trn3"}
+"""The chips that its values mean. [NKI-SIMULATOR]"""
 DEFAULT = "trn2"
+
 
 @dataclass(frozen=True)
 class Chip:
@@ -52,7 +58,7 @@ def config_directory() -> Path:
     candidates = [Path(named)] if named else [
         *(folder / "configs" for folder in above[3:5]),
         Path(sysconfig.get_path("data")) / "share" / "trnsim" / "configs",
-        Path("/usr/local/share/trnsim/configs"),
+        Path("/usr/local/share/trnsim/configs"), *_beside_the_simulator(),
     ]
     for candidate in candidates:
         if (candidate / "chips").is_dir():
@@ -60,6 +66,27 @@ def config_directory() -> Path:
     tried = ", ".join(str(one) for one in candidates)
     raise UserError(f"no folder configs/chips in {tried}; set {CONFIG_VARIABLE} to the folder "
                     "`configs` of trnsim")
+
+
+def _beside_the_simulator() -> list[Path]:
+    """Where the files of a simulator are that this package is not installed with."""
+    from trnsim.binary import find_binary, share_folders
+
+    try:
+        return [folder / "configs" for folder in share_folders(find_binary())]
+    except UserError:
+        return []
+
+
+def default_chip() -> str:
+    """The chip where none is named: that of the environment, else trn2. UserError for another."""
+    named = os.environ.get(TARGET_VARIABLE)
+    if not named:
+        return DEFAULT
+    if named not in TARGETS:
+        raise UserError(f"{TARGET_VARIABLE}: {named!r} is not a target, targets are "
+                        f"{', '.join(TARGETS)}; set one of them or unset the variable")
+    return TARGETS[named]
 
 
 def load_chip(name: str) -> Chip:
@@ -90,10 +117,10 @@ def _find(name: str, folder: Path) -> Path:
 
 
 def target() -> Chip:
-    """The chip that module-level code of a kernel file is for: the last one named, else trn2."""
+    """The chip that module-level code of a kernel file is for: the last one named, else default."""
     global _target
     if _target is None:
-        _target = load_chip(DEFAULT)
+        _target = load_chip(default_chip())
     return _target
 
 

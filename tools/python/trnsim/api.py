@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Python API.
+"""simulate, compare and trace kernels from Python."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from trnsim.frontend.arguments import as_tensor
+from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.impersonate import install
+from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.loops import LoopRange
+from trnsim.frontend.program import Program
+from trnsim.frontend.tracing import trace as record
+from trnsim.result import Comparison, Result
+from trnsim.simulator import Options, Overrides, assignments, run_trace
+
+KernelLike = Callable[..., Any] | str | Path
+"""A kernel, `kernel[grid]`, "file.py::function", or the path of a trace (.nkt, .nkt.zst)."""
+CHIPS = ("trn1", "inf2", "trn2", "trn3")
+
+
+def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, values: bool = False,
+             policies: Overrides = None, settings: Overrides = None, cores: int = 1,
+             permissive: bool = False, timeline: str | Path | None = None,
+             **keywords: Any) -> Result:
+    """How long a kernel takes on a chip, and why.
+
+    Arguments are arrays (numpy, torch, jax), texts like "bfloat16[128,512]", which stand for a
+    tensor without contents, or plain values. `settings` and `policies` are what `--set` and
+    `--policy` take, as a dict or as texts. `chip` is by default what the environment variable
+    NEURON_PLATFORM_TARGET_OVERRIDE names, or trn2. With `values`, `outputs` of the result is what
+    the kernel computes. `timeline` names a file for https://ui.perfetto.dev.
+
+    UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
+    """
+    chip = chip or default_chip()
+    options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
+                      timeline)
+    if _is_trace(kernel):
+        _refuse_for_trace(kernel, arguments, keywords, values)
+        return run_trace(Path(str(kernel)), options, str(kernel))
+    function = _function(kernel, chip)
+    program = trace(function, *arguments, chip=chip, **keywords)
+    result = run_trace(trace_bytes(program), options, _name(kernel))
+    if values:
+        result.outputs = compute(function, arguments, keywords, chip)
+    return result
+
+
+def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
+            policies: Overrides = None, settings: Overrides = None, cores: int = 1,
+            permissive: bool = False, **keywords: Any) -> Comparison:
+    """One kernel on several chips. A chip that cannot run it is in `errors` of the comparison.
+
+    FrontendError if no chip can.
+    """
+    results: dict[str, Result] = {}
+    errors: dict[str, FrontendError] = {}
+    for chip in chips:
+        try:
+            results[chip] = simulate(kernel, *arguments, chip=chip, policies=policies,
+                                     settings=settings, cores=cores, permissive=permissive,
+                                     **keywords)
+        except FrontendError as problem:
+            errors[chip] = problem
+    if errors and not results:
+        raise next(iter(errors.values()))
+    return Comparison(results, {chip: str(problem) for chip, problem in errors.items()})
+
+
+def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
+          **keywords: Any) -> Program:
+    """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
+    chip = chip or default_chip()
+    function = _function(kernel, chip)
+    with _marked_loops(function):
+        return record(function, [as_tensor(value) for value in arguments], chip,
+                      keywords={name: as_tensor(value) for name, value in keywords.items()})
+
+
+def trace_bytes(program: Program) -> bytes:
+    """A trace as its file holds it."""
+    stream = io.BytesIO()
+    program.write(stream)
+    return stream.getvalue()
+
+
+def compute(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
+            chip: str) -> Any:
+    """What a kernel computes. UserError if this version of the frontend computes no values."""
+    run_kernel = value_engine()
+    if run_kernel is None:
+        raise UserError("values=True, but this version of trnsim records what kernels do without "
+                        "computing values; leave it out")
+    return run_kernel(function, *(as_tensor(value) for value in arguments), chip=chip, values=True,
+                      **{name: as_tensor(value) for name, value in keywords.items()})
+
+
+def value_engine() -> Callable[..., Any] | None:
+    """trnsim.frontend.run_kernel, or None where it is not built in."""
+    import trnsim.frontend as frontend
+
+    return getattr(frontend, "run_kernel", None)
+
+
+def _is_trace(kernel: KernelLike) -> bool:
+    return isinstance(kernel, (str, Path)) and str(kernel).endswith((".nkt", ".nkt.zst"))
+
+
+def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Mapping[str, Any],
+                      values: bool) -> None:
+    if arguments or keywords:
+        raise UserError(f"{kernel}: is a trace, which has its arguments in it; leave them out")
+    if values:
+        raise UserError(f"{kernel}: is a trace, which has no values; leave values=True out or "
+                        "give the kernel")
+
+
+def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..., Any]:
+    """The kernel's function. UserError if it is none of ours."""
+    from trnsim.frontend.__main__ import find_kernel
+
+    install()
+    set_target(load_chip(chip))
+    if isinstance(kernel, (str, Path)):
+        return find_kernel(str(kernel))
+    module = type(kernel).__module__
+    if not isinstance(kernel, Kernel) and module.startswith(("nki.", "neuronxcc.", "nki_")):
+        raise UserError(f"kernel {getattr(kernel, '__name__', '')} was made by the installed "
+                        f"{module.partition('.')[0]}; call trnsim.install() before it is imported")
+    if not callable(kernel):
+        raise UserError(f"a kernel is a function, file.py::function or a trace, but this is "
+                        f"{kernel!r}; pass one of them")
+    return kernel
+
+
+def _name(kernel: KernelLike) -> str:
+    return str(kernel) if isinstance(kernel, (str, Path)) else getattr(kernel, "__name__", "kernel")
+
+
+@contextmanager
+def _marked_loops(function: Callable[..., Any]) -> Iterator[None]:
+    """Lets loops over `range` be told in the trace, in a module that was not imported for it."""
+    body = function.function if isinstance(function, Kernel) else function
+    names = getattr(body, "__globals__", {})
+    if "range" in names:
+        yield
+        return
+    names["range"] = LoopRange
+    try:
+        yield
+    finally:
+        del names["range"]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs the C++ simulator on a trace.
+"""run_trace(trace, options) -> Result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from collections.abc import Mapping, Sequence
+
+from trnsim.binary import find_binary
+from trnsim.frontend.errors import FrontendError, ProgramError, UserError
+from trnsim.result import Result
+
+Overrides = Mapping[str, Any] | Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a trace is simulated: the options of `trnsim run` but for its input and outputs."""
+
+    chip: str
+    settings: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    cores: int = 1
+    permissive: bool = False
+    timeline: str | Path | None = None
+    words: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        words = ["--chip", str(self.chip), "--cores", str(self.cores)]
+        words += [f"--set={setting}" for setting in self.settings]
+        words += [f"--policy={policy}" for policy in self.policies]
+        words += ["--permissive"] if self.permissive else []
+        words += [f"--timeline={self.timeline}"] if self.timeline is not None else []
+        object.__setattr__(self, "words", tuple(words))
+
+
+def assignments(given: Overrides) -> tuple[str, ...]:
+    """Overrides as the command line takes them: `path=value`."""
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        return tuple(f"{name}={_value(value)}" for name, value in given.items())
+    return (given,) if isinstance(given, str) else tuple(str(one) for one in given)
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def run_trace(trace: bytes | str | Path, options: Options, name: str = "-",
+              colour: bool = False) -> Result:
+    """Simulates a trace, given as its bytes or as a file. `name` is the `input` of the result.
+
+    UserError and ProgramError as the simulator ends, FrontendError if it breaks.
+    """
+    contents = trace if isinstance(trace, bytes) else None
+    environment = {**os.environ, "CLICOLOR_FORCE": "1"} if colour else None
+    with tempfile.TemporaryDirectory(prefix="trnsim-") as folder:
+        file = Path(folder) / "result.json"
+        command = [str(find_binary()), "run", "-" if contents is not None else str(trace),
+                   *options.words, "--json", str(file)]
+        ended = subprocess.run(command, input=contents, capture_output=True,
+                               stdin=subprocess.DEVNULL if contents is None else None, check=False,
+                               env=environment)
+        if ended.returncode != 0:
+            raise _error(ended.returncode, ended.stderr.decode(errors="replace").strip(), name)
+        data = json.loads(file.read_text(encoding="utf-8"))
+    if contents is not None:
+        data["input"] = name
+    return Result(data, ended.stdout.decode())
+
+
+def _error(status: int, words: str, name: str) -> FrontendError:
+    """What a failure of the simulator is."""
+    if words.startswith("-:"):
+        words = f"{name}:{words[2:]}"
+    if status == 2:
+        return UserError(words)
+    if status == 3:
+        return ProgramError(words)
+    return FrontendError(f"the simulator ended with status {status}, please report it: {words}")

@@ -21,14 +21,18 @@ bool ends_with(const std::string& text, std::string_view end) {
 
 }  // namespace
 
+bool is_script(const std::string& input) {
+    return ends_with(input, ".py");
+}
+
 Input::Input(std::string text, std::vector<std::string> arguments)
     : text_(std::move(text)),
       arguments_(std::move(arguments)),
       is_kernel_(text_.find("::") != std::string::npos) {
-    if (ends_with(text_, ".py")) {
+    if (is_script(text_)) {
         throw UserError(
-            fmt::format("{}: is a script, INPUT is a trace (.nkt) or one kernel of a file; write "
-                        "{}::function and an --arg for each of its parameters",
+            fmt::format("{}: is a script, which only `trnsim run` takes; for one of its kernels "
+                        "write {}::function and an --arg for each of its parameters",
                         text_,
                         text_));
     }

@@ -11,6 +11,9 @@
 
 namespace trnsim::cli {
 
+/// Whether INPUT is a Python script, which `trnsim run` runs as it is.
+[[nodiscard]] bool is_script(const std::string& input);
+
 /// What the user named, and the programs it stands for.
 class Input {
 public:

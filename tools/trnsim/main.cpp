@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
     app.footer(
         "Examples:\n"
         "  trnsim run kernel.py::softmax --arg 'float32[4096,1024]'\n"
+        "  trnsim run benchmark.py -- --batch 4\n"
         "  trnsim compare kernel.nkt --chips trn1,inf2,trn2,trn3\n"
         "  trnsim describe trn2.neuron_core.tensor_engine\n\n"
         "Exit status: 0 done, 2 the input is wrong, 3 the simulated program is wrong (deadlock, "

@@ -2,10 +2,34 @@
 // Options that several commands share.
 #include "options.hpp"
 
+#include "trnsim/base/error.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
 namespace trnsim::cli {
+namespace {
+
+/// Names the chip that the Neuron SDK compiles kernels for. [NKI-SIMULATOR]
+constexpr const char* kTargetVariable = "NEURON_PLATFORM_TARGET_OVERRIDE";
+
+struct Target {
+    std::string_view name;
+    std::string_view chip;
+};
+constexpr std::array kTargets{Target{"trn1", "trn1"},
+                              Target{"gen2", "trn1"},
+                              Target{"inf2", "inf2"},
+                              Target{"trn2", "trn2"},
+                              Target{"gen3", "trn2"},
+                              Target{"trn3", "trn3"},
+                              Target{"gen4", "trn3"}};
+
+}  // namespace
 
 CLI::Option* add_repeatable(CLI::App& command,
                             const std::string& name,
@@ -19,7 +43,8 @@ void add_to(CLI::App& command, InputOptions& options) {
         .add_option(
             "INPUT",
             options.input,
-            "a trace (.nkt, .nkt.zst, or - for standard input) or a kernel (file.py::function)")
+            "a trace (.nkt, .nkt.zst, or - for standard input), a kernel (file.py::function) or, "
+            "for run, a script (file.py)")
         ->required();
     add_repeatable(command,
                    "--arg",
@@ -47,6 +72,33 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
                    options.policies,
                    fmt::format("override a decision of the lowering: {}", fmt::join(names, ", ")))
         ->type_name("NAME=" + value_form);
+}
+
+void add_chip(CLI::App& command, std::string& chip, const std::string& help) {
+    command
+        .add_option("--chip",
+                    chip,
+                    help + fmt::format(" [the target that ${} names, else trn2]", kTargetVariable))
+        ->type_name("CHIP");
+}
+
+std::string chip_or_default(const std::string& chip) {
+    const char* target = std::getenv(kTargetVariable);
+    if (!chip.empty() || target == nullptr || *target == '\0') {
+        return chip.empty() ? "trn2" : chip;
+    }
+    std::vector<std::string_view> names;
+    for (const Target& one : kTargets) {
+        if (one.name == target) {
+            return std::string{one.chip};
+        }
+        names.push_back(one.name);
+    }
+    throw UserError(fmt::format(
+        "{}: '{}' is not a target, targets are {}; set one of them or unset the variable",
+        kTargetVariable,
+        target,
+        fmt::join(names, ", ")));
 }
 
 spec::ChipConfig load_chip(const std::string& name, const std::vector<std::string>& settings) {

@@ -34,6 +34,13 @@ CLI::Option* add_repeatable(CLI::App& command,
                             std::vector<std::string>& values,
                             const std::string& help);
 
+/// --chip, for commands that take one.
+void add_chip(CLI::App& command, std::string& chip, const std::string& help);
+
+/// The chip that the user named, else that of NEURON_PLATFORM_TARGET_OVERRIDE, else trn2.
+/// \throws UserError for a value of the variable that is no target
+[[nodiscard]] std::string chip_or_default(const std::string& chip);
+
 /// A chip with settings applied. \throws ConfigError
 [[nodiscard]] spec::ChipConfig load_chip(const std::string& name,
                                          const std::vector<std::string>& settings);

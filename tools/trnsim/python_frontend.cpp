@@ -74,11 +74,14 @@ std::string package_folder() {
                                                          : TRNSIM_PYTHON_SOURCE_DIR;
 }
 
-/// This process's environment with the package first on PYTHONPATH.
+/// This process's environment with the package first on PYTHONPATH, and itself as the simulator.
 std::vector<std::string> frontend_environment() {
     std::vector<std::string> variables;
     std::string path = package_folder();
     for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (std::strncmp(*variable, "TRNSIM_BINARY=", 14) == 0) {
+            continue;  // This program is the simulator.
+        }
         if (std::strncmp(*variable, "PYTHONPATH=", 11) == 0) {
             path += fmt::format(":{}", *variable + 11);
         } else {
@@ -86,6 +89,7 @@ std::vector<std::string> frontend_environment() {
         }
     }
     variables.push_back("PYTHONPATH=" + path);
+    variables.push_back("TRNSIM_BINARY=" + fs::read_symlink("/proc/self/exe").string());
     return variables;
 }
 
@@ -107,6 +111,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
+UserError no_interpreter(const std::string& name, int status) {
+    return UserError(fmt::format(
+        "{}: the Python interpreter cannot be started ({}), kernels need Python 3.11 or newer; "
+        "install it or name one with the environment variable TRNSIM_PYTHON",
+        name,
+        std::strerror(status)));
+}
+
 pid_t spawn(std::vector<std::string> words, int standard_output, int standard_error) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -123,11 +135,7 @@ pid_t spawn(std::vector<std::string> words, int standard_output, int standard_er
                                     pointers(environment).data());
     posix_spawn_file_actions_destroy(&files);
     if (status != 0) {
-        throw UserError(fmt::format(
-            "{}: the Python interpreter cannot be started ({}), kernels need Python 3.11 or newer; "
-            "install it or name one with the environment variable TRNSIM_PYTHON",
-            words[0],
-            std::strerror(status)));
+        throw no_interpreter(words[0], status);
     }
     return pid;
 }
@@ -201,6 +209,15 @@ program::Program trace_kernel(const KernelReference& kernel, const std::string& 
 
     std::ifstream stream(fmt::format("/proc/self/fd/{}", trace.get()), std::ios::binary);
     return program::read(stream, kernel.text);
+}
+
+void become_script(std::vector<std::string> words) {
+    words.insert(words.begin(), {python_interpreter(), "-m", "trnsim.script"});
+    std::vector<std::string> environment = frontend_environment();
+    spdlog::debug("becomes {}", fmt::join(words, " "));
+    std::fflush(nullptr);
+    execvpe(words[0].c_str(), pointers(words).data(), pointers(environment).data());
+    throw no_interpreter(words[0], errno);
 }
 
 }  // namespace trnsim::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the Python side that turns a kernel into a program trace.
+// Runs the Python side: turns a kernel into a program trace, or runs a script of kernel calls.
 #pragma once
 
 #include "trnsim/program/program.hpp"
@@ -21,5 +21,10 @@ struct KernelReference {
 /// fails, that is the message thrown. \throws UserError, ProgramError by the frontend's exit status
 /// 2, 3; std::runtime_error for any other
 [[nodiscard]] program::Program trace_kernel(const KernelReference& kernel, const std::string& chip);
+
+/// Runs `python3 -m trnsim.script` in place of this process, with this program as the simulator.
+/// \param words what follows the name of the module
+/// \throws UserError if the interpreter cannot be started
+[[noreturn]] void become_script(std::vector<std::string> words);
 
 }  // namespace trnsim::cli

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// trnsim run: one kernel on one chip.
+// trnsim run: one kernel on one chip, or a script with all of its kernel calls.
 #include "commands.hpp"
 #include "input.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "python_frontend.hpp"
 #include "simulation.hpp"
 #include "terminal.hpp"
+#include "trnsim/base/error.hpp"
 #include "trnsim/timeline/perfetto_writer.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +17,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -23,12 +27,15 @@ namespace {
 
 struct RunCommandOptions {
     InputOptions input;
-    std::string chip = "trn2";
+    std::string chip;  ///< Empty: chip_or_default() says.
     std::size_t cores = 0;
     ModelOptions model;
     std::string json;
     std::string timeline;
     bool is_quiet = false;
+    std::size_t call = 0;  ///< Of a script; 0 is the slowest.
+    bool is_without_values = false;
+    std::vector<std::string> script_arguments;
 };
 
 /// The timeline file, whose unfinished form a signal removes.
@@ -49,7 +56,73 @@ private:
     timeline::PerfettoWriter writer_;
 };
 
-void run(const RunCommandOptions& options) {
+/// \throws UserError if options for scripts are given with another input, or --arg with a script
+void check_input_kind(const RunCommandOptions& options) {
+    const std::string& input = options.input.input;
+    if (is_script(input)) {
+        if (!options.input.arguments.empty()) {
+            throw UserError(fmt::format(
+                "--arg {}: {} is a script, which gives its kernels their arguments; leave --arg "
+                "out, or name one kernel as {}::function",
+                options.input.arguments.front(),
+                input,
+                input));
+        }
+        return;
+    }
+    if (!options.script_arguments.empty()) {
+        throw UserError(fmt::format("trnsim run: {} is not one of its words; {} is no script, "
+                                    "which could have words of its own after --",
+                                    options.script_arguments.front(),
+                                    input));
+    }
+    if (options.call != 0 || options.is_without_values) {
+        throw UserError(fmt::format("{}: {} is no script, which the option is for; leave it out",
+                                    options.call != 0 ? "--call" : "--no-values",
+                                    input));
+    }
+}
+
+/// The words of `python3 -m trnsim.script`.
+std::vector<std::string> script_words(const RunCommandOptions& options) {
+    std::vector<std::string> words{options.input.input};
+    const auto add = [&words](const std::string& name, const std::string& value) {
+        if (!value.empty()) {
+            words.push_back(fmt::format("{}={}", name, value));
+        }
+    };
+    add("--chip", options.chip);
+    add("--cores", std::to_string(options.cores));
+    for (const std::string& setting : options.model.settings) {
+        add("--set", setting);
+    }
+    for (const std::string& policy : options.model.policies) {
+        add("--policy", policy);
+    }
+    add("--json", options.json);
+    add("--timeline", options.timeline);
+    add("--call", options.call == 0 ? "" : std::to_string(options.call));
+    const std::vector<std::pair<bool, std::string>> flags{
+        {options.input.is_permissive, "--permissive"},
+        {options.is_without_values, "--no-values"},
+        {options.is_quiet, "--quiet"},
+        {standard_output_takes_colour(), "--colour"}};
+    for (const auto& [is_set, flag] : flags) {
+        if (is_set) {
+            words.push_back(flag);
+        }
+    }
+    words.emplace_back("--");
+    words.insert(words.end(), options.script_arguments.begin(), options.script_arguments.end());
+    return words;
+}
+
+void run(RunCommandOptions options) {
+    check_input_kind(options);
+    if (is_script(options.input.input)) {
+        become_script(script_words(options));
+    }
+    options.chip = chip_or_default(options.chip);
     Input input(options.input.input, options.input.arguments);
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
@@ -84,11 +157,15 @@ void run(const RunCommandOptions& options) {
 
 void add_run(CLI::App& app, int& /*exit_status*/) {
     const auto options = std::make_shared<RunCommandOptions>();
-    CLI::App* command = app.add_subcommand("run", "simulate one kernel on one chip");
+    CLI::App* command = app.add_subcommand(
+        "run", "simulate one kernel on one chip, or a script with all of its kernel calls");
     add_to(*command, options->input);
-    command->add_option("--chip", options->chip, "a chip's name or the path of a chip file")
-        ->type_name("CHIP")
-        ->capture_default_str();
+    command
+        ->add_option("ARGUMENTS",
+                     options->script_arguments,
+                     "of a script, after --; its kernel calls are all simulated")
+        ->type_name("");
+    add_chip(*command, options->chip, "a chip's name or the path of a chip file");
     command
         ->add_option("--cores",
                      options->cores,
@@ -105,6 +182,15 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
             "--timeline", options->timeline, "write a timeline for https://ui.perfetto.dev")
         ->type_name("FILE");
     command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for --json and --timeline");
+    command
+        ->add_option("--call",
+                     options->call,
+                     "the kernel call of a script to show in full, from 1 [the slowest]")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--no-values",
+                      options->is_without_values,
+                      "leave the results of a script's kernels unknown, which is faster");
     command->footer(
         "Examples:\n"
         "  trnsim run softmax.py::softmax --arg 'float32[4096,1024]'\n"
@@ -112,7 +198,10 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
         "  trnsim run matmul.nkt --set neuron_core.tensor_engine.clock_ghz=2.8 --policy "
         "spilling=off\n"
         "  trnsim run softmax.py::softmax --arg 'float32[4096,1024]' --cores 8\n"
-        "  generate_trace | trnsim run - --json - | jq .summary.latency_us");
+        "  trnsim run benchmark.py --json calls.json -- --batch 4\n"
+        "  generate_trace | trnsim run - --json - | jq .summary.latency_us\n\n"
+        "A script runs as it is, with the kernels it calls simulated and nki.benchmark results "
+        "that say what was simulated.");
     command->callback([options] { run(*options); });
 }
 

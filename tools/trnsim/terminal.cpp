@@ -24,7 +24,9 @@ bool environment_is(const char* name, std::string_view value) {
 bool standard_output_takes_colour() {
     const char* no_colour = std::getenv("NO_COLOR");
     const bool is_refused = no_colour != nullptr && *no_colour != '\0';
-    return isatty(STDOUT_FILENO) != 0 && !is_refused && !environment_is("TERM", "dumb");
+    const char* forced = std::getenv("CLICOLOR_FORCE");
+    const bool is_forced = forced != nullptr && *forced != '\0' && *forced != '0';
+    return (is_forced || isatty(STDOUT_FILENO) != 0) && !is_refused && !environment_is("TERM", "dumb");
 }
 
 Progress::Progress(std::string what)

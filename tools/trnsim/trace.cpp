@@ -19,14 +19,14 @@ namespace {
 
 struct TraceOptions {
     InputOptions input;
-    std::string chip = "trn2";
+    std::string chip;
     std::string output;
     bool is_quiet = false;
 };
 
 void trace(const TraceOptions& options) {
     Input input(options.input.input, options.input.arguments);
-    const program::Program& program = input.program_for(options.chip);
+    const program::Program& program = input.program_for(chip_or_default(options.chip));
     if (!options.input.is_permissive) {
         require_supported(program, input.text());
     }
@@ -55,9 +55,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
     CLI::App* command =
         app.add_subcommand("trace", "record a kernel, or check and convert a trace");
     add_to(*command, options->input);
-    command->add_option("--chip", options->chip, "whose tile limits a kernel is recorded with")
-        ->type_name("CHIP")
-        ->capture_default_str();
+    add_chip(*command, options->chip, "whose tile limits a kernel is recorded with");
     command
         ->add_option("-o,--output",
                      options->output,

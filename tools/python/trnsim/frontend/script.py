@@ -1,30 +1,112 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a script that calls kernels itself, and traces each call.
-"""trace_script(path, chip): the programs of all kernel launches of a script, in their order.
+# Runs a script that calls kernels itself.
+"""run_script(file, arguments, launch): the script as `__main__` under the impersonated nki.
 
-Unless values are computed, a launch returns tensors that have a shape and a type, can be passed to
+trace_script(path, chip): the programs of all kernel launches of a script, in their order. Unless
+values are computed, a launch in it returns tensors that have a shape and a type, can be passed to
 other kernels, and cannot be read.
 """
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 from typing import Any, NoReturn
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
-from trnsim.frontend.kernel import Kernel, set_launcher
+from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
 from trnsim.frontend.tensor import View
 from trnsim.frontend.tracing import trace
+
+_TESTS = re.compile(r"^\s*(def test_|class Test)", re.MULTILINE)
+
+
+def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
+               has_launched: Callable[[], bool]) -> None:
+    """Runs a script to its end, with `launch` for every kernel call.
+
+    UserError if it raises, or ends with a status that is not 0.
+    """
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such file; name a script, file.py::function, or a "
+                        "trace")
+    install()
+    previous = set_launcher(launch)
+    try:
+        with _as_main(file, arguments):
+            _run(file)
+            if not has_launched() and _TESTS.search(file.read_text(errors="replace")):
+                _run_tests(file, arguments)
+    finally:
+        set_launcher(previous)
+
+
+@contextmanager
+def _as_main(file: Path, arguments: Sequence[str]) -> Iterator[None]:
+    """What `python file arguments` sets."""
+    words, folders, main = sys.argv, sys.path, sys.modules.get("__main__")
+    sys.argv, sys.path = [str(file), *arguments], [str(file.resolve().parent), *sys.path]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path = words, folders
+        if main is not None:
+            sys.modules["__main__"] = main
+
+
+def _run(file: Path) -> None:
+    try:
+        runpy.run_path(str(file), {"range": LoopRange}, "__main__")
+    except FrontendError:
+        raise
+    except SystemExit as status:
+        if status.code not in (None, 0):
+            raise UserError(f"{file}: ends with status {status.code}; run it without trnsim "
+                            "first") from status
+    except Exception as problem:
+        raise UserError(f"{_where(problem)}: the script raises {type(problem).__name__}: "
+                        f"{problem or 'without a message'}") from problem
+
+
+def _where(problem: BaseException) -> str:
+    """The innermost line of an exception that is the user's."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    walked = [(frame, entry) for frame, entry in zip(frames, _entries(problem))
+              if source.is_user(entry) and "-packages" not in frame.filename]
+    frame = walked[-1][0] if walked else frames[-1]
+    return f"{frame.filename}:{frame.lineno}"
+
+
+def _entries(problem: BaseException) -> Iterator[CodeType]:
+    entry = problem.__traceback__
+    while entry is not None:
+        yield entry.tb_frame.f_code
+        entry = entry.tb_next
+
+
+def _run_tests(file: Path, arguments: Sequence[str]) -> None:
+    """Runs the tests in a file that calls no kernel at its top level."""
+    try:
+        import pytest
+    except ImportError:
+        raise UserError(f"{file}: calls no kernel itself but has tests, and pytest is not "
+                        f"installed for {sys.executable}; install it") from None
+    status = pytest.main([str(file), "-q", "-p", "no:cacheprovider", *arguments])
+    if status != 0:
+        raise UserError(f"{file}: pytest ends with status {int(status)}, its words are above; "
+                        "choose tests with -- -k NAME")
 
 
 class Result:
@@ -65,8 +147,6 @@ def trace_script(path: str | Path, chip: str = "trn2",
     UserError if the script raises or calls no kernel.
     """
     file = Path(path)
-    if not file.is_file():
-        raise UserError(f"{file}: there is no such file; name a script or file.py::function")
     target = load_chip(chip)
     set_target(target)
     programs: list[Program] = []
@@ -78,24 +158,7 @@ def trace_script(path: str | Path, chip: str = "trn2",
             return programs[-1].outputs
         return _result(programs[-1].result, kernel.name)
 
-    install()
-    previous, arguments, folders = set_launcher(launch), sys.argv, sys.path
-    sys.argv, sys.path = [str(file)], [str(file.resolve().parent), *sys.path]
-    try:
-        runpy.run_path(str(file), {"range": LoopRange}, "__main__")
-    except FrontendError:
-        raise
-    except SystemExit as status:
-        if status.code not in (None, 0):
-            raise UserError(f"{file}: ends with status {status.code}; run it without trnsim "
-                            "first") from status
-    except Exception as problem:
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        raise UserError(f"{where.filename}:{where.lineno}: the script raises "
-                        f"{type(problem).__name__}: {problem}") from problem
-    finally:
-        set_launcher(previous)
-        sys.argv, sys.path = arguments, folders
+    run_script(file, [], launch, lambda: bool(programs))
     if not programs:
         raise UserError(f"{file}: calls no kernel; name one as {file}::function with its --arg")
     return programs

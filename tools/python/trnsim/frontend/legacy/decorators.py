@@ -10,6 +10,7 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.legacy.grid import axis_of
+from trnsim.frontend.timed import TimedKernel, timed
 
 API = "neuronxcc.nki"
 
@@ -30,11 +31,16 @@ class GridKernel(Kernel):
 def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
     """Marks a kernel; with and without arguments."""
     function = func if fn is None else fn
+    if isinstance(function, TimedKernel):
+        return function.inner
     if isinstance(function, Kernel):
         return function
     if callable(function):
         return GridKernel(function, API)
     return jit
+
+
+benchmark = timed(jit)
 
 
 def simulate_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Any:

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a script gets from a kernel that it has launched.
+"""TensorResult: a tensor that a kernel returned, with its values when they are asked for.
+
+Where values are computed, they are so on the first look; where they are not, what is done with the
+tensor gives further unknown values, and a comparison of them counts as true and is noted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.tensor import View
+
+Note = Callable[[str], None]
+Compute = Callable[[], Any]
+
+
+class Unknown:
+    """A value that is not computed."""
+
+    __array_priority__ = 1000.0
+
+    def __init__(self, kernel: str, note: Note) -> None:
+        self._kernel = kernel
+        self._note = note
+
+    def _another(self, *_: Any, **__: Any) -> Unknown:
+        return Unknown(self._kernel, self._note)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._another()
+
+    def __bool__(self) -> bool:
+        self._note(f"{source.here()}: the values of kernel {self._kernel} are not computed, so "
+                   "what depends on them was taken as true")
+        return True
+
+    def _read(self, *_: Any, **__: Any) -> Any:
+        raise UserError(f"{source.here()}: the result of kernel {self._kernel} is read, but its "
+                        "values are not computed; leave the comparison out of the script")
+
+    def __repr__(self) -> str:
+        return f"<not computed: values of kernel {self._kernel}>"
+
+    def __format__(self, form: str) -> str:
+        return repr(self)
+
+    def __iter__(self) -> Iterator[Unknown]:
+        return iter(())
+
+    __array_ufunc__ = __array_function__ = __torch_function__ = __call__ = _another
+    __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
+    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __pow__ = _another
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __invert__ = _another
+    __eq__ = __ne__ = _another  # type: ignore[assignment]
+    __array__ = __float__ = __int__ = _read
+    __hash__ = object.__hash__
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Changes what nobody knows."""
+
+
+class UnknownTensor(Unknown):
+    """A tensor whose shape and type are known, and its values not."""
+
+    def __init__(self, kernel: str, note: Note, dtype: DType, shape: tuple[int, ...]) -> None:
+        super().__init__(kernel, note)
+        self.dtype = dtype
+        self.shape = shape
+        self.ndim = len(shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Unknown]:
+        return iter([self._another()] * self.shape[0])
+
+
+def results_of(value: Any, kernel: str, note: Note, compute: Compute | None) -> Any:
+    """What a kernel returned, as the script sees it. `compute` gives it with its values."""
+    if compute is not None:
+        return LazyValues(value, compute).result()
+    if isinstance(value, View):
+        return UnknownTensor(kernel, note, value.dtype, value.shape)
+    if isinstance(value, (list, tuple)):
+        return type(value)(results_of(item, kernel, note, None) for item in value)
+    return value
+
+
+class LazyValues:
+    """The values of all tensors that one launch returned: computed together, once."""
+
+    def __init__(self, value: Any, compute: Compute) -> None:
+        self._value = value
+        self._compute = compute
+        self._computed: Any = None
+
+    def result(self) -> Any:
+        """The returned value with lazy tensors in it."""
+        return self._wrap(self._value, ())
+
+    def array(self, path: tuple[int, ...]) -> Any:
+        """The array at a place of the returned value."""
+        if self._computed is None:
+            self._computed = (self._compute(),)
+        found = self._computed[0]
+        for index in path:
+            found = found[index]
+        return found
+
+    def _wrap(self, value: Any, path: tuple[int, ...]) -> Any:
+        if isinstance(value, View):
+            return TensorResult(self, path, value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._wrap(item, (*path, index))
+                               for index, item in enumerate(value))
+        return value
+
+
+class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
+    """A tensor that a kernel returned: an array as soon as something is done with it."""
+
+    def __init__(self, values: LazyValues, path: tuple[int, ...], view: View) -> None:
+        self._values = values
+        self._path = path
+        self._shape = tuple(view.shape)
+        self._dtype = view.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Known without computing anything."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """numpy's type where it has one, else NKI's."""
+        return getattr(self._dtype, "dtype", self._dtype)
+
+    def _array(self) -> Any:
+        return self._values.array(self._path)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._array(), dtype=dtype)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(function, method)(*map(_plain, inputs), **keywords)
+
+    def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
+        return function(*_plain(inputs), **{key: _plain(one) for key, one in keywords.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._array(), name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array()[index] = _plain(value)
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __iter__(self) -> Any:
+        return iter(self._array())
+
+    def __bool__(self) -> bool:
+        return bool(self._array())
+
+    def __float__(self) -> float:
+        return float(self._array())
+
+    def __repr__(self) -> str:
+        return repr(self._array())
+
+    def __format__(self, form: str) -> str:
+        return format(self._array(), form)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays for lazy tensors, in lists and tuples too."""
+    if isinstance(value, TensorResult):
+        return value._array()
+    if type(value) in (list, tuple):
+        return type(value)(_plain(item) for item in value)
+    return value

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernels that nki.benchmark and nki.profile make.
+"""TimedKernel: a kernel whose latency can be asked for after a launch.
+
+    bench = nki.benchmark(warmup=5, iters=10)(kernel)
+    bench(a, b)
+    bench.benchmark_result.nc_latency.get_latency_percentile(50)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from collections.abc import Callable
+
+from trnsim.frontend import source
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.kernel import Kernel
+
+FILES = ("save_neff_name", "save_trace_name")
+"""Options that name files which AWS's decorators write."""
+
+
+class Latency:
+    """The latency of a launch; a simulation is repeatable, so all percentiles are one number."""
+
+    def __init__(self, latency_us: float) -> None:
+        self._latency_us = latency_us
+
+    def get_latency_percentile(self, percentile: float) -> float:
+        """Microseconds. UserError for a percentile that is none."""
+        if not 0 <= percentile <= 100:
+            raise UserError(f"{source.here()}: percentile {percentile}, but it is 0 to 100")
+        return self._latency_us
+
+    def __repr__(self) -> str:
+        return f"Latency({self._latency_us:.2f} us, simulated)"
+
+
+class BenchmarkResult:
+    """What `benchmark_result` of a benchmarked kernel is."""
+
+    def __init__(self, latency_us: float) -> None:
+        self.nc_latency = Latency(latency_us)
+
+    def __repr__(self) -> str:
+        return f"BenchmarkResult(nc_latency={self.nc_latency!r})"
+
+
+class TimedKernel(Kernel):
+    """A kernel that is launched to see how long it takes; `inner` is the kernel itself."""
+
+    def __init__(self, inner: Kernel, options: dict[str, Any]) -> None:
+        self.__dict__.update(inner.__dict__)
+        self.inner = inner
+        self.options = options
+        self._result: BenchmarkResult | None = None
+
+    def __getitem__(self, grid: Any) -> TimedKernel:
+        return TimedKernel(self.inner[grid], self.options)
+
+    @property
+    def benchmark_result(self) -> BenchmarkResult:
+        """The result of the last launch. UserError if there was none."""
+        if self._result is None:
+            raise UserError(f"{source.here()}: kernel {self.name} has no benchmark_result; launch "
+                            "it before, in a script that `trnsim run` runs")
+        return self._result
+
+    def launched(self, latency_us: float) -> None:
+        """Stores what a launch took, and writes the files that the options name."""
+        self._result = BenchmarkResult(latency_us)
+        for option in FILES:
+            if self.options.get(option):
+                folder = Path(self.options.get("working_directory") or ".")
+                _write_stand_in(folder / self.options[option], self.name, latency_us)
+
+
+def _write_stand_in(path: Path, kernel: str, latency_us: float) -> None:
+    """Writes a file for scripts that rename or list it; its text says what it is not."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"Written by trnsim in place of a NEFF or NTFF, which it does not make: "
+                        f"kernel {kernel}, simulated latency {latency_us:.3f} us.\n",
+                        encoding="utf-8")
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}; name another file or working_directory"
+                        ) from problem
+
+
+def timed(make: Callable[[Any], Kernel]) -> Callable[..., Any]:
+    """A decorator like `make` whose kernels are timed; with and without arguments."""
+    def decorate(kernel: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
+        function = func if kernel is None else kernel
+        if isinstance(function, TimedKernel):
+            function = function.inner
+        if callable(function):
+            return TimedKernel(make(function), options)
+        return lambda inner: decorate(inner, **options)
+    return decorate

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+# The command `python3 -m trnsim.script`, which `trnsim run script.py` becomes.
+"""Runs a script, simulates every kernel call in it, and reports them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, TextIO
+from collections.abc import Callable
+
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.script import run_script
+from trnsim.frontend.writer import save
+from trnsim.script.calls import Call, Calls
+from trnsim.script.report import document, json_text, slowest, summary_lines, title
+from trnsim.simulator import Options, run_trace
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="trnsim run", description=__doc__, allow_abbrev=False)
+    parser.add_argument("script", type=Path)
+    parser.add_argument("--chip")
+    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--policy", action="append", default=[], dest="policies")
+    parser.add_argument("--permissive", action="store_true")
+    parser.add_argument("--json", default="")
+    parser.add_argument("--timeline", default="")
+    parser.add_argument("--call", type=int)
+    parser.add_argument("--no-values", action="store_true")
+    parser.add_argument("--colour", action="store_true")
+    parser.add_argument("-q", "--quiet", action="store_true")
+    return parser
+
+
+def _parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The options, and the script's own arguments, which follow `--`."""
+    end = words.index("--") if "--" in words else len(words)
+    return _parser().parse_args(words[:end]), words[end + 1:]
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    options, arguments = _parse(sys.argv[1:] if words is None else words)
+    if options.json == "-":
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        stream: TextIO = os.fdopen(kept, "w", encoding="utf-8")
+    else:
+        stream = sys.stdout
+    simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
+                         options.permissive)
+    calls = Calls(str(options.script), options.chip, simulation, not options.no_values)
+    status = 0
+    try:
+        run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
+        if not calls.done:
+            raise UserError(f"{options.script}: calls no kernel; name one as "
+                            f"{options.script}::function with an --arg for each parameter")
+    except FrontendError as problem:
+        status = problem.exit_status
+        sys.stdout.flush()
+        print(problem, file=sys.stderr)
+    sys.stdout.flush()
+    try:
+        if calls.done:
+            _report(calls, options, arguments, stream)
+    except FrontendError as problem:
+        print(problem, file=sys.stderr)
+        return status or problem.exit_status
+    return status
+
+
+def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
+            stream: TextIO) -> None:
+    """Prints and writes what was simulated, the script's mistakes notwithstanding."""
+    script = str(options.script)
+    text = json_text(document(script, arguments, calls.done, calls.notes))
+    if options.json == "-":
+        stream.write(text)
+        stream.flush()
+        return
+    if options.json:
+        save(Path(options.json), _writer(text))
+    shown = _chosen(calls, options)
+    if options.timeline:
+        run_trace(shown.trace, replace(shown.options, timeline=options.timeline), script)
+    if options.quiet:
+        return
+    print(f"\n{title(script, calls.done)}\n")
+    print("\n".join(summary_lines(calls.done)))
+    for note in calls.notes:
+        print(f"  warning: {note}")
+    if len(calls.done) > 1:
+        which = "" if options.call else ", the slowest; --call N shows another"
+        print(f"\ncall {shown.number}{which}")
+    print()
+    if options.colour:
+        shown_text = str(run_trace(shown.trace, shown.options, script, colour=True))
+    else:
+        shown_text = str(shown.result)
+    print(shown_text, end="")
+
+
+def _writer(text: str) -> Callable[[BinaryIO], None]:
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+    return write
+
+
+def _chosen(calls: Calls, options: argparse.Namespace) -> Call:
+    """The call that is shown in full. UserError if --call names none."""
+    if options.call is None:
+        return slowest(calls.done)
+    if not 1 <= options.call <= len(calls.done):
+        raise UserError(f"--call {options.call}: {options.script} calls {len(calls.done)} kernels; "
+                        f"use 1 to {len(calls.done)}")
+    number: int = options.call
+    return calls.done[number - 1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tests of kernels need.
-"""Comparison of what a kernel computes with what it should compute.
+"""Assertions on what a kernel computes and how long it takes, for any test framework.
 
     from trnsim.frontend import run_kernel
-    from trnsim.testing import assert_allclose
+    from trnsim.testing import assert_allclose, assert_latency
     assert_allclose(run_kernel(kernel, a, b), a @ b, rtol=1e-2)
+    assert_latency(kernel, [a, b], chip="trn2", max_us=120)
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from trnsim.expectations import assert_bound_by, assert_latency
+
+__all__ = ["TOLERANCES", "assert_allclose", "assert_bound_by", "assert_latency"]
 
 TOLERANCES = {"float32": 1e-5, "tfloat32": 2e-3, "float16": 2e-3, "bfloat16": 1.6e-2,
               "float8_e4m3": 0.13, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}

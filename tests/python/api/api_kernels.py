@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# A kernel as a user of the API has it: in a module that imports trnsim and nki.
+"""Kernels for the tests of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import trnsim  # noqa: F401  nki is found after it
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def double(x: Any, times: int = 1) -> Any:
+    """x + x, `times` times, 128 rows at a time."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for row in range(x.shape[0] // 128):
+        tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[row * 128:(row + 1) * 128])
+        for _ in range(times):
+            nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=nl.add)
+        nisa.dma_copy(dst=out[row * 128:(row + 1) * 128], src=tile)
+    return out
+
+
+@nki.jit
+def overflowing(x: Any) -> None:
+    """Asks for more partitions than there are."""
+    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)

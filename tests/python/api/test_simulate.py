@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of trnsim.simulate, compare and trace.
+"""What the API answers, and how it answers mistakes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trnsim
+from api_kernels import double, overflowing
+
+ROOT = Path(__file__).resolve().parents[3]
+X = "float32[512,256]"
+
+
+def test_a_result_is_typed_and_its_times_add_up() -> None:
+    result = trnsim.simulate(double, X, times=3)
+    assert result.kernel == "double" and result.chip == "trainium2"
+    assert result.arguments == (X, "times=3")
+    assert result.latency_us == result.summary["latency_us"] > 15
+    for engine in result.engines.values():
+        parts = (engine.active_us + engine.wait_semaphore_us + engine.wait_dma_us
+                 + engine.wait_port_us + engine.idle_us)
+        assert parts == pytest.approx(result.latency_us, abs=1e-6)
+    assert result.engines["vector"].instruction_count == 12
+    assert sum(time for _, time in result.critical_path) == pytest.approx(result.latency_us)
+    assert result.needs_us[result.bound_by] == max(result.needs_us.values())
+    assert "api_kernels.py" in result.attribution[0].source
+
+
+def test_the_text_is_the_report_and_the_dict_the_result_file() -> None:
+    result = trnsim.simulate(double, X)
+    assert str(result).startswith("double on trainium2, one NeuronCore-v3\n")
+    data = result.to_dict()
+    assert data["schema_version"] == 1 and data["input"] == "double"
+    data["summary"].clear()
+    assert result.summary
+    assert repr(result).startswith("<trnsim.Result double on trainium2: ")
+
+
+def test_arrays_and_texts_are_the_same_argument() -> None:
+    assert (trnsim.simulate(double, np.zeros((512, 256), np.float32)).to_dict()
+            == trnsim.simulate(double, X).to_dict())
+
+
+def test_files_name_kernels_and_traces(tmp_path: Path) -> None:
+    kernel = f"{Path(__file__).with_name('api_kernels.py')}::double"
+    by_name = trnsim.simulate(kernel, X)
+    trace = tmp_path / "double.nkt"
+    trnsim.trace(double, X).save(trace)
+    by_trace = trnsim.simulate(trace)
+    assert by_name.latency_us == by_trace.latency_us == trnsim.simulate(double, X).latency_us
+    with pytest.raises(trnsim.UserError, match="has its arguments in it; leave them out"):
+        trnsim.simulate(trace, X)
+
+
+def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> None:
+    plain = trnsim.simulate(double, X)
+    slow = trnsim.simulate(double, X, settings={"neuron_core.vector_engine.clock_ghz": 0.1})
+    assert slow.latency_us > plain.latency_us
+    assert slow.to_dict()["config_overrides"] == ["neuron_core.vector_engine.clock_ghz"]
+    assert trnsim.simulate(double, X, policies=["dma_rings=1"]).to_dict()[
+        "policies"]["dma_rings"] == "1"
+    assert len(trnsim.simulate(double, X, cores=2).to_dict()["cores"]) == 2
+    assert trnsim.simulate(double, X, chip="trn3").chip == "trainium3"
+    timeline = tmp_path / "timeline.pftrace"
+    trnsim.simulate(double, X, timeline=timeline)
+    assert timeline.stat().st_size > 0
+
+
+def test_compare_has_a_result_for_each_chip() -> None:
+    found = trnsim.compare(double, X, chips=("trn1", "trn3"))
+    assert list(found) == ["trn1", "trn3"] and found.fastest in found
+    assert found["trn1"].chip == "trainium1" and not found.errors
+    assert str(found).splitlines()[0].split() == ["chip", "latency", "speed-up", "bound", "by"]
+    with pytest.raises(trnsim.UserError, match="trn9"):
+        trnsim.compare(double, X, chips=["trn9"])
+    partly = trnsim.compare(double, X, chips=["trn2", "trn9"])
+    assert list(partly) == ["trn2"] and "trn9" in partly.errors["trn9"]
+
+
+def test_the_environment_chooses_the_chip_and_an_argument_is_stronger(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "gen4")
+    assert trnsim.simulate(double, X).chip == "trainium3"
+    assert trnsim.simulate(double, X, chip="trn1").chip == "trainium1"
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn9")
+    with pytest.raises(trnsim.UserError, match="'trn9' is not a target, targets are trn1, gen2"):
+        trnsim.simulate(double, X)
+
+
+@pytest.mark.parametrize(("kernel", "arguments", "error", "message"), [
+    (overflowing, [X], trnsim.ProgramError, "takes 256 partitions"),
+    (double, [], trnsim.UserError, "missing a required argument"),
+    ("nowhere.py::f", [], trnsim.UserError, "nowhere.py: there is no such file"),
+    (4, [], trnsim.UserError, "a kernel is a function, file.py::function or a trace"),
+])
+def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
+        kernel: object, arguments: list[str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        trnsim.simulate(kernel, *arguments)  # type: ignore[arg-type]
+
+
+def test_a_wrong_setting_is_told_by_the_simulator() -> None:
+    with pytest.raises(trnsim.UserError, match="dma.engins"):
+        trnsim.simulate(double, X, settings={"dma.engins": 1})
+
+
+def test_a_binary_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TRNSIM_BINARY", str(tmp_path / "nothing"))
+    with pytest.raises(trnsim.UserError, match="TRNSIM_BINARY: .*nothing is not an executable"):
+        trnsim.simulate(double, X)
+
+
+def test_no_binary_is_an_error_that_says_how_to_get_one(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from trnsim import binary
+    monkeypatch.delenv("TRNSIM_BINARY", raising=False)
+    monkeypatch.setattr(binary, "_candidates", lambda: iter([tmp_path / "trnsim"]))
+    (tmp_path / "trnsim").write_text("#!/bin/sh\n")
+    (tmp_path / "trnsim").chmod(0o755)
+    with pytest.raises(trnsim.UserError, match="is not found beside the Python package"):
+        trnsim.simulate(double, X)
+
+
+def test_values_are_computed_or_refused() -> None:
+    from trnsim.api import value_engine
+    x = np.ones((128, 4), np.float32)
+    if value_engine() is None:
+        with pytest.raises(trnsim.UserError, match="values=True, but this version"):
+            trnsim.simulate(double, x, values=True)
+    else:
+        assert np.all(trnsim.simulate(double, x, values=True).outputs == 2)
+    assert trnsim.simulate(double, x).outputs is None
+
+
+def test_loops_of_a_module_that_was_not_prepared_are_loops_in_the_trace() -> None:
+    def body(x: object) -> None:
+        double.function(x)
+    names: dict[str, object] = {"inner": double.function}
+    exec("def plain(x):\n    for i in range(64):\n        inner(x)\n", names)
+    program = trnsim.trace(names["plain"], X)  # type: ignore[arg-type]
+    assert len(program.lines()) < 64
+    assert "range" not in names
+
+
+def test_import_leaves_everything_to_later() -> None:
+    code = ("import sys, trnsim; assert not {'numpy', 'nki', 'trnsim.frontend'} & set(sys.modules);"
+            "import neuronxcc.nki.language, nki; print(nki.__doc__)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={"PYTHONPATH": str(ROOT / "tools" / "python")})
+    assert "impersonated by trnsim" in done.stdout
+    with pytest.raises(AttributeError, match="it has Comparison"):
+        trnsim.simulat  # type: ignore[attr-defined]  # noqa: B018

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of trnsim.testing and of the pytest plugin.
+"""What assertions say when they fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trnsim
+from api_kernels import double
+from trnsim.testing import assert_bound_by, assert_latency
+
+ROOT = Path(__file__).resolve().parents[3]
+X = "float32[512,256]"
+
+
+def test_a_kernel_that_is_fast_enough_passes() -> None:
+    assert assert_latency(double, [X], max_us=1000).latency_us < 1000
+    assert assert_latency(double, {"x": X, "times": 2}, chip="trn3", max_us=1000).chip == (
+        "trainium3")
+    assert_bound_by(double, [X], "latency")
+
+
+def test_a_failure_shows_latency_bound_and_three_stalls() -> None:
+    with pytest.raises(AssertionError) as failure:
+        assert_latency(double, [X], "trn2", max_us=20)
+    lines = str(failure.value).splitlines()
+    assert re.fullmatch(r"double\(float32\[512,256\]\) on trainium2: 2\d\.\d\d us, "
+                        r"allowed are 20 us", lines[0])
+    assert re.fullmatch(r"  bound by latency: \d+\.\d % of the time", lines[1])
+    assert lines[2] == "  longest stalls:" and len(lines) == 6
+    assert re.search(r"us  .*api_kernels\.py:\d+ \w+ \(\w+\) for .*api_kernels\.py:\d+", lines[3])
+
+
+def test_another_bound_is_told_with_what_the_expected_one_needs() -> None:
+    with pytest.raises(AssertionError, match="expected is bound by dma, which needs"):
+        assert_bound_by(double, [X], "dma")
+    with pytest.raises(AssertionError, match="expected are 100 % at least"):
+        assert_bound_by(double, [X], "latency", min_percent=100)
+    with pytest.raises(AssertionError, match="expected are at least 1000 us"):
+        assert_latency(double, [X], max_us=2000, min_us=1000)
+
+
+def test_mistakes_in_an_assertion_are_the_users() -> None:
+    with pytest.raises(trnsim.UserError, match="'gpu' is not one of tensor, vector"):
+        assert_bound_by(double, [X], "gpu")
+    with pytest.raises(trnsim.UserError, match="a list with one entry per parameter"):
+        assert_latency(double, X, max_us=1)
+
+
+TEST_FILE = """\
+import api_kernels
+
+def test_fast(trnsim):
+    trnsim.assert_latency(api_kernels.double, ["float32[512,256]"], chip="trn2", max_us=1000)
+    trnsim.assert_bound_by(api_kernels.double, ["float32[512,256]"], "latency")
+    assert len(trnsim.compare(api_kernels.double, "int8[128,4]", chips=["trn1", "trn2"])) == 2
+
+def test_slow(trnsim):
+    trnsim.assert_latency(api_kernels.double, ["float32[512,256]"], max_us=1)
+"""
+
+
+def test_the_fixture_asserts_in_a_users_test(tmp_path: Path) -> None:
+    (tmp_path / "test_speed.py").write_text(TEST_FILE)
+    path = os.pathsep.join([str(ROOT / "tools" / "python"), str(Path(__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "pytest_trnsim", "-p", "no:cacheprovider",
+         "test_speed.py"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": path})
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "allowed are 1 us" in done.stdout and "longest stalls:" in done.stdout

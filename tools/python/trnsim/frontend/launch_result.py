@@ -183,6 +183,9 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return repr(self._array())
 
+    def __str__(self) -> str:
+        return str(self._array())
+
     def __format__(self, form: str) -> str:
         return format(self._array(), form)
 

@@ -12,6 +12,7 @@ from helpers import ops, program, tensor, traced
 from kernels import nisa, nki, nl
 from trace_expander import parse
 from trnsim.frontend import IllegalInstruction, UnsupportedFeature, trace
+from trnsim.frontend.nki.stubs import unsupported
 
 X = tensor("float32", 128, 64)
 
@@ -181,5 +182,6 @@ def test_a_dependency_leaves_a_note() -> None:
 
 
 def test_an_unsupported_function_is_named() -> None:
-    with pytest.raises(UnsupportedFeature, match="nki.simulate is not part"):
-        lowering(lambda t, v, u: nki.simulate(t))
+    function = unsupported("nki.language.yet_to_come")
+    with pytest.raises(UnsupportedFeature, match="nki.language.yet_to_come is not part"):
+        lowering(lambda t, v, u: function(t))

@@ -229,5 +229,5 @@ def test_decorators_and_directives_are_accepted() -> None:
             nl.load(x)
 
     assert ops(traced(kernel, F32)) == ["dma_copy"] * 4
-    assert nki.benchmark(warmup=5, iters=10)(kernel) is kernel
+    assert nki.benchmark(warmup=5, iters=10)(kernel).inner is kernel
     assert nki.baremetal()(lambda x: None).api == "neuronxcc.nki"

@@ -71,10 +71,11 @@ void check_input_kind(const RunCommandOptions& options) {
         return;
     }
     if (!options.script_arguments.empty()) {
-        throw UserError(fmt::format("trnsim run: {} is not one of its words; {} is no script, "
-                                    "which could have words of its own after --",
-                                    options.script_arguments.front(),
-                                    input));
+        throw UserError(
+            fmt::format("trnsim run: {} is not one of its words; {} is no script, "
+                        "which could have words of its own after --",
+                        options.script_arguments.front(),
+                        input));
     }
     if (options.call != 0 || options.is_without_values) {
         throw UserError(fmt::format("{}: {} is no script, which the option is for; leave it out",

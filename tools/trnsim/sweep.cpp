@@ -20,7 +20,7 @@ namespace {
 
 struct SweepOptions {
     InputOptions input;
-    std::string chips = "trn2";
+    std::string chips;  ///< Empty: chip_or_default() says.
     ModelOptions model;
     std::string csv = "-";
     std::size_t processes = study::available_processors();
@@ -50,11 +50,12 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
 }
 
 int sweep(const SweepOptions& options) {
-    const GridRequest request{.chips = study::parse_values("--chip", options.chips),
-                              .settings = parse_axes("--set", options.model.settings),
-                              .policies = parse_axes("--policy", options.model.policies),
-                              .is_permissive = options.input.is_permissive,
-                              .processes = options.processes};
+    const GridRequest request{
+        .chips = study::parse_values("--chip", chip_or_default(options.chips)),
+        .settings = parse_axes("--set", options.model.settings),
+        .policies = parse_axes("--policy", options.model.policies),
+        .is_permissive = options.input.is_permissive,
+        .processes = options.processes};
     const study::Grid grid = make_grid(request);
     OutputFile csv("--csv", options.csv);
     Input input(options.input.input, options.input.arguments);
@@ -72,9 +73,7 @@ void add_sweep(CLI::App& app, int& exit_status) {
     CLI::App* command = app.add_subcommand(
         "sweep", "simulate one kernel at every combination of chips, settings and policies");
     add_to(*command, options->input);
-    command->add_option("--chip", options->chips, "chips to try")
-        ->type_name("CHIP,CHIP")
-        ->capture_default_str();
+    add_chip(*command, options->chips, "chips to try, with commas between them");
     add_to(*command, options->model, "V1,V2");
     command
         ->add_option(

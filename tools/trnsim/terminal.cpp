@@ -26,7 +26,8 @@ bool standard_output_takes_colour() {
     const bool is_refused = no_colour != nullptr && *no_colour != '\0';
     const char* forced = std::getenv("CLICOLOR_FORCE");
     const bool is_forced = forced != nullptr && *forced != '\0' && *forced != '0';
-    return (is_forced || isatty(STDOUT_FILENO) != 0) && !is_refused && !environment_is("TERM", "dumb");
+    return (is_forced || isatty(STDOUT_FILENO) != 0) && !is_refused &&
+           !environment_is("TERM", "dumb");
 }
 
 Progress::Progress(std::string what)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scripts as INPUT: they run as they are, and every kernel call in them is simulated.
+"""Tests of trnsim run script.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import referencing
+from command_line import CommandLine
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
+
+SCRIPT = '''
+import os
+import sys
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+from neuronxcc.nki import baremetal, benchmark, profile, simulate_kernel
+
+
+def double(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(x.shape[0] // 128):
+        nl.store(y[i * 128:(i + 1) * 128], nl.load(x[i * 128:(i + 1) * 128]) * 2)
+    return y
+
+
+@nki.jit
+def halves(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    half = nl.program_id(0) * 128
+    nl.store(y[half:half + 128], nl.load(x[half:half + 128]))
+    return y
+
+
+if __name__ == "__main__":
+    print("arguments", sys.argv[1:])
+    x = np.ones((512, 128), np.float32)
+    bench = benchmark(warmup=5, iters=10, save_neff_name="file.neff")(double)
+    bench(x)
+    p50 = bench.benchmark_result.nc_latency.get_latency_percentile(50)
+    print("p50", p50, os.path.exists("file.neff"))
+    y = baremetal()(double)(x[:256])
+    print("close", np.allclose(y, 2))
+    simulate_kernel(double, x[:128])
+    profile(working_directory="p", save_trace_name="profile.ntff")(double)(x)
+    halves[2](x[:256])
+'''
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "driver.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_every_kernel_call_has_a_line_and_the_slowest_the_screen(
+        trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "--", "--batch", "4")
+    assert outcome.status == 0, outcome.error
+    lines = outcome.output.splitlines()
+    assert lines[0] == "arguments ['--batch', '4']"
+    assert lines[1].startswith("p50 2") and lines[1].endswith(" True")
+    assert lines[2] == "close True"
+    assert "driver.py: 5 kernel calls, " in lines[4]
+    calls = [line.split()[:3] for line in lines[7:12]]
+    assert [call[:2] for call in calls] == [
+        ["1", "double"], ["2", "double"], ["3", "double"], ["4", "double"], ["5", "halves"]]
+    assert calls[0][2] == "driver.py:28"
+    assert "call 1, the slowest; --call N shows another" in lines
+    assert "double on trainium2, one NeuronCore-v3" in lines
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_benchmark_result_is_the_simulated_latency(trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "--json", "calls.json")
+    calls = json.loads((trnsim.folder / "calls.json").read_text())["calls"]
+    printed = float(outcome.output.splitlines()[1].split()[1])
+    assert printed == calls[0]["result"]["summary"]["latency_us"]
+    assert (trnsim.folder / "p" / "profile.ntff").read_text().startswith("Written by trnsim")
+
+
+def test_json_lists_all_calls_and_fits_its_schema(trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "--json", "-", "--", "a", "-k")
+    assert outcome.status == 0 and "p50" in outcome.error
+    document = json.loads(outcome.output)
+    registry = referencing.Registry().with_resource(
+        "result.schema.json", referencing.Resource.from_contents(
+            json.loads((SCHEMAS / "result.schema.json").read_text())))
+    schema = json.loads((SCHEMAS / "script.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(document)
+    assert document["arguments"] == ["a", "-k"]
+    assert [call["call"] for call in document["calls"]] == [1, 2, 3, 4, 5]
+    assert document["calls"][2]["result"]["arguments"] == ["float32[128,128]"]
+    assert document["calls"][0]["result"]["input"] == "driver.py"
+
+
+def test_call_chooses_the_screen_and_the_timeline(trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "--call", "3", "--timeline", "t.pftrace")
+    assert "\ncall 3\n" in outcome.output
+    assert "  float32[128,128]\n" in outcome.output
+    assert (trnsim.folder / "t.pftrace").stat().st_size > 0
+    message = trnsim.fails(2, "run", "driver.py", "--call", "6")
+    assert "--call 6: driver.py calls 5 kernels; use 1 to 5" in message
+
+
+def test_quiet_leaves_what_the_script_prints(trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "-q", "--", "x")
+    assert [line.split()[0] for line in outcome.output.splitlines()] == [
+        "arguments", "p50", "close"]
+
+
+def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text(SCRIPT.replace(
+        'print("close", np.allclose(y, 2))', 'assert np.allclose(y, 3), y\n    print(y, y.shape)'))
+    outcome = trnsim("run", "s.py", "--no-values")
+    assert outcome.status == 0, outcome.error
+    assert "<not computed: values of kernel double> (256, 128)" in outcome.output
+    assert ("warning: s.py:32: the values of kernel double are not computed, so what depends on "
+            "them was taken as true") in outcome.output
+    assert trnsim("run", "s.py").status == 2
+
+
+def test_chip_settings_and_policies_hold_for_all_calls(trnsim: CommandLine, script: Path) -> None:
+    outcome = trnsim("run", "driver.py", "--chip", "trn3", "--set",
+                     "neuron_core.vector_engine.clock_ghz=0.5", "--policy", "dma_rings=2",
+                     "--json", "-")
+    for call in json.loads(outcome.output)["calls"]:
+        assert call["result"]["chip"] == "trainium3"
+        assert call["result"]["config_overrides"] == ["neuron_core.vector_engine.clock_ghz"]
+        assert call["result"]["policies"]["dma_rings"] == "2"
+
+
+def test_a_script_that_raises_reports_what_it_called_before(
+        trnsim: CommandLine, script: Path) -> None:
+    script.write_text(SCRIPT + "    raise ValueError('no more')\n")
+    outcome = trnsim("run", "driver.py")
+    assert outcome.status == 2
+    assert outcome.error == (
+        f"{'driver.py'}:36: the script raises ValueError: no more\n"), outcome.error
+    assert "driver.py: 5 kernel calls" in outcome.output
+
+
+@pytest.mark.parametrize(("text", "status", "message"), [
+    ("import nki\n", 2, "s.py: calls no kernel; name one as s.py::function with an --arg"),
+    ("raise SystemExit(5)\n", 2, "s.py: ends with status 5; run it without trnsim first"),
+    ("def f(:\n", 2, "s.py:1: the script raises SyntaxError"),
+    ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
+     "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\nf(numpy.ones(4))\n", 2,
+     "data type dtype('float64') is not one of NKI's"),
+    ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
+     "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\n"
+     "f(numpy.ones(4, numpy.int8))\n", 3, "s.py:4: a sbuf tensor of shape [256, 4] takes 256"),
+])
+def test_a_mistake_in_a_script_is_located(
+        trnsim: CommandLine, text: str, status: int, message: str) -> None:
+    (trnsim.folder / "s.py").write_text(text)
+    assert message in trnsim.fails(status, "run", "s.py")
+
+
+def test_a_script_that_is_not_there_is_named(trnsim: CommandLine) -> None:
+    assert "no.py: there is no such file" in trnsim.fails(2, "run", "no.py")
+
+
+def test_options_of_scripts_and_of_kernels_are_not_mixed(
+        trnsim: CommandLine, script: Path) -> None:
+    message = trnsim.fails(2, "run", "driver.py", "--arg", "float32[1]")
+    assert "is a script, which gives its kernels their arguments" in message
+    assert "x.nkt is no script" in trnsim.fails(2, "run", "x.nkt", "--", "-k")
+    assert "--call: x.nkt is no script" in trnsim.fails(2, "run", "x.nkt", "--call", "1")
+    assert "--no-values: x.nkt is no" in trnsim.fails(2, "run", "x.nkt", "--no-values")
+    assert "which only `trnsim run` takes" in trnsim.fails(2, "compare", "driver.py")
+
+
+def test_tests_in_a_file_are_run_with_pytest(trnsim: CommandLine) -> None:
+    (trnsim.folder / "test_double.py").write_text(SCRIPT.partition("if __name__")[0] + '''
+import pytest
+
+@pytest.mark.parametrize("rows", [128, 256])
+def test_double(rows):
+    x = np.ones((rows, 4), np.float32)
+    assert np.allclose(simulate_kernel(double, x), 2)
+
+def test_other():
+    assert False
+''')
+    outcome = trnsim("run", "test_double.py", "--", "-k", "test_double")
+    assert outcome.status == 0, outcome.error
+    assert "2 passed, 1 deselected" in outcome.output
+    assert "test_double.py: 2 kernel calls" in outcome.output
+    outcome = trnsim("run", "test_double.py")
+    assert outcome.status == 2 and "pytest ends with status 1" in outcome.error
+
+
+def test_a_script_chooses_the_target_as_it_would_on_the_device(trnsim: CommandLine) -> None:
+    text = SCRIPT.replace("import os\n", "import os\n"
+                          "os.environ['NEURON_PLATFORM_TARGET_OVERRIDE'] = 'trn1'\n")
+    (trnsim.folder / "s.py").write_text(text)
+    calls = json.loads(trnsim("run", "s.py", "--json", "-").output)["calls"]
+    assert {call["result"]["chip"] for call in calls} == {"trainium1"}
+    calls = json.loads(trnsim("run", "s.py", "--chip", "trn2", "--json", "-").output)["calls"]
+    assert {call["result"]["chip"] for call in calls} == {"trainium2"}

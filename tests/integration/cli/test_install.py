@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,10 +79,12 @@ def test_an_installation_works_from_anywhere(trnsim: CommandLine, tmp_path: Path
 
 def test_pip_installs_package_command_and_plugin(trnsim: CommandLine, tmp_path: Path) -> None:
     run(tmp_path, sys.executable, "-m", "venv", "venv")
+    source = shutil.copytree(ROOT / "tools" / "python", tmp_path / "source",
+                             ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
     python = tmp_path / "venv" / "bin" / "python"
     installed = subprocess.run(
         [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps",
-         "--retries", "0", "--timeout", "5", str(ROOT / "tools" / "python")],
+         "--retries", "0", "--timeout", "5", str(source)],
         capture_output=True, text=True, check=False, env=bare_environment())
     if installed.returncode != 0 and "setuptools" in installed.stderr:
         pytest.skip("pip cannot fetch setuptools: no network")

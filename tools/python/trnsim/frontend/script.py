@@ -82,6 +82,8 @@ def _run(file: Path) -> None:
 
 def _where(problem: BaseException) -> str:
     """The innermost line of an exception that is the user's."""
+    if isinstance(problem, SyntaxError) and problem.filename is not None:
+        return f"{problem.filename}:{problem.lineno}"
     frames = traceback.extract_tb(problem.__traceback__)
     walked = [(frame, entry) for frame, entry in zip(frames, _entries(problem))
               if source.is_user(entry) and "-packages" not in frame.filename]

@@ -23,6 +23,7 @@ def assert_latency(kernel: KernelLike, args: Arguments = (), chip: str | None = 
     `args` is a sequence of arguments, or a mapping by name; `options` are those of
     trnsim.simulate. Returns the result.
     """
+    __tracebackhide__ = True
     result = _simulated(kernel, args, chip, options)
     if result.latency_us > max_us:
         raise AssertionError(_message(result, f"allowed are {max_us:g} us"))
@@ -38,6 +39,7 @@ def assert_bound_by(kernel: KernelLike, args: Arguments = (), resource: str = "t
 
     A resource is tensor, vector, scalar, gpsimd, sync, hbm, dma or latency. Returns the result.
     """
+    __tracebackhide__ = True
     if resource not in RESOURCES:
         raise UserError(f"resource {resource!r} is not one of {', '.join(RESOURCES)}; name one")
     result = _simulated(kernel, args, chip, options)

@@ -93,7 +93,7 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
         }
     };
     add("--chip", options.chip);
-    add("--cores", std::to_string(options.cores));
+    add("--cores", options.cores == 0 ? "" : std::to_string(options.cores));
     for (const std::string& setting : options.model.settings) {
         add("--set", setting);
     }

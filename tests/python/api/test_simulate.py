@@ -66,6 +66,7 @@ def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> 
     assert trnsim.simulate(double, X, policies=["dma_rings=1"]).to_dict()[
         "policies"]["dma_rings"] == "1"
     assert len(trnsim.simulate(double, X, cores=2).to_dict()["cores"]) == 2
+    assert len(trnsim.simulate(double[2], X).to_dict()["cores"]) == 2
     assert trnsim.simulate(double, X, chip="trn3").chip == "trainium3"
     timeline = tmp_path / "timeline.pftrace"
     trnsim.simulate(double, X, timeline=timeline)

@@ -27,7 +27,7 @@ CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
 
 def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, values: bool = False,
-             policies: Overrides = None, settings: Overrides = None, cores: int = 1,
+             policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
              permissive: bool = False, timeline: str | Path | None = None,
              **keywords: Any) -> Result:
     """How long a kernel takes on a chip, and why.
@@ -36,7 +36,8 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     tensor without contents, or plain values. `settings` and `policies` are what `--set` and
     `--policy` take, as a dict or as texts. `chip` is by default what the environment variable
     NEURON_PLATFORM_TARGET_OVERRIDE names, or trn2. With `values`, `outputs` of the result is what
-    the kernel computes. `timeline` names a file for https://ui.perfetto.dev.
+    the kernel computes. `cores` NeuronCores run copies of the kernel at once, by default those that
+    one copy takes: `kernel[2]` takes two. `timeline` names a file for https://ui.perfetto.dev.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
@@ -55,7 +56,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
 
 
 def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
-            policies: Overrides = None, settings: Overrides = None, cores: int = 1,
+            policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
             permissive: bool = False, **keywords: Any) -> Comparison:
     """One kernel on several chips. A chip that cannot run it is in `errors` of the comparison.
 

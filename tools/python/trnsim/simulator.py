@@ -27,13 +27,14 @@ class Options:
     chip: str
     settings: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
-    cores: int = 1
+    cores: int | None = None
     permissive: bool = False
     timeline: str | Path | None = None
     words: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        words = ["--chip", str(self.chip), "--cores", str(self.cores)]
+        words = ["--chip", str(self.chip)]
+        words += [f"--cores={self.cores}"] if self.cores is not None else []
         words += [f"--set={setting}" for setting in self.settings]
         words += [f"--policy={policy}" for policy in self.policies]
         words += ["--permissive"] if self.permissive else []

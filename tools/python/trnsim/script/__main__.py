@@ -24,7 +24,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="trnsim run", description=__doc__, allow_abbrev=False)
     parser.add_argument("script", type=Path)
     parser.add_argument("--chip")
-    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--cores", type=int)
     parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--policy", action="append", default=[], dest="policies")
     parser.add_argument("--permissive", action="store_true")

@@ -49,7 +49,7 @@ MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
      "::interpolate_trilinear_2x_fwd", ("float32[2,64,23,23,23]",)),
     *((f"{SDK}/fused_mamba/mamba_nki_kernels.py::mamba_v{version}", MAMBA)
       for version in (1, 2, 3)))
-"""Beyond the kernels of tools/kernel_table_cases.json."""
+"""Beyond the kernels of tools/corpus_cases."""
 
 
 @dataclass
@@ -87,9 +87,11 @@ def example_cases() -> Iterator[Case]:
 
 def corpus_cases(corpus: Path) -> Iterator[Case]:
     """Public kernels of both APIs."""
-    for case in json.loads((TOP / "tools" / "kernel_table_cases.json").read_text()):
-        path = corpus / case["repository"].replace("/", "+") / case["path"]
-        yield Case(f"{path}::{case['function']}", case["arguments"])
+    for name in ("zhang677+AccelOpt", "aws-neuron+nki-samples"):
+        table = json.loads((TOP / "tools" / "corpus_cases" / f"{name}.json").read_text())
+        for case in table["cases"]:
+            if "arguments" in case and "prelude" not in case and "grid" not in case:
+                yield Case(f"{corpus / name / case['path']}::{case['function']}", case["arguments"])
     for kernel, values in MORE:
         yield Case(str(corpus / kernel), list(values))
 

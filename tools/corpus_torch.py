@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# As much of torch as the drivers of public kernels need, where torch is not installed.
+"""`install()` puts a `torch` of numpy arrays into sys.modules: shapes and types, on no device."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
+          "float": np.float32, "int32": np.int32, "int64": np.int64, "int8": np.int8,
+          "uint8": np.uint8, "bool": np.bool_}
+
+
+class Tensor(np.ndarray):
+    """An array with the methods of torch that differ from numpy's."""
+
+    def to(self, *places: Any, dtype: Any = None, **_: Any) -> Tensor:
+        """Another type; devices are ignored."""
+        kinds = [place for place in (*places, dtype) if place in DTYPES.values()]
+        return self.astype(kinds[0]).view(Tensor) if kinds else self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    detach = contiguous = clone = cpu
+
+    def numpy(self) -> Any:
+        return np.asarray(self)
+
+    def float(self) -> Tensor:
+        return self.to(np.float32)
+
+    def bfloat16(self) -> Tensor:
+        return self.to(ml_dtypes.bfloat16)
+
+    def t(self) -> Tensor:
+        return np.swapaxes(self, 0, 1)  # type: ignore[no-any-return]
+
+    def permute(self, *axes: int) -> Tensor:
+        return np.transpose(self, axes)  # type: ignore[no-any-return]
+
+    def unsqueeze(self, axis: int) -> Tensor:
+        return np.expand_dims(self, axis)
+
+    def expand(self, *shape: int) -> Tensor:
+        return np.broadcast_to(self, shape, subok=True)
+
+
+def tensor(data: Any, dtype: Any = None, **_: Any) -> Tensor:
+    """`torch.tensor` and the like; a type of None is that of the data."""
+    array = np.asarray(data, dtype)
+    return array.view(Tensor)
+
+
+def _filled(make: Any) -> Any:
+    def filled(*shape: Any, dtype: Any = None, **_: Any) -> Tensor:
+        sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return make(sizes, dtype or np.float32).view(Tensor)  # type: ignore[no-any-return]
+    return filled
+
+
+def install() -> None:
+    """Provides torch and torch_xla unless they are installed."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    torch = ModuleType("torch")
+    torch.__dict__.update(
+        DTYPES, Tensor=Tensor, tensor=tensor, from_numpy=tensor, as_tensor=tensor,
+        randn=_filled(np.zeros), rand=_filled(np.zeros), zeros=_filled(np.zeros),
+        ones=_filled(np.ones), empty=_filled(np.zeros), exp=np.exp, einsum=np.einsum,
+        manual_seed=lambda seed: None, allclose=lambda *_, **__: True, sin=np.sin, cos=np.cos,
+        stack=lambda parts, dim=0: np.stack(parts, dim).view(Tensor),
+        arange=lambda *bounds, dtype=None, **_: tensor(np.arange(*bounds), dtype))
+    sys.modules["torch"] = torch

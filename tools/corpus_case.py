@@ -7,12 +7,14 @@
 A case of tools/corpus_cases has `path` and `function`, and either `arguments` (as `--arg` takes them)
 with `grid`, or `driver`: Python that runs in the kernel's module and launches the kernel (`tests`
 runs the module's own tests). `harness` is a file of the checkout that the kernel is put into at
-SUBSTITUTE HERE, as autocomp does it; `prelude` is Python that runs before the kernel's file.
+SUBSTITUTE HERE, as autocomp does it; `prelude` is Python that runs before the kernel's file;
+`broken` says why a kernel cannot run anywhere; `folders` are added to sys.path, and `module` is imported by that name, for relative imports.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
 import inspect
 import json
 import sys
@@ -23,11 +25,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import corpus_torch
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
+import corpus_torch  # noqa: E402
 from trnsim.frontend import TensorArgument, dtype, trace  # noqa: E402
 from trnsim.frontend.arguments import describe, parse  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
@@ -65,6 +67,9 @@ def execute(module: ModuleType, path: Path, text: str | None = None, first_line:
 def load(checkout: Path, case: dict[str, Any]) -> ModuleType:
     """The module of the kernel, executed."""
     path = checkout / case["path"]
+    if "module" in case:
+        sys.path[:0] = [str(checkout / folder) for folder in case["folders"]]
+        return importlib.import_module(case["module"])
     name = "__main__" if case.get("is_script") else path.stem
     module = ModuleType(name)
     module.__dict__.update({"range": LoopRange, "__file__": str(path)})

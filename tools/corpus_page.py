@@ -96,6 +96,11 @@ def line(row: Row) -> str:
     return "| " + " | ".join(cells).replace("\n", " ") + " |"
 
 
+def _cause(row: Row) -> str:
+    """What the table says about a kernel that cannot run."""
+    return f" (the kernel: {row.case['broken']})" if "broken" in row.case else ""
+
+
 def page(rows: list[Row]) -> str:
     """The whole document."""
     repositories = list(dict.fromkeys(row.case["repository"] for row in rows))
@@ -107,7 +112,7 @@ def page(rows: list[Row]) -> str:
     for name, group in groups.items():
         text += f"\n## {name}\n\n{COLUMNS}" + "\n".join(map(line, group)) + "\n"
         failures = [f"* {Path(row.case['path']).name}::{row.case['function']} on "
-                    f"{', '.join(sorted(chips))}: {reason}"
+                    f"{', '.join(sorted(chips))}: {reason}{_cause(row)}"
                     for row in group for reason, chips in row.by_reason().items()]
         if failures:
             text += "\nWhat does not run, and why:\n\n" + "\n".join(failures) + "\n"

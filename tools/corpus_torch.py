@@ -11,6 +11,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from trnsim.frontend.impersonate import stand_in
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
           "float": np.float32, "int32": np.int32, "int64": np.int64, "int8": np.int8,
@@ -42,20 +43,41 @@ class Tensor(np.ndarray):
     def t(self) -> Tensor:
         return np.swapaxes(self, 0, 1)  # type: ignore[no-any-return]
 
+    def transpose(self, *axes: Any) -> Tensor:  # type: ignore[override]
+        """Two axes exchanged, as torch has it."""
+        return np.swapaxes(self, *axes)  # type: ignore[no-any-return]
+
     def permute(self, *axes: int) -> Tensor:
-        return np.transpose(self, axes)  # type: ignore[no-any-return]
+        return np.ndarray.transpose(self, axes)  # type: ignore[no-any-return]
 
     def unsqueeze(self, axis: int) -> Tensor:
         return np.expand_dims(self, axis)
 
     def expand(self, *shape: int) -> Tensor:
-        return np.broadcast_to(self, shape, subok=True)
+        rest = (1,) * (len(shape) - self.ndim) + self.shape
+        sizes = tuple(old if new == -1 else new for new, old in zip(shape, rest))
+        return np.broadcast_to(self, sizes, subok=True)
+
+    def view(self, *shape: Any) -> Any:  # type: ignore[override]
+        """A shape, as torch has it, or a class, as numpy has it."""
+        if len(shape) == 1 and not isinstance(shape[0], (int, tuple)):
+            return super().view(shape[0])
+        return self.reshape(*shape)
 
 
 def tensor(data: Any, dtype: Any = None, **_: Any) -> Tensor:
     """`torch.tensor` and the like; a type of None is that of the data."""
     array = np.asarray(data, dtype)
     return array.view(Tensor)
+
+
+class _Torch(ModuleType):
+    """Every other name of torch is a stand-in."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return stand_in(f"torch.{name}")
 
 
 def _filled(make: Any) -> Any:
@@ -69,9 +91,10 @@ def install() -> None:
     """Provides torch and torch_xla unless they are installed."""
     if importlib.util.find_spec("torch") is not None:
         return
-    torch = ModuleType("torch")
+    torch = _Torch("torch")
     torch.__dict__.update(
-        DTYPES, Tensor=Tensor, tensor=tensor, from_numpy=tensor, as_tensor=tensor,
+        DTYPES, __path__=[], Tensor=Tensor, tensor=tensor, from_numpy=tensor,
+        as_tensor=tensor,
         randn=_filled(np.zeros), rand=_filled(np.zeros), zeros=_filled(np.zeros),
         ones=_filled(np.ones), empty=_filled(np.zeros), exp=np.exp, einsum=np.einsum,
         manual_seed=lambda seed: None, allclose=lambda *_, **__: True, sin=np.sin, cos=np.cos,

@@ -230,8 +230,6 @@ def test_the_generation_is_that_of_the_chip(chip: str, generation: str) -> None:
      "reduce_op is maximum, but the scalar engine only adds"),
     (lambda t: nisa.nc_matmul(t, t), r"stationary|takes 512 partitions"),
     (lambda t: nisa.nc_matmul(t[:, 0:128], t[0:64, :]), "64|contract"),
-    (lambda t: nisa.nc_matmul(nisa.nc_matmul(t[:, 0:128], t)[:, 0:128], t),
-     "stationary of nc_matmul is .* in psum, but must be in sbuf"),
     (lambda t: nisa.nc_matmul(t[:, 0:128], t, perf_mode="triple"), "perf_mode is 'triple'"),
     (lambda t: nisa.nc_matmul(t[:, 0:128], t, perf_mode="double_row"), r"both must be \[K, 2, N\]"),
     (lambda t: nisa.nc_matmul(nl.copy(t[:, 0:128], dtype=nl.bfloat16), t),

@@ -235,9 +235,10 @@ def test_a_grid_over_cores_traces_the_first_core_and_says_so() -> None:
     assert "the programs of core 0 are traced" in found.notes[0]
 
 
-def test_a_grid_without_programs_is_refused() -> None:
-    with pytest.raises(UserError, match=r"kernel add is launched on a grid of \[0\], but every"):
-        add[0]
+def test_a_negative_grid_is_refused_and_zero_is_one_program() -> None:
+    with pytest.raises(UserError, match=r"kernel add is launched on a grid of \[-1\], but every"):
+        add[-1]
+    assert [axis.size for axis in add[0].grid] == [1]
 
 
 def test_without_a_grid_there_is_one_program() -> None:

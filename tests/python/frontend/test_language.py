@@ -185,3 +185,11 @@ def test_an_unsupported_function_is_named() -> None:
     function = unsupported("nki.language.yet_to_come")
     with pytest.raises(UnsupportedFeature, match="nki.language.yet_to_come is not part"):
         lowering(lambda t, v, u: function(t))
+
+
+def test_par_dim_names_the_first_dimension_and_blocks_before_it_are_refused() -> None:
+    lowering(lambda t, v, u: nl.ndarray((nl.par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf))
+    with pytest.raises(IllegalInstruction, match=r"\[2, 128, 4\] has block dimensions before "
+                                                 "nl.par_dim"):
+        lowering(lambda t, v, u: nl.ndarray((2, nl.par_dim(128), 4), dtype=nl.float32,
+                                            buffer=nl.sbuf))

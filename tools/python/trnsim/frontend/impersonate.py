@@ -33,6 +33,10 @@ OPTIONAL_LIBRARIES = frozenset((
 """Libraries that kernel files import for their own tests and references."""
 
 
+INTERNALS = "neuronxcc.nki.compiler.backends"
+"""Modules of AWS's compiler that kernel files import."""
+
+
 class _StandInType(type):
     """The type of stand-ins: any attribute is another stand-in, any call outside a trace too."""
 
@@ -85,7 +89,7 @@ class _StandInFinder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] in OPTIONAL_LIBRARIES:
+        if fullname.partition(".")[0] in OPTIONAL_LIBRARIES or fullname.startswith(INTERNALS):
             return ModuleSpec(fullname, self, is_package=True)
         return None
 

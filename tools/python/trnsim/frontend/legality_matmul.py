@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
-from trnsim.frontend.tensor import split_operand
+from trnsim.frontend.tensor import PSUM, split_operand
 
 if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
@@ -130,11 +130,14 @@ def check_matmul_mx(chip: Chip, it: Instruction) -> None:
 
 
 def check_transpose(chip: Chip, it: Instruction) -> None:
+    """Shapes, types and sizes. AWS's guide asks for equal types; its own kernels also let the PE
+    array widen to float32 in PSUM, as a matmul with the identity does."""
     dst, data = it.view("dst").form, it.view("data").form
     if (dst.partitions, dst.free_elements) != (data.free_elements, data.partitions):
         raise it.reject(f"dst is {dst.describe()}, but data is {data.describe()}, so dst must be "
                         f"[{data.free_elements}, {data.partitions}]")
-    if dst.dtype.itemsize != data.dtype.itemsize and data.dtype.itemsize > 1:
+    widened = dst.space == PSUM and data.dtype.is_float and dst.dtype.name == "float32"
+    if dst.dtype.itemsize != data.dtype.itemsize and data.dtype.itemsize > 1 and not widened:
         raise it.reject(f"dst is {dst.dtype} and data {data.dtype}, but both must have the same "
                         "type; declare dst so")
     engines = it.engines or ()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -28,12 +29,18 @@ def _module(name: str, **contents: Any) -> ModuleType:
 
 
 def modules() -> dict[str, ModuleType]:
-    """neuronxcc.nki with its language, isa, compiler and typing."""
+    """neuronxcc.nki with its language, isa, compiler and typing; as AWS's, it adds logging.OFF."""
     from trnsim.frontend.legacy import compiler, decorators, isa, language, typing
 
     constants = _module("neuronxcc.nki.isa.constants", dge_mode=isa.dge_mode, engine=isa.engine,
                         oob_mode=isa.oob_mode, reduce_cmd=isa.reduce_cmd,
                         nc_version=isa.nc_version)
+    sizes = _module("neuronxcc.nki.language.constants", sizeinbytes=language.sizeinbytes)
+    language.__dict__.setdefault("__path__", [])
+    language.__dict__["constants"] = sizes
+    if not hasattr(logging, "OFF"):
+        logging.OFF = logging.CRITICAL + 10  # type: ignore[attr-defined]
+    compiler.__dict__.setdefault("__path__", [])
     top = _module("neuronxcc.nki", __path__=[], language=language, isa=isa, compiler=compiler,
                   typing=typing, jit=decorators.jit, trace=decorators.jit,
                   baremetal=decorators.jit, benchmark=decorators.benchmark,
@@ -41,7 +48,7 @@ def modules() -> dict[str, ModuleType]:
                   simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
                   __version__="0.1")
     return {"neuronxcc": _module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,
-            "neuronxcc.nki.language": language, "neuronxcc.nki.isa": isa,
+            "neuronxcc.nki.language": language, "neuronxcc.nki.language.constants": sizes, "neuronxcc.nki.isa": isa,
             "neuronxcc.nki.isa.constants": constants, "neuronxcc.nki.compiler": compiler,
             "neuronxcc.nki.typing": typing}
 

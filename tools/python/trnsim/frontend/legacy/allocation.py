@@ -9,6 +9,7 @@ number of places per block dimension. [NKI-ALLOCATION-2.26]
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
@@ -76,7 +77,7 @@ class SbufRegion(Region):
     def alloc(self, func: Callable[..., Any]) -> Region:
         """Blocks at `(partition, byte) = func(block, partitions, bytes)`."""
         return Region(self.name, self.space,
-                      lambda block, partitions, size: _pair(func(block, partitions, size)))
+                      lambda block, partitions, size: _pair(_called(func, block, partitions, size)))
 
     def mod_alloc(self, *, base_addr: int, base_partition: int = 0,
                   num_par_tiles: Sequence[int] = (), num_free_tiles: Sequence[int] = ()) -> Region:
@@ -98,7 +99,7 @@ class PsumRegion(Region):
     def alloc(self, func: Callable[..., Any]) -> Region:
         """Blocks at `(bank, partition, byte) = func(block, partitions, bytes)`."""
         def place(block: Shape, partitions: int, size: int) -> Address:
-            bank, partition, byte = func(block, partitions, size)
+            bank, partition, byte = _called(func, block, partitions, size)
             return int(partition), _bank_bytes() * int(bank) + int(byte)
         return Region(self.name, self.space, place)
 
@@ -118,6 +119,16 @@ class PsumRegion(Region):
 
 def _bank_bytes() -> int:
     return recorder.required().chip.psum_bank_bytes
+
+
+def _called(func: Callable[..., Any], block: Shape, partitions: int, size: int) -> Any:
+    """What a placement function returns; by AWS's names of its parameters if it has them."""
+    if _NAMES <= inspect.signature(func).parameters.keys():
+        return func(idx=block, pdim_size=partitions, fdim_size=size)
+    return func(block, partitions, size)
+
+
+_NAMES = {"idx", "pdim_size", "fdim_size"}
 
 
 def _pair(address: Any) -> Address:

@@ -16,7 +16,7 @@ from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import binary
-from trnsim.frontend.legacy.emit import as_tile, issue, touch
+from trnsim.frontend.legacy.emit import as_tile, issue, produce, touch
 from trnsim.frontend.legacy.index import ArrayIndex, Index
 from trnsim.frontend.legacy.loop_reduction import LoopReduction
 from trnsim.frontend.legacy.mask import EMPTY
@@ -64,6 +64,14 @@ def _number(value: Any) -> float:
 
 def _constant(target: Tensor, op: str, attributes: dict[str, Any],
               immediates: tuple[Any, ...] = ()) -> None:
+    """Writes a constant; by DMA from another tile to where no engine starts. [ASSUMED]"""
+    form = target.form
+    step = 32 if form.partitions <= 32 else 64 if form.partitions <= 64 else 128
+    if form.space == SBUF and form.partition % step and target.excess is None:
+        tile = produce(op, (), attributes, target.shape, target.dtype, immediates=immediates)
+        release(tile)
+        issue("dma_copy", (("dst", "write", target), ("src", "read", tile)), {})
+        return
     issue(op, (("dst", "write", target),), attributes, immediates=immediates)
 
 
@@ -71,7 +79,7 @@ def _assign_tile(target: Tensor, value: Tensor) -> None:
     if (value.storage is target.storage and value.position == target.position
             and value.form is target.form):
         return
-    if _same_but_ones(value.shape, target.shape) and retarget(target, value):
+    if _fits(value, target) and retarget(target, value):
         return
     held = value.held
     release(value)
@@ -80,6 +88,14 @@ def _assign_tile(target: Tensor, value: Tensor) -> None:
     if value.shape != target.shape:
         value = matched(value, target.shape, "assignment")
     issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {})
+
+
+def _fits(value: Tensor, target: Tensor) -> bool:
+    """Whether the instruction that makes `value` may write `target`; a matmul counts elements."""
+    if _same_but_ones(value.shape, target.shape):
+        return True
+    return (recorder.required().pending_op == "nc_matmul" and value.held is UNCLIPPED
+            and value.shape[0] == target.shape[0] and value.size == target.size)
 
 
 def _same_but_ones(a: Shape, b: Shape) -> bool:
@@ -148,7 +164,8 @@ def accumulate(target: Tensor, value: Any) -> None:
     held = value.held if isinstance(value, Tensor) else None
     if held is not None and held.clip == EMPTY:
         return
-    if isinstance(value, Tensor) and target.form.space == PSUM and value.shape == target.shape:
+    if isinstance(value, Tensor) and target.form.space == PSUM and (
+            value.shape == target.shape or _fits(value, target)):
         active = recorder.required()
         if (held is not None and active.pending_op == "nc_matmul"
                 and active.is_pending(value if held is UNCLIPPED else held.view)):

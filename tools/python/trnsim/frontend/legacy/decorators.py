@@ -16,11 +16,12 @@ API = "neuronxcc.nki"
 
 
 class GridKernel(Kernel):
-    """A kernel that may be launched on a grid of any size (see grid.py)."""
+    """A kernel that may be launched on a grid of any size (see grid.py); `kernel[0]` is one program.
+    """
 
     def __getitem__(self, grid: Any) -> GridKernel:
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
-        axes = tuple(axis_of(item) for item in items)
+        axes = tuple(axis_of(item or 1) for item in items)
         if any(axis.size < 1 for axis in axes):
             raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
                             f"{[axis.size for axis in axes]}, but every axis has a program at "

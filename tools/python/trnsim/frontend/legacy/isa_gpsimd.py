@@ -15,6 +15,7 @@ from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_o
 from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import SBUF
@@ -44,7 +45,8 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:
 def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None,
                   dtype: Any = None, **_: Any) -> Tensor:
     """on_true_tile where one affine predicate holds, else a constant."""
-    tile = as_tile(on_true_tile, "on_true_tile of affine_select", spaces=(SBUF,))
+    tile = brought_to_sbuf(as_tile(on_true_tile, "on_true_tile of affine_select"),
+                           "on_true_tile of affine_select")
     if isinstance(pred, Mask) and (pred.opaque or len(pred.predicates) != 1):
         raise IllegalInstruction(f"{source.here()}: affine_select: pred combines several "
                                  "comparisons, but the engine evaluates one; use nl.where")

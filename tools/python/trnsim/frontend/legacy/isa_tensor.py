@@ -13,6 +13,7 @@ from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import as_tile, flush, produce
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.enums import engine, engine_names
 from trnsim.frontend.tensor import PSUM, SBUF
 
@@ -27,8 +28,9 @@ def nc_matmul(stationary: Any, moving: Any, *, is_stationary_onezero: bool = Fal
               tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
               mask: Any = None, **_: Any) -> Tensor:
     """stationary.T @ moving, in PSUM."""
-    left = as_tile(stationary, "stationary of nc_matmul", spaces=(SBUF,))
-    right = as_tile(moving, "moving of nc_matmul", spaces=(SBUF,))
+    left = brought_to_sbuf(as_tile(stationary, "stationary of nc_matmul"),
+                           "stationary of nc_matmul")
+    right = brought_to_sbuf(as_tile(moving, "moving of nc_matmul"), "moving of nc_matmul")
     attributes: dict[str, Any] = {}
     if is_transpose:
         attributes["is_transpose"] = True

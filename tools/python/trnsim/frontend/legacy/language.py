@@ -55,6 +55,11 @@ def finfo(dtype: Any) -> Any:
         _dtype_of(dtype).name) or _np.finfo(_dtype_of(dtype).dtype)
 
 
+def sizeinbytes(dtype: Any) -> int:
+    """Bytes of an element; in nl.constants."""
+    return _dtype_of(dtype).itemsize
+
+
 def ds(start: Any, size: Any) -> _DynamicSlice:
     """The slice of `size` elements from `start`."""
     return _DynamicSlice(start, int(size))

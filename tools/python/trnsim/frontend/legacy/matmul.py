@@ -12,7 +12,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.session import session
-from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.tensor import PSUM, Shape
 from trnsim.frontend.validate import Instruction
@@ -46,16 +46,43 @@ def _check_bank(view: Tensor) -> None:
 
 def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], *,
                 mask: Any = None, shape: Shape | None = None) -> Tensor:
-    """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result."""
-    shape = shape or (stationary.form.free_elements, moving.form.free_elements)
+    """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result.
+
+    Its free axes are those of moving, or one axis if there is a mask.
+    """
+    shape = shape or (stationary.form.free_elements, *(
+        moving.shape[1:] if mask is None else (moving.form.free_elements,)))
     bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
         return dropped(shape, float32, PSUM)
+    if bounds is None and (type(stationary) is MaskedTensor or type(moving) is MaskedTensor):
+        return _masked_operands(stationary, moving, attributes)
     if bounds is not None:
         (row, rows), (column, columns) = bounds
         stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))
         moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
-    at = source.site(2)
+    return _issued(stationary, moving, attributes, shape, bounds)
+
+
+def _masked_operands(stationary: Tensor, moving: Tensor, attributes: dict[str, Any]) -> Tensor:
+    """The matmul of what masks leave of the operands; its result has the shape of whole tiles."""
+    left, right = (one.whole if isinstance(one, MaskedTensor) else one
+                   for one in (stationary, moving))
+    bounds = tuple((0, size) for size in (left.form.free_elements, *right.shape[1:]))
+    shape = tuple(size for _, size in bounds)
+    if isinstance(stationary, MaskedTensor) and len(left.shape) == 2:
+        bounds = (*stationary.bounds[1:], *bounds[1:])
+    if isinstance(moving, MaskedTensor):
+        bounds = (bounds[0], *moving.bounds[1:])
+    if len(bounds) != len(shape):
+        return dropped(shape, float32, PSUM)
+    return _issued(stationary, moving, attributes, shape, bounds)
+
+
+def _issued(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], shape: Shape,
+            bounds: Any) -> Tensor:
+    """Holds the matmul back; its result is a fresh tile of which it writes what `bounds` say."""
+    at = source.site(3)
     tile = fresh(shape, float32, PSUM, at)
     view = tile if bounds is None else tile.clipped(bounds)
     if stationary.excess is not None:

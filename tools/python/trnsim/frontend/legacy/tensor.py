@@ -20,7 +20,7 @@ from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, Excess
-from trnsim.frontend.tensor import Form, Indirection, Shape, Storage, View
+from trnsim.frontend.tensor import HBM, Form, Indirection, Shape, Storage, View
 
 
 class Held(NamedTuple):
@@ -138,7 +138,9 @@ class Tensor(Operators, View):
     def __getitem__(self, key: Any) -> Tensor:
         if type(key) is not tuple:
             if isinstance(key, Mask):
-                return self.clipped(clip(key, self.shape)[0])
+                return MaskedTensor.made(self, key)
+            if key is True:
+                return self
             key = tuple(key) if isinstance(key, tuple) else (key,)
         if self.excess is not None:
             self.check_inside()
@@ -193,6 +195,10 @@ class Tensor(Operators, View):
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self[key] if key is not Ellipsis else self
         assignment().assign(target, value)
+
+    def __bool__(self) -> bool:
+        """A tensor in HBM that is an argument is there; elements on chip are not known."""
+        return True if self.form.space == HBM else super().__bool__()
 
     def __iadd__(self, other: Any) -> Self:
         assignment().accumulate(self, other)
@@ -259,8 +265,9 @@ class Tensor(Operators, View):
         """Bytes of an element."""
         return self.form.dtype.itemsize
 
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, *given: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape; on chip the partition axis stays as it is."""
+        shape = given if shape is None else (shape,)
         sizes = _sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         return _module("views").reshape(self, sizes)  # type: ignore[no-any-return]
 
@@ -286,6 +293,32 @@ class Tensor(Operators, View):
             raise ProgramError(f"{source.here()}: {self.name!r} has the shape {list(self.shape)}, "
                                f"expected is {list(shape)}")
         return self
+
+
+class MaskedTensor(Tensor):
+    """`tile[mask]`: what a mask leaves of a tile. `whole` is the tile, `bounds` the clip.
+
+    A matmul of it has the shape of the tile's, of which it writes what the mask leaves.
+    """
+
+    __slots__ = ("bounds", "mask", "whole")
+    __hash__ = object.__hash__
+
+    @classmethod
+    def made(cls, whole: Tensor, mask: Mask) -> Tensor:
+        """The tile itself where the mask leaves all of it."""
+        bounds = clip(mask, whole.shape)[0]
+        view = whole.clipped(bounds)
+        if bounds is None:
+            return view
+        found = cls(view.storage, view.form, view.position, view.indices)
+        found.bounds, found.mask, found.whole = bounds, mask, whole
+        return found
+
+    def __getitem__(self, key: Any) -> Tensor:
+        if isinstance(key, Mask):
+            return MaskedTensor.made(self.whole, self.mask & key)
+        return super().__getitem__(key)
 
 
 def release(tensor: Tensor) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import Role, as_tile, broadcast_free, issue, produce, result_dtype
@@ -18,11 +18,20 @@ from trnsim.frontend.tensor import HBM, PSUM, Shape
 def load(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
     """A new tile in SBUF with the elements of a tensor in HBM."""
     src = as_tile(src, "src of nl.load", spaces=(HBM,))
-    shape = src.shape if len(src.shape) > 1 else (*src.shape, 1)
-    data = src if len(src.shape) > 1 else with_form(src, shape, (*src.form.strides, 0))
-    data.excess = src.excess
+    data = _tile_like(src)
+    shape = data.shape
     return produce("dma_copy", with_indices(("src", "read", data)), {}, shape,
                    result_dtype(dtype, src.dtype), mask=mask)
+
+
+def _tile_like(view: Tensor) -> Tensor:
+    """The view with axes of size 1 appended until it has the two of a tile."""
+    missing = 2 - len(view.shape)
+    if missing <= 0:
+        return view
+    data = with_form(view, view.shape + (1,) * missing, view.form.strides + (0,) * missing)
+    data.excess = view.excess
+    return data
 
 
 def with_indices(operand: Role) -> list[Role]:
@@ -34,9 +43,8 @@ def with_indices(operand: Role) -> list[Role]:
 def store(dst: Any, value: Any, *, mask: Any = None, **_: Any) -> None:
     """Writes a tile to a tensor in HBM; a tile in PSUM goes through SBUF."""
     dst = as_tile(dst, "dst of nl.store", spaces=(HBM,))
-    shape = dst.shape if len(dst.shape) > 1 else (*dst.shape, 1)
-    target = dst if len(dst.shape) > 1 else with_form(dst, shape, (*dst.form.strides, 0))
-    target.excess = dst.excess
+    target = _tile_like(dst)
+    shape = target.shape
     if not isinstance(value, (Tensor, Blocks)):
         value = produce("memset", (), {"value": float(value)}, shape, dst.dtype, mask=mask)
     tile = in_sbuf(as_tile(value, "value of nl.store"))
@@ -55,6 +63,20 @@ def in_sbuf(tile: Tensor) -> Tensor:
         return tile
     release(tile)
     return produce("tensor_copy", (("data", "read", tile),), {}, tile.shape, tile.dtype)
+
+
+def brought_to_sbuf(tile: Tensor, what: str) -> Tensor:
+    """The tile, or a copy in SBUF of one in PSUM that the instruction does not reach. [ASSUMED]
+
+    Public kernels leave that copy to AWS's compiler.
+    """
+    if tile.form.space != PSUM:
+        return tile
+    recorder.required().note("assumption", f"{what} is {tile.name!r} in psum, which the engine "
+                                           "does not read: copied to sbuf first")
+    copied = in_sbuf(tile)
+    release(copied)
+    return copied
 
 
 def matched(tile: Tensor, shape: Shape, name: str) -> Tensor:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.typing.
-"""Types for annotations: `nt.tensor[128, 512]`, `nt.mutable_tensor`. Not checked at run time."""
+"""Types for annotations: `nt.tensor[128, 512]`, `nt.mutable_tensor`. Not checked at run time.
+
+`nt.tensor[[128, 512], nl.bfloat16]` is also an argument for nki.benchmark: a tensor without contents.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from trnsim.frontend.arguments import TensorArgument
+from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.legacy.tensor import Tensor
 
 
@@ -15,6 +20,8 @@ class tensor(Tensor):
     __slots__ = ()
 
     def __class_getitem__(cls, shape: Any) -> Any:
+        if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[0], (list, tuple)):
+            return TensorArgument(dtype_of(shape[1]), tuple(int(size) for size in shape[0]))
         return cls
 
 

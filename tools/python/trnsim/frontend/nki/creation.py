@@ -19,6 +19,11 @@ from trnsim.frontend.tensor import Storage, View
 _sbuf = enums.MemoryRegion.sbuf
 
 
+class par_dim(int):
+    """`nl.par_dim(n)`: the partition dimension, which is the first one; there are no block dimensions.
+    """
+
+
 def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             address: tuple[int, int] | None = None) -> NkiTensor:
     """A tensor with undefined contents."""
@@ -31,6 +36,10 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
         if site is not None:
             return NkiTensor(Storage(site, active.frame), site.whole)
     kind = dtype if type(dtype) is DType else dtype_of(dtype)
+    if any(type(size) is par_dim for size in tuple(shape)[1:]):
+        raise IllegalInstruction(
+            f"{source.here()}: a tensor of shape {list(shape)} has block dimensions before "
+            "nl.par_dim, but the first dimension is that of the partitions; make a list of tiles")
     space = enums.SPACES.get(buffer) or enums.space_of(buffer)
     role = "output" if buffer in enums.SHARED else "internal"
     if address is not None:

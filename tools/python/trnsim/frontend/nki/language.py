@@ -18,7 +18,7 @@ from trnsim.frontend.nki import lookup as _lookup
 from trnsim.frontend.nki import reductions as _reductions
 from trnsim.frontend.nki.assignment import copy as _assign
 from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, shared_constant,
-                                          shared_identity_matrix, zeros, zeros_like)
+                                          shared_identity_matrix, zeros, zeros_like, par_dim)
 from trnsim.frontend.nki.creation import fresh as _fresh
 from trnsim.frontend.nki.enums import SPACES as _SPACES
 from trnsim.frontend.nki.enums import MemoryRegion

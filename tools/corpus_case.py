@@ -4,11 +4,17 @@
 
     python3 tools/corpus_case.py CHECKOUT FOLDER CHIP... <case.json
 
-A case of tools/corpus_cases has `path` and `function`, and either `arguments` (as `--arg` takes them)
-with `grid`, or `driver`: Python that runs in the kernel's module and launches the kernel (`tests`
-runs the module's own tests). `harness` is a file of the checkout that the kernel is put into at
-SUBSTITUTE HERE, as autocomp does it; `prelude` is Python that runs before the kernel's file;
-`broken` says why a kernel cannot run anywhere; `folders` are added to sys.path, and `module` is imported by that name, for relative imports.
+A case of tools/corpus_cases has `path` and `function`, and either `arguments` (as `--arg` takes
+them) with `grid`, or `driver`: Python that runs in the kernel's module and launches the kernel
+(`tests` runs the module's own tests). The `launch`-th launch of the function counts. More keys:
+
+    chips      those that the kernel is for; all of them if it is absent
+    harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE, as autocomp does
+    prelude    Python that runs before the kernel's file
+    is_script  the kernel's file itself launches the kernel
+    folders    are added to sys.path; with module, which is imported by that name
+    macs       the analytic number of multiply-accumulates
+    broken     why the kernel cannot run anywhere
 """
 
 from __future__ import annotations

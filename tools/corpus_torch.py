@@ -82,8 +82,8 @@ class _Torch(ModuleType):
 
 def _filled(make: Any) -> Any:
     def filled(*shape: Any, dtype: Any = None, **_: Any) -> Tensor:
-        sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return make(sizes, dtype or np.float32).view(Tensor)  # type: ignore[no-any-return]
+        is_one = len(shape) == 1 and isinstance(shape[0], (tuple, list))
+        return make(tuple(shape[0]) if is_one else shape, dtype or np.float32).view(Tensor)  # type: ignore[no-any-return]
     return filled
 
 

@@ -48,7 +48,8 @@ def modules() -> dict[str, ModuleType]:
                   simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
                   __version__="0.1")
     return {"neuronxcc": _module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,
-            "neuronxcc.nki.language": language, "neuronxcc.nki.language.constants": sizes, "neuronxcc.nki.isa": isa,
+            "neuronxcc.nki.language": language, "neuronxcc.nki.language.constants": sizes,
+            "neuronxcc.nki.isa": isa,
             "neuronxcc.nki.isa.constants": constants, "neuronxcc.nki.compiler": compiler,
             "neuronxcc.nki.typing": typing}
 

@@ -16,8 +16,7 @@ API = "neuronxcc.nki"
 
 
 class GridKernel(Kernel):
-    """A kernel that may be launched on a grid of any size (see grid.py); `kernel[0]` is one program.
-    """
+    """A kernel on a grid of any size (see grid.py); `kernel[0]` is one program, as without a grid."""
 
     def __getitem__(self, grid: Any) -> GridKernel:
         items = grid if isinstance(grid, (tuple, list)) else (grid,)

@@ -304,6 +304,10 @@ class MaskedTensor(Tensor):
     __slots__ = ("bounds", "mask", "whole")
     __hash__ = object.__hash__
 
+    bounds: Any
+    mask: Mask
+    whole: Tensor
+
     @classmethod
     def made(cls, whole: Tensor, mask: Mask) -> Tensor:
         """The tile itself where the mask leaves all of it."""

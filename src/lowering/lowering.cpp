@@ -51,7 +51,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
       is_written_(written_buffers(program)) {
-    constexpr std::int64_t kSemaphores = 2 * neuron_core::kQueues;
+    constexpr std::int64_t kSemaphores = std::int64_t{2} * neuron_core::kQueues;
     if (chip.neuron_core.semaphore_file.count < kSemaphores) {
         throw ConfigError(fmt::format(
             "neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "
@@ -336,29 +336,35 @@ void Lowering::lower_compute(const Step& step, Engine engine) {
     }
 }
 
-void Lowering::lower_matmul(std::uint32_t instruction) {
+void Lowering::load_stationary(std::uint32_t instruction) {
     const QueueId queue = queue_of(Engine::Tensor);
     const InstructionTemplate& from = program_.templates[instruction];
     const auto loaded = std::ranges::find_if(
         operands_, [&](const Resolved& operand) { return is_stationary(from, *operand.operand); });
-    const bool is_held = policies_.reuse_stationary && loaded != operands_.end() &&
-                         stationary_.holds(tile_of(*loaded->slot), loaded->region);
-    if (!is_held && loaded != operands_.end()) {
-        waits_.clear();
-        for (const Resolved& operand : operands_) {
-            if (is_stationary(from, *operand.operand)) {
-                collect(operand, queue);
-            }
-        }
-        const std::uint64_t number = writer_.next_number(queue);
-        writer_.push(*sink_, queue, *table_.load_stationary(instruction), waits_);
-        for (const Resolved& operand : operands_) {
-            if (is_stationary(from, *operand.operand)) {
-                record(operand, queue, number);
-            }
-        }
-        stationary_.load(tile_of(*loaded->slot), loaded->region);
+    if (loaded == operands_.end() ||
+        (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->slot), loaded->region))) {
+        return;
     }
+    waits_.clear();
+    for (const Resolved& operand : operands_) {
+        if (is_stationary(from, *operand.operand)) {
+            collect(operand, queue);
+        }
+    }
+    const std::uint64_t number = writer_.next_number(queue);
+    writer_.push(*sink_, queue, *table_.load_stationary(instruction), waits_);
+    for (const Resolved& operand : operands_) {
+        if (is_stationary(from, *operand.operand)) {
+            record(operand, queue, number);
+        }
+    }
+    stationary_.load(tile_of(*loaded->slot), loaded->region);
+}
+
+void Lowering::lower_matmul(std::uint32_t instruction) {
+    load_stationary(instruction);
+    const QueueId queue = queue_of(Engine::Tensor);
+    const InstructionTemplate& from = program_.templates[instruction];
     waits_.clear();
     for (const Resolved& operand : operands_) {
         if (!is_stationary(from, *operand.operand)) {

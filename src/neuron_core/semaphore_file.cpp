@@ -97,7 +97,7 @@ std::string SemaphoreFile::describe(int semaphore) const {
                        last.at.microseconds());
 }
 
-void SemaphoreFile::settle(Counter& counter) const {
+void SemaphoreFile::settle(Counter& counter) {
     if (counter.updates.size() <= kSettleAbove) {
         return;
     }

@@ -71,6 +71,7 @@ private:
                  const program::Step& step);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
     void lower_compute(const program::Step& step, Engine engine);
+    void load_stationary(std::uint32_t instruction);
     void lower_matmul(std::uint32_t instruction);
     void lower_transfer(std::uint32_t instruction);
     void collect(const Resolved& operand, neuron_core::QueueId queue);

@@ -87,7 +87,7 @@ private:
         std::vector<Awaited> awaited;
     };
 
-    void settle(Counter& counter) const;
+    static void settle(Counter& counter);
     void put_forward(Counter& counter, std::size_t position, std::int64_t add);
     static void tell_waiters(Counter& counter);
 

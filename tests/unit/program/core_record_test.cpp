@@ -77,7 +77,8 @@ TEST(CoreRecordTest, SharedBuffersAreEqualOnAllCores) {
 }
 
 TEST(CoreRecordTest, DeclarationsBelongToTheirCore) {
-    const std::string wrong = edited(two_cores(), R"("buffer":2,"pattern")", R"("buffer":0,"pattern")");
+    const std::string wrong =
+        edited(two_cores(), R"("buffer":2,"pattern")", R"("buffer":0,"pattern")");
     EXPECT_NE(error_of(wrong).find("0, which belongs to another core; a buffer that cores share"),
               std::string::npos)
         << error_of(wrong);

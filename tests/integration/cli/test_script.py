@@ -169,6 +169,16 @@ def test_a_mistake_in_a_script_is_located(
     assert message in trnsim.fails(status, "run", "s.py")
 
 
+def test_a_library_that_is_not_installed_is_named(trnsim: CommandLine) -> None:
+    text = SCRIPT.replace("np.ones((512, 128), np.float32)", "jax.numpy.ones((512, 128))")
+    (trnsim.folder / "s.py").write_text(text.replace("import os\n", "import os, jax\n"))
+    message = trnsim.fails(2, "run", "s.py")
+    assert f"s.py:{line_of('bench(x)')}: kernel double is given jax.numpy.ones(), but jax" in message
+    (trnsim.folder / "s.py").write_text("import jax\na, b = jax.numpy.ones(3)\n")
+    message = trnsim.fails(2, "run", "s.py")
+    assert "expected 2, got 0); the script calls jax, not installed for" in message
+
+
 def test_a_script_that_is_not_there_is_named(trnsim: CommandLine) -> None:
     assert "no.py: there is no such file" in trnsim.fails(2, "run", "no.py")
 

@@ -32,9 +32,10 @@ OPTIONAL_LIBRARIES = frozenset((
     "pytest", "einops", "tensorflow", "nkilib", "nkipy"))
 """Libraries that kernel files import for their own tests and references."""
 
-
 INTERNALS = "neuronxcc.nki.compiler.backends"
 """Modules of AWS's compiler that kernel files import."""
+called_libraries: set[str] = set()
+"""Absent libraries of which something was called, other than as a decorator."""
 
 
 class _StandInType(type):
@@ -53,6 +54,9 @@ class _StandInType(type):
                             f"{cls.__qualname__.partition('.')[0]} is not installed; install it")
         if len(arguments) == 1 and not keywords and callable(arguments[0]):
             return arguments[0]
+        library = cls.__qualname__.partition(".")[0]
+        if library in OPTIONAL_LIBRARIES:
+            called_libraries.add(library)
         return stand_in(f"{cls.__qualname__}()")
 
     def __getitem__(cls, item: Any) -> Any:
@@ -66,6 +70,13 @@ class _StandInType(type):
 
     def __exit__(cls, *details: Any) -> None:
         return None
+
+
+def absent_library(value: Any) -> str | None:
+    """The library that a stand-in stands for; None for anything else."""
+    if isinstance(value, _StandInType) and value.__dict__.get("_is_stand_in") is True:
+        return value.__qualname__.partition(".")[0]
+    return None
 
 
 def stand_in(name: str) -> Any:

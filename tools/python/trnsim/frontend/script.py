@@ -23,7 +23,7 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import install
+from trnsim.frontend.impersonate import called_libraries, install
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
@@ -77,7 +77,13 @@ def _run(file: Path) -> None:
                             "first") from status
     except Exception as problem:
         raise UserError(f"{_where(problem)}: the script raises {type(problem).__name__}: "
-                        f"{problem or 'without a message'}") from problem
+                        f"{problem or 'without a message'}{_absent()}") from problem
+
+
+def _absent() -> str:
+    """What may be behind an exception: stand-ins of libraries that the script called."""
+    names = ", ".join(sorted(called_libraries))
+    return f"; the script calls {names}, not installed for {sys.executable}" if names else ""
 
 
 def _where(problem: BaseException) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from trnsim.api import compute, trace_bytes, value_engine
 from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.errors import UserError
+from trnsim.frontend.impersonate import absent_library
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.launch_result import results_of
 from trnsim.frontend.timed import TimedKernel
@@ -54,6 +56,11 @@ class Calls:
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
         at = source.here()
+        for value in (*arguments, *keywords.values()):
+            library = absent_library(value)
+            if library is not None:
+                raise UserError(f"{at}: kernel {kernel.name} is given {value.__qualname__}, but "
+                                f"{library} is not installed for {sys.executable}; install it")
         chip = self._chip or default_chip()
         target = load_chip(chip)
         set_target(target)

@@ -15,7 +15,7 @@ from typing import Any
 from collections.abc import Callable, Iterator
 
 from trnsim.frontend.arguments import parse
-from trnsim.frontend.chip import load_chip, set_target
+from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.kernel import CORES, Kernel
@@ -28,7 +28,8 @@ from trnsim.frontend.tracing import trace
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m trnsim.frontend", description=__doc__)
     parser.add_argument("kernel", help="file.py::function, or a script that calls kernels")
-    parser.add_argument("--chip", default="trn2", help="a short name or a chip file [trn2]")
+    parser.add_argument("--chip", help="a short name or a chip file [the target of the "
+                                       "environment, else trn2]")
     parser.add_argument("--arg", action="append", default=[], metavar="VALUE",
                         help="one per parameter: dtype[shape], a Python literal, or name=value")
     parser.add_argument("--lnc", type=int, metavar="N", choices=CORES,
@@ -93,7 +94,7 @@ def _traced(options: argparse.Namespace) -> Program:
     """The program that the options ask for."""
     if "::" in options.kernel:
         values, keywords = _arguments(options.arg)
-        chip = load_chip(options.chip)
+        chip = load_chip(options.chip or default_chip())
         set_target(chip)
         kernel: Any = find_kernel(options.kernel)
         if options.lnc is not None:
@@ -101,8 +102,9 @@ def _traced(options: argparse.Namespace) -> Program:
         return trace(kernel, values, chip, keywords=keywords,
                      trip_counts=_assumptions(options.assume), values=_wants_values(options),
                      seed=options.seed, reads_unwritten=options.reads_unwritten)
-    programs = trace_script(options.kernel, options.chip, _assumptions(options.assume),
-                            values=_wants_values(options), seed=options.seed)
+    programs = trace_script(options.kernel, options.chip or default_chip(),
+                            _assumptions(options.assume), values=_wants_values(options),
+                            seed=options.seed)
     if options.launch is None and len(programs) > 1:
         raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
                         f"--launch 1 to {len(programs)}")

@@ -12,9 +12,14 @@
 namespace trnsim::program {
 namespace {
 
+/// The scales of microscaling: those of several tensors share the partitions of quadrants.
+bool is_packed_scale(Role role) {
+    return role == Role::DstScale || role == Role::StationaryScale || role == Role::MovingScale;
+}
+
 /// DMA engines and the sequencers' registers address any partition.
 bool has_start_rule(const InstructionTemplate& instruction, const Operand& operand) {
-    return operand.role != Role::Index && !is_dma(instruction.op) &&
+    return operand.role != Role::Index && !is_packed_scale(operand.role) && !is_dma(instruction.op) &&
            instruction.op != Opcode::RegisterLoad && instruction.op != Opcode::RegisterStore &&
            instruction.op != Opcode::CoreBarrier;
 }

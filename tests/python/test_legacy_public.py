@@ -73,12 +73,13 @@ def test_an_index_of_mgrid_alone_selects_the_grid() -> None:
     traced(kernel, F32)
 
 
-def test_iota_of_one_grid_axis_spans_the_grid() -> None:
-    def kernel() -> None:
-        grid = nl.mgrid[0:64, 0:4, 0:8]
-        assert nisa.iota(grid.y, dtype=nl.int32).shape == (64, 4, 8)
+def test_where_repeats_what_has_one_partition() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        numbers = nisa.iota(nl.mgrid[0:1, 0:512].x, dtype=nl.uint32)
+        nl.copy(nl.where(tile > 0, numbers, 512, dtype=nl.uint32))
 
-    traced(kernel)
+    assert "nc_matmul" in ops(traced(kernel, F32))
 
 
 def test_placement_functions_are_called_by_the_names_of_their_parameters() -> None:

@@ -162,12 +162,24 @@ def test_older_generations_have_fewer_instructions(body: Body, chip: str, messag
     accepts(body, "trn2")
 
 
+def quantized(start: int) -> None:
+    """Quantizes with the scales at a partition of each quadrant."""
+    scales = sbuf(128, 64, dtype=nl.uint8)
+    nisa.quantize_mx(dst=sbuf(128, 64, dtype=nl.float8_e5m2_x4),
+                     src=sbuf(128, 256, dtype=nl.bfloat16), dst_scale=scales[start:, :])
+
+
+def test_scales_are_packed_at_multiples_of_four_partitions() -> None:
+    rejects(lambda h: quantized(2), "dst_scale takes 126 partitions from partition 2", "trn3")
+
+
 @pytest.mark.parametrize("body", [
     matmul((128, 4096), (128, 128), (128, 4096)),
     matmul((128, 512), (128, 128), (128, 512), out=nl.bfloat16),
     matmul((128, 512), (128, 128), (128, 512), dtype=nl.float8_e4m3fn),
     lambda h: nisa.exponential(sbuf(128, 64), sbuf(128, 64)),
     lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], priority=1),
+    lambda h: quantized(4),
 ])
 def test_the_newest_generation_has_more(body: Body) -> None:
     accepts(body, "trn3")

@@ -26,6 +26,12 @@ STARTS_ANYWHERE = ("dma_", "register_", "sendrecv", "core_barrier", *COLLECTIVES
 """Prefixes of operations whose accesses start at any partition."""
 
 
+PACKED_SCALES = ("dst_scale", "stationary_scale", "moving_scale")
+"""Operands of microscaling: the scales of several tensors share the partitions of quadrants."""
+SCALES_OF_QUADRANT = 4
+"""Scales per quadrant of 32 partitions: one for 8 partitions of 4 values. [NKI-ISA]"""
+
+
 class Instruction(NamedTuple):
     """An instruction as proposed by a dialect, with actual views."""
 
@@ -100,6 +106,8 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
     if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
     count, start = form.partitions, form.partition
+    if role in PACKED_SCALES and start < QUADRANT and start % SCALES_OF_QUADRANT == 0:
+        return
     step = QUADRANT if count <= QUADRANT else 2 * QUADRANT if count <= 2 * QUADRANT else 0
     if start % step if step else start:
         allowed = f"a multiple of {step}" if step else "0"

@@ -24,7 +24,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import HBM, PSUM, SBUF
+from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 _TILES = ("x", "y", "src")
 _PREDICATES = ("uint8", "uint16", "uint32")
@@ -123,16 +123,25 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     if is_number(y):
         result = produce("memset", (), {"value": float(y)}, shape, kind, mask=mask)
     else:
-        other = broadcast_free(as_tile(y, "y of nl.where"), shape)
+        other = _spread(as_tile(y, "y of nl.where"), shape)
         result = produce("tensor_copy", [("data", "read", other)], {}, shape, kind, mask=mask)
     flush(result)
     operands: list[Role] = [("dst", "update", result)]
     if not is_number(x):
-        operands.append(("data", "read", broadcast_free(as_tile(x, "x of nl.where"), shape)))
+        operands.append(("data", "read", _spread(as_tile(x, "x of nl.where"), shape)))
     issue("tensor_copy_predicated",
-          [*operands, ("predicate", "read", broadcast_free(test, shape))], {}, mask=mask,
+          [*operands, ("predicate", "read", _spread(test, shape))], {}, mask=mask,
           immediates=(x,))
     return result
+
+
+def _spread(tile: Tensor, shape: Shape) -> Tensor:
+    """The tile repeated to a shape, across partitions as well."""
+    if tile.shape[0] == shape[0]:
+        return broadcast_free(tile, shape)
+    from trnsim.frontend.legacy.broadcast import broadcast_to
+
+    return broadcast_to(tile, shape)
 
 
 def _widest(tiles: list[Tensor]) -> Any:

@@ -52,9 +52,9 @@ def test_what_divides_evenly_stays_affine_and_the_rest_becomes_values() -> None:
     assert isinstance((F // 512) + P, Index)
 
 
-def test_mgrid_gives_one_dense_index_per_axis() -> None:
+def test_mgrid_gives_one_placed_index_per_axis() -> None:
     grid = mgrid[0:128, 4:8, 0:16]
-    assert [axis.shape for axis in grid] == [(128, 4, 16)] * 3
+    assert [axis.shape for axis in grid] == [(128, 1, 1), (1, 4, 1), (1, 1, 16)]
     assert grid.p is grid[0] and grid.y is grid[2] and grid.x.const == 4
 
 

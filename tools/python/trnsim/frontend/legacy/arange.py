@@ -121,20 +121,20 @@ _grids: dict[tuple[Any, ...], MeshGrid] = {}
 
 
 class MeshGridMaker:
-    """`nl.mgrid`: subscript it with one slice per axis. Every index spans the whole grid."""
+    """`nl.mgrid`: subscript it with one slice per axis."""
 
     def __getitem__(self, key: Any) -> MeshGrid:
         slices = key if isinstance(key, tuple) else (key,)
         cache = tuple((item.start, item.stop, item.step) for item in slices)
         found = _grids.get(cache)
         if found is None:
-            lines = [arange(0 if start is None else start, stop, 1 if step is None else step)
-                     for start, stop, step in cache]
-            shape = tuple(line.shape[0] for line in lines)
-            found = _grids[cache] = MeshGrid(
-                Index(line.const, form(shape, tuple(
-                    line.form.coefficients[0] if at == axis else 0 for at in range(len(lines)))))
-                for axis, line in enumerate(lines))
+            rank = len(slices)
+            axes = []
+            for axis, (start, stop, step) in enumerate(cache):
+                placed = (None,) * axis + (slice(None),) + (None,) * (rank - axis - 1)
+                axes.append(arange(0 if start is None else start, stop,
+                                   1 if step is None else step)[placed])
+            found = _grids[cache] = MeshGrid(axes)
         return found
 
 

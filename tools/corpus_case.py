@@ -200,6 +200,8 @@ def failure(problem: Exception) -> str:
     """The message of an error; Python's own ones with the line that raised them."""
     if isinstance(problem, FrontendError):
         return str(problem)
+    if isinstance(problem, SyntaxError):
+        return f"{problem.filename}:{problem.lineno}: is not valid Python: {problem.msg}"
     where = traceback.extract_tb(problem.__traceback__)[-1]
     return f"{where.filename}:{where.lineno}: {type(problem).__name__}: {problem}"
 

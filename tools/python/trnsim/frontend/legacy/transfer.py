@@ -37,7 +37,7 @@ def _tile_like(view: Tensor) -> Tensor:
 def with_indices(operand: Role) -> list[Role]:
     """An operand, and the tensor that holds its indices if it has one."""
     indices = operand[2].indices
-    return [operand] if indices is None else [operand, ("index", "read", indices)]  # type: ignore
+    return [operand] if indices is None else [operand, ("index", "read", indices)]
 
 
 def store(dst: Any, value: Any, *, mask: Any = None, **_: Any) -> None:

@@ -19,9 +19,9 @@ bool is_packed_scale(Role role) {
 
 /// DMA engines and the sequencers' registers address any partition.
 bool has_start_rule(const InstructionTemplate& instruction, const Operand& operand) {
-    return operand.role != Role::Index && !is_packed_scale(operand.role) && !is_dma(instruction.op) &&
-           instruction.op != Opcode::RegisterLoad && instruction.op != Opcode::RegisterStore &&
-           instruction.op != Opcode::CoreBarrier;
+    return operand.role != Role::Index && !is_packed_scale(operand.role) &&
+           !is_dma(instruction.op) && instruction.op != Opcode::RegisterLoad &&
+           instruction.op != Opcode::RegisterStore && instruction.op != Opcode::CoreBarrier;
 }
 
 /// Engines start at partition 0, 32, 64 or 96 for up to 32 partitions, 0 or 64 for up to 64, else

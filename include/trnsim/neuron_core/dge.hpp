@@ -33,7 +33,7 @@ public:
                                       const dma::DgeCost& cost,
                                       Picoseconds at);
 
-    /// Generates what `ring` requested. \pre its request was for now or earlier
+    /// Generates what `ring` requested. \pre its request was for `now` or an earlier time
     void serve(int ring, Picoseconds now);
 
     /// Occupies the generator that is free first. \pre earliest(mode) <= now

@@ -34,6 +34,12 @@ std::vector<bool> written_buffers(const program::Program& program) {
     return written;
 }
 
+/// Whether nothing passes it: other cores wait for it, or it has no data that could order it.
+bool is_fence(const InstructionTemplate& instruction) {
+    return instruction.operands.empty() || instruction.op == Opcode::Sendrecv ||
+           instruction.op == Opcode::CoreBarrier;
+}
+
 StationaryReuse::Tile tile_of(const TileMemory::Slot& slot) {
     return {.buffer = slot.buffer, .instance = slot.instance};
 }
@@ -50,7 +56,9 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       cursor_(program),
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
-      is_written_(written_buffers(program)) {
+      is_written_(written_buffers(program)),
+      estimate_(chip),
+      window_(make_window()) {
     constexpr std::int64_t kSemaphores = std::int64_t{2} * neuron_core::kQueues;
     if (chip.neuron_core.semaphore_file.count < kSemaphores) {
         throw ConfigError(fmt::format(
@@ -153,74 +161,126 @@ void Lowering::find_used_queues() {
     }
 }
 
+ReorderWindow Lowering::make_window() const {
+    ReorderWindow::Reach reach{};
+    reach.fill(static_cast<int>(policies_.reorder_window));
+    reach[queue_of(Engine::Tensor)] = static_cast<int>(policies_.matmul_window);
+    const int farthest = *std::ranges::max_element(reach);
+    // The steps of other queues lie between those that are compared.
+    constexpr int kOtherSteps = 2;
+    return {reach, static_cast<std::size_t>(farthest > 1 ? kOtherSteps * farthest : 1), estimate_};
+}
+
 bool Lowering::produce(InstructionSink& sink) {
+    sink_ = &sink;
+    while (!window_.is_full() && read_step()) {
+    }
+    if (window_.empty()) {
+        return false;
+    }
+    lower_next();
+    return true;
+}
+
+bool Lowering::read_step() {
     const Step* step = cursor_.next();
     if (step == nullptr) {
         return false;
     }
-    sink_ = &sink;
     ++stamp_;
-    if (!step->is_alloc) {
-        lower(*step);
-    } else if (program_.buffers[step->run].space == Space::Hbm) {
-        memories_[step->run].push_back(nullptr);
+    if (step->is_alloc) {
+        read_alloc(step->run);
     } else {
-        tiles_.allocate(step->run, stamp_);
+        plan(*step);
     }
     return true;
 }
 
-void Lowering::lower(const Step& step) {
-    const std::uint32_t index = program_.runs[step.run].instruction;
-    const InstructionTemplate& instruction = program_.templates[index];
-    const Plan& plan = plans_[index];
-    ++executed_;
-    resolve(instruction, plan, step);
-    if (is_dma(instruction.op)) {
-        lower_transfer(index);
-    } else {
-        const Engine engine = choose_engine(index, plan);
-        if (engine == Engine::Tensor && uses_array(instruction.op)) {
-            lower_matmul(index);
-        } else {
-            lower_compute(step, engine);
-        }
+void Lowering::read_alloc(std::uint32_t buffer) {
+    if (program_.buffers[buffer].space == Space::Hbm) {
+        memories_[buffer].push_back(nullptr);
+        return;
     }
-    release();
+    while (!window_.empty() && !tiles_.has_room_for_next(buffer)) {
+        lower_next();
+    }
+    tiles_.allocate(buffer, stamp_);
 }
 
-void Lowering::resolve(const InstructionTemplate& instruction, const Plan& plan, const Step& step) {
-    operands_.clear();
+void Lowering::plan(const Step& step) {
+    const std::uint32_t index = program_.runs[step.run].instruction;
+    const Plan& plan = plans_[index];
+    ++executed_;
+    if (is_fence(program_.templates[index])) {
+        drain();
+    }
+    PlannedStep& planned = window_.blank();
+    planned.instruction = index;
+    resolve(step, plan, planned.operands);
+    planned.at.assign(step.at.begin(), step.at.end());
+    if (is_dma(program_.templates[index].op)) {
+        planned.queue = queue_of_ring(plan.ring);
+    } else {
+        planned.engine = choose_engine(index, plan);
+        planned.queue = queue_of(planned.engine);
+    }
+    window_.admit(planned);
+    if (is_fence(program_.templates[index])) {
+        drain();
+    }
+}
+
+void Lowering::drain() {
+    while (!window_.empty()) {
+        lower_next();
+    }
+}
+
+void Lowering::resolve(const Step& step, const Plan& plan, std::vector<ResolvedOperand>& to) {
+    const InstructionTemplate& instruction =
+        program_.templates[program_.runs[step.run].instruction];
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         const Step::At& at = step.at[i];
-        Resolved resolved;
+        ResolvedOperand resolved;
         resolved.operand = &operand;
         resolved.region.shape = &plan.shapes[i];
         if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
             resolved.region.partition = static_cast<std::int32_t>(at.partition);
             resolved.region.base_byte = at.offset * plan.shapes[i].element_bytes;
         }
-        if (operand.space == Space::Hbm) {
-            if (is_written_[operand.buffer]) {
-                auto& instances = memories_[operand.buffer];
-                const auto instance = static_cast<std::size_t>(at.instance);
-                if (instance >= instances.size()) {
-                    instances.resize(instance + 1);
-                }
-                if (instances[instance] == nullptr) {
-                    instances[instance] = std::make_unique<HbmHistory>();
-                }
-                resolved.memory = instances[instance].get();
-            }
-        } else {
-            resolved.slot = tiles_.find(operand.buffer, at.instance, stamp_);
-            if (resolved.slot == nullptr) {
-                not_allocated(instruction, operand, at.instance);
-            }
+        if (operand.space != Space::Hbm) {
+            resolved.slot = &find_tile(instruction, operand, at.instance);
+        } else if (is_written_[operand.buffer]) {
+            resolved.memory = &memory_of(operand.buffer, at.instance);
         }
-        operands_.push_back(resolved);
+        to.push_back(resolved);
     }
+}
+
+TileMemory::Slot& Lowering::find_tile(const InstructionTemplate& instruction,
+                                      const Operand& operand,
+                                      std::int64_t instance) {
+    while (!window_.empty() && !tiles_.can_find(operand.buffer, instance)) {
+        lower_next();
+    }
+    TileMemory::Slot* slot = tiles_.find(operand.buffer, instance, stamp_);
+    if (slot == nullptr) {
+        not_allocated(instruction, operand, instance);
+    }
+    return *slot;
+}
+
+HbmHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
+    auto& instances = memories_[buffer];
+    const auto place = static_cast<std::size_t>(instance);
+    if (place >= instances.size()) {
+        instances.resize(place + 1);
+    }
+    if (instances[place] == nullptr) {
+        instances[place] = std::make_unique<HbmHistory>();
+    }
+    return *instances[place];
 }
 
 void Lowering::not_allocated(const InstructionTemplate& instruction,
@@ -251,43 +311,39 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
     return engines[best];
 }
 
-void Lowering::collect(const Resolved& operand, QueueId queue) {
-    const RegionAccess access{
-        .region = operand.region, .access = operand.operand->access, .queue = queue, .number = 0};
-    if (operand.slot != nullptr) {
-        operand.slot->history.collect(access, waits_);
-    } else if (operand.memory != nullptr) {
-        operand.memory->collect(access, waits_);
+void Lowering::record(const ResolvedOperand& operand, QueueId queue, std::uint64_t number) {
+    operand.record(queue, number);
+    if (operand.slot != nullptr && operand.operand->writes()) {
+        stationary_.written(tile_of(*operand.slot));
     }
 }
 
-void Lowering::record(const Resolved& operand, QueueId queue, std::uint64_t number) {
-    const RegionAccess access{.region = operand.region,
-                              .access = operand.operand->access,
-                              .queue = queue,
-                              .number = number};
-    if (operand.slot != nullptr) {
-        operand.slot->history.record(access);
-        if (operand.operand->writes()) {
-            operand.slot->is_dirty = true;
-            stationary_.written(tile_of(*operand.slot));
-        }
-    } else if (operand.memory != nullptr) {
-        operand.memory->record(access);
-    }
+void Lowering::push(QueueId queue, const IssueTemplate& what, std::uint64_t psum_banks) {
+    writer_.push(*sink_, queue, what, waits_, psum_banks);
+    estimate_.push(queue, what, waits_);
 }
 
-void Lowering::release() {
-    for (const Resolved& operand : operands_) {
+void Lowering::lower_next() {
+    PlannedStep& step = window_.take();
+    if (is_dma(program_.templates[step.instruction].op)) {
+        lower_transfer(step);
+    } else if (step.engine == Engine::Tensor &&
+               uses_array(program_.templates[step.instruction].op)) {
+        lower_matmul(step);
+    } else {
+        lower_compute(step);
+    }
+    window_.retire(step);
+    for (const ResolvedOperand& operand : step.operands) {
         if (operand.slot != nullptr) {
-            tiles_.use(*operand.slot, stamp_);
+            tiles_.use(*operand.slot);
         }
     }
 }
 
-std::uint64_t Lowering::psum_banks() const {
+std::uint64_t Lowering::psum_banks(const PlannedStep& step) const {
     std::uint64_t banks = 0;
-    for (const Resolved& operand : operands_) {
+    for (const ResolvedOperand& operand : step.operands) {
         if (operand.operand->space == Space::Psum) {
             const std::int64_t base = operand.slot->address;
             banks |= banks_of(
@@ -297,11 +353,11 @@ std::uint64_t Lowering::psum_banks() const {
     return banks;
 }
 
-void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const {
+void Lowering::check_bank(const PlannedStep& step, const ResolvedOperand& dst) const {
     const PsumSpec& psum = chip_.neuron_core.psum;
     const std::int64_t base = dst.slot->address;
     if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
-        const InstructionTemplate& from = program_.templates[instruction];
+        const InstructionTemplate& from = program_.templates[step.instruction];
         throw ProgramError(
             fmt::format("{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} "
                         "bytes; keep the "
@@ -314,89 +370,85 @@ void Lowering::check_bank(std::uint32_t instruction, const Resolved& dst) const 
     }
 }
 
-void Lowering::lower_compute(const Step& step, Engine engine) {
-    const std::uint32_t instruction = program_.runs[step.run].instruction;
-    const QueueId queue = queue_of(engine);
-    const std::string_view table = plans_[instruction].table;
-    if (engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
+void Lowering::lower_compute(const PlannedStep& step) {
+    const std::string_view table = plans_[step.instruction].table;
+    if (step.engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
         table_in_place_ = table;
         ++table_loads_;
         waits_.clear();
-        writer_.push(*sink_, queue, *table_.table_load(instruction), waits_);
+        push(step.queue, *table_.table_load(step.instruction));
     }
     waits_.clear();
-    for (const Resolved& operand : operands_) {
-        collect(operand, queue);
+    for (const ResolvedOperand& operand : step.operands) {
+        operand.collect(step.queue, waits_);
     }
-    const std::uint64_t number = writer_.next_number(queue);
-    const IssueTemplate& what = *table_.compute(instruction, engine, step.at);
-    writer_.push(*sink_, queue, what, waits_, what.touches_psum ? psum_banks() : 0);
-    for (const Resolved& operand : operands_) {
-        record(operand, queue, number);
+    const std::uint64_t number = writer_.next_number(step.queue);
+    const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.at);
+    push(step.queue, what, what.touches_psum ? psum_banks(step) : 0);
+    for (const ResolvedOperand& operand : step.operands) {
+        record(operand, step.queue, number);
     }
 }
 
-void Lowering::load_stationary(std::uint32_t instruction) {
-    const QueueId queue = queue_of(Engine::Tensor);
-    const InstructionTemplate& from = program_.templates[instruction];
-    const auto loaded = std::ranges::find_if(
-        operands_, [&](const Resolved& operand) { return is_stationary(from, *operand.operand); });
-    if (loaded == operands_.end() ||
+void Lowering::load_stationary(const PlannedStep& step) {
+    const InstructionTemplate& from = program_.templates[step.instruction];
+    const auto loaded = std::ranges::find_if(step.operands, [&](const ResolvedOperand& operand) {
+        return is_stationary(from, *operand.operand);
+    });
+    if (loaded == step.operands.end() ||
         (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->slot), loaded->region))) {
         return;
     }
     waits_.clear();
-    for (const Resolved& operand : operands_) {
+    for (const ResolvedOperand& operand : step.operands) {
         if (is_stationary(from, *operand.operand)) {
-            collect(operand, queue);
+            operand.collect(step.queue, waits_);
         }
     }
-    const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(*sink_, queue, *table_.load_stationary(instruction), waits_);
-    for (const Resolved& operand : operands_) {
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.load_stationary(step.instruction));
+    for (const ResolvedOperand& operand : step.operands) {
         if (is_stationary(from, *operand.operand)) {
-            record(operand, queue, number);
+            record(operand, step.queue, number);
         }
     }
     stationary_.load(tile_of(*loaded->slot), loaded->region);
 }
 
-void Lowering::lower_matmul(std::uint32_t instruction) {
-    load_stationary(instruction);
-    const QueueId queue = queue_of(Engine::Tensor);
-    const InstructionTemplate& from = program_.templates[instruction];
+void Lowering::lower_matmul(const PlannedStep& step) {
+    load_stationary(step);
+    const InstructionTemplate& from = program_.templates[step.instruction];
     waits_.clear();
-    for (const Resolved& operand : operands_) {
+    for (const ResolvedOperand& operand : step.operands) {
         if (!is_stationary(from, *operand.operand)) {
-            collect(operand, queue);
+            operand.collect(step.queue, waits_);
         }
         if (is_matmul(from.op) && operand.operand->role == Role::Dst) {
-            check_bank(instruction, operand);
+            check_bank(step, operand);
         }
     }
-    const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(*sink_, queue, *table_.multiply_moving(instruction), waits_, psum_banks());
-    for (const Resolved& operand : operands_) {
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.multiply_moving(step.instruction), psum_banks(step));
+    for (const ResolvedOperand& operand : step.operands) {
         if (!is_stationary(from, *operand.operand)) {
-            record(operand, queue, number);
+            record(operand, step.queue, number);
         }
     }
 }
 
-void Lowering::lower_transfer(std::uint32_t instruction) {
-    const QueueId queue = queue_of_ring(plans_[instruction].ring);
+void Lowering::lower_transfer(const PlannedStep& step) {
     waits_.clear();
     std::int32_t partition = 0;
-    for (const Resolved& operand : operands_) {
-        collect(operand, queue);
+    for (const ResolvedOperand& operand : step.operands) {
+        operand.collect(step.queue, waits_);
         if (operand.slot != nullptr && operand.operand->role != Role::Index) {
             partition = operand.region.partition;
         }
     }
-    const std::uint64_t number = writer_.next_number(queue);
-    writer_.push(*sink_, queue, *table_.transfer(instruction, policies_.dge, partition), waits_);
-    for (const Resolved& operand : operands_) {
-        record(operand, queue, number);
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.transfer(step.instruction, policies_.dge, partition));
+    for (const ResolvedOperand& operand : step.operands) {
+        record(operand, step.queue, number);
     }
 }
 
@@ -408,7 +460,7 @@ void Lowering::save(TileMemory::Slot& slot) {
                  .number = writer_.next_number(queue)};
     waits_.clear();
     slot.history.collect(slot.save, waits_);
-    writer_.push(*sink_, queue, *table_.spill(slot.buffer, true, policies_.dge), waits_);
+    push(queue, *table_.spill(slot.buffer, true, policies_.dge));
     slot.history.record(slot.save);
 }
 
@@ -421,7 +473,7 @@ void Lowering::reload(TileMemory::Slot& slot) {
     waits_.clear();
     slot.history.collect(access, waits_);
     waits_.need_done(slot.save.queue, slot.save.number);
-    writer_.push(*sink_, queue, *table_.spill(slot.buffer, false, policies_.dge), waits_);
+    push(queue, *table_.spill(slot.buffer, false, policies_.dge));
     slot.history.record(access);
 }
 

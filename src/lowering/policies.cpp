@@ -78,6 +78,7 @@ T number(std::string_view policy, std::string_view text, T least, T most) {
 }
 
 constexpr std::int64_t kMostRings = 16;
+constexpr std::int64_t kMostWindow = 4096;
 constexpr std::int64_t kMostExtra = 1'000'000;
 constexpr double kMostFactor = 1e6;
 
@@ -85,13 +86,15 @@ constexpr double kMostFactor = 1e6;
 
 Policies default_policies(std::string_view api) {
     if (api == "nki") {
-        return {.buffer_factor = 1.25, .buffer_extra = 2};
+        return {.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
     }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 3.0,
                 .dma_rings = 8,
-                .dge = DgeMode::None};
+                .dge = DgeMode::None,
+                .matmul_window = 256,
+                .reorder_window = 16};
     }
     return {};
 }
@@ -120,6 +123,10 @@ void set(Policies& policies, std::string_view assignment) {
         policies.dge = choose(kDge, name, text);
     } else if (name == "reuse_stationary") {
         policies.reuse_stationary = choose(kBooleans, name, text);
+    } else if (name == "matmul_window") {
+        policies.matmul_window = number<std::int64_t>(name, text, 1, kMostWindow);
+    } else if (name == "reorder_window") {
+        policies.reorder_window = number<std::int64_t>(name, text, 1, kMostWindow);
     } else {
         std::vector<std::string> names;
         for (const auto& [known, value] : describe(policies)) {
@@ -139,7 +146,9 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"ring_assignment", text_of(kRingAssignments, policies.ring_assignment)},
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
             {"dge", text_of(kDge, policies.dge)},
-            {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)}};
+            {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
+            {"matmul_window", fmt::format("{}", policies.matmul_window)},
+            {"reorder_window", fmt::format("{}", policies.reorder_window)}};
 }
 
 }  // namespace trnsim::lowering

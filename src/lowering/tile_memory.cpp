@@ -44,6 +44,21 @@ bool TileMemory::can_spill() const {
     return std::ranges::any_of(pooled_, [](const PooledTiles* site) { return site != nullptr; });
 }
 
+bool TileMemory::has_room_for_next(std::uint32_t buffer) const {
+    if (!sites_[buffer] || sites_[buffer]->next_is_unused()) {
+        return true;
+    }
+    if (pooled_[buffer] != nullptr) {
+        return pooled_[buffer]->has_room();
+    }
+    return slots_[buffer]->has_free() && !slots_[buffer]->is_overlay();
+}
+
+bool TileMemory::can_find(std::uint32_t buffer, std::int64_t instance) const {
+    const PooledTiles* site = pooled_[buffer];
+    return site == nullptr || !site->is_spilled(instance) || site->has_room();
+}
+
 void TileMemory::allocate(std::uint32_t buffer, std::uint64_t stamp) {
     if (!sites_[buffer]) {
         return;

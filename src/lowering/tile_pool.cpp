@@ -152,8 +152,7 @@ TileStore::Slot& PooledTiles::restore(std::int64_t instance) {
     return slot;
 }
 
-void PooledTiles::use(Slot& slot, std::uint64_t stamp) {
-    slot.last_use = stamp;
+void PooledTiles::use(Slot& slot) {
     if (--slot.uses_left == 0) {
         forget(slot);
     }

@@ -41,8 +41,7 @@ TileSlots::Slot* TileSlots::find(std::int64_t instance) {
     return index == nullptr ? nullptr : &slots_[*index];
 }
 
-void TileSlots::use(Slot& slot, std::uint64_t stamp) {
-    slot.last_use = stamp;
+void TileSlots::use(Slot& slot) {
     if (--slot.uses_left == 0) {
         resident_.erase(slot.instance);
         slot.instance = -1;

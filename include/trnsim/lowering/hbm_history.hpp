@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/pending_accesses.hpp"
 
 #include <cstdint>
 #include <unordered_map>
@@ -16,6 +17,9 @@ class HbmHistory {
 public:
     void collect(const RegionAccess& access, WaitSet& waits) const;
     void record(const RegionAccess& access);
+
+    /// Accesses by steps that are not on their queues yet.
+    [[nodiscard]] PendingAccesses& pending() { return pending_; }
 
 private:
     /// Accesses over more blocks than this are kept in a list that every access looks at.
@@ -31,6 +35,7 @@ private:
     std::unordered_map<std::int64_t, AccessHistory> blocks_;
     AccessHistory wide_;
     bool has_wide_ = false;
+    PendingAccesses pending_;
 };
 
 }  // namespace trnsim::lowering

@@ -7,8 +7,10 @@
 #include "trnsim/lowering/issue_table.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
+#include "trnsim/lowering/reorder_window.hpp"
 #include "trnsim/lowering/stationary.hpp"
 #include "trnsim/lowering/tile_memory.hpp"
+#include "trnsim/lowering/time_estimate.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
@@ -23,12 +25,12 @@ namespace trnsim::lowering {
 
 /// Lowers a program step by step.
 ///
-///     program steps --> slots --> engine, ring --> dependencies --> semaphores --> instruction
-///     queues
+///     program steps --> slots --> engine, ring --> reordering window --> dependencies -->
+///     semaphores --> instruction queues
 ///
-/// Decides by policy: engine, slots and spills, DMA ring and DGE mode; adds LoadStationary, table
-/// loads and spill transfers. Keeps program order within every queue. Does not model: reordering,
-/// fusion, removal of loads (D-12).
+/// Decides by policy: engine, slots and spills, DMA ring and DGE mode, order within a window; adds
+/// LoadStationary, table loads and spill transfers. A tile's bytes are given back when its last
+/// user is on its queue. Does not model: fusion, removal of loads (D-12).
 class Lowering : public neuron_core::InstructionSource, private TileMemory::Mover {
 public:
     /// The program and the chip must outlive it.
@@ -47,13 +49,6 @@ public:
     [[nodiscard]] std::string ring_purpose(int ring) const;
 
 private:
-    /// One operand of the step being lowered.
-    struct Resolved {
-        const Operand* operand = nullptr;
-        TileMemory::Slot* slot = nullptr;  ///< nullptr in HBM.
-        HbmHistory* memory = nullptr;      ///< HBM tensors that the program writes.
-        Region region;
-    };
     /// What is known of a template before it runs.
     struct Plan {
         std::vector<RegionShape> shapes;  ///< By operand.
@@ -65,26 +60,34 @@ private:
     void make_plans();
     void assign_rings();
     void find_used_queues();
-    void lower(const program::Step& step);
-    void resolve(const InstructionTemplate& instruction,
-                 const Plan& plan,
-                 const program::Step& step);
+    [[nodiscard]] ReorderWindow make_window() const;
+    bool read_step();
+    void read_alloc(std::uint32_t buffer);
+    void plan(const program::Step& step);
+    void resolve(const program::Step& step, const Plan& plan, std::vector<ResolvedOperand>& to);
+    [[nodiscard]] TileMemory::Slot& find_tile(const InstructionTemplate& instruction,
+                                              const Operand& operand,
+                                              std::int64_t instance);
+    [[nodiscard]] HbmHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
-    void lower_compute(const program::Step& step, Engine engine);
-    void load_stationary(std::uint32_t instruction);
-    void lower_matmul(std::uint32_t instruction);
-    void lower_transfer(std::uint32_t instruction);
-    void collect(const Resolved& operand, neuron_core::QueueId queue);
-    void record(const Resolved& operand, neuron_core::QueueId queue, std::uint64_t number);
-    void release();
+    void lower_next();
+    void drain();
+    void lower_compute(const PlannedStep& step);
+    void load_stationary(const PlannedStep& step);
+    void lower_matmul(const PlannedStep& step);
+    void lower_transfer(const PlannedStep& step);
+    void push(neuron_core::QueueId queue,
+              const neuron_core::IssueTemplate& what,
+              std::uint64_t psum_banks = 0);
+    void record(const ResolvedOperand& operand, neuron_core::QueueId queue, std::uint64_t number);
     void save(TileMemory::Slot& slot) override;
     void reload(TileMemory::Slot& slot) override;
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,
                                     std::int64_t instance) const;
     [[nodiscard]] Operand whole_buffer(std::uint32_t buffer) const;
-    [[nodiscard]] std::uint64_t psum_banks() const;
-    void check_bank(std::uint32_t instruction, const Resolved& dst) const;
+    [[nodiscard]] std::uint64_t psum_banks(const PlannedStep& step) const;
+    void check_bank(const PlannedStep& step, const ResolvedOperand& dst) const;
 
     const program::Program& program_;
     const ChipSpec& chip_;
@@ -100,9 +103,10 @@ private:
     std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
     std::array<bool, neuron_core::kQueues> uses_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
-    neuron_core::InstructionSink* sink_ = nullptr;                ///< Of the step being lowered,
-    std::vector<Resolved> operands_;                              ///< and its operands.
-    WaitSet waits_;
+    TimeEstimate estimate_;
+    ReorderWindow window_;
+    neuron_core::InstructionSink* sink_ = nullptr;  ///< Of the step being lowered,
+    WaitSet waits_;                                 ///< and what it waits for.
     StationaryReuse stationary_;
     std::string_view table_in_place_;
     std::uint64_t stamp_ = 0;

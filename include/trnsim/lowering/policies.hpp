@@ -39,8 +39,10 @@ struct Policies {
     Spilling spilling = Spilling::LeastRecentlyUsed;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    DgeMode dge = DgeMode::Auto;   ///< Where the program leaves the choice.
-    bool reuse_stationary = true;  ///< No LoadStationary when the array already holds the tile.
+    DgeMode dge = DgeMode::Auto;      ///< Where the program leaves the choice.
+    bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
+    std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
+    std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
 };
 
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY,

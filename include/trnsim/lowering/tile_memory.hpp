@@ -43,14 +43,21 @@ public:
                const Policies& policies,
                Mover& mover);
 
+    /// Whether the next instance of a site can begin without moving another tile, or taking over
+    /// the bytes of another site. Steps still to be lowered may give bytes back.
+    [[nodiscard]] bool has_room_for_next(std::uint32_t buffer) const;
+
     /// Begins the next instance of a site, or nothing for one in HBM. Tiles used at `stamp` stay.
     void allocate(std::uint32_t buffer, std::uint64_t stamp);
+
+    /// Whether an instance is in memory, or can come back without moving another.
+    [[nodiscard]] bool can_find(std::uint32_t buffer, std::int64_t instance) const;
 
     /// The tile of an instance, for use at `stamp`; nullptr if it was not allocated.
     [[nodiscard]] Slot* find(std::uint32_t buffer, std::int64_t instance, std::uint64_t stamp);
 
     /// Counts a use of a tile; frees its bytes after the last one.
-    void use(Slot& slot, std::uint64_t stamp) { sites_[slot.buffer]->use(slot, stamp); }
+    void use(Slot& slot) { sites_[slot.buffer]->use(slot); }
 
     [[nodiscard]] const Allocation& allocation() const { return allocation_; }
     /// Whether tiles may have to be moved.

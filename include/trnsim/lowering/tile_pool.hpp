@@ -81,7 +81,7 @@ public:
     [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
     bool allocate() override;
     [[nodiscard]] Slot* find(std::int64_t instance) override;
-    void use(Slot& slot, std::uint64_t stamp) override;
+    void use(Slot& slot) override;
 
     [[nodiscard]] TilePool& pool() { return pool_; }
 

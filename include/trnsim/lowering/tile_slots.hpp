@@ -25,10 +25,15 @@ public:
     [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
     bool allocate() override;
     [[nodiscard]] Slot* find(std::int64_t instance) override;
-    void use(Slot& slot, std::uint64_t stamp) override;
+    void use(Slot& slot) override;
 
     [[nodiscard]] const SitePlacement& placement() const { return placement_; }
     [[nodiscard]] std::vector<Slot>& slots() { return slots_; }
+
+    [[nodiscard]] bool has_free() const { return !free_.empty(); }
+
+    /// Whether the next instance is the first in bytes that belonged to other sites.
+    [[nodiscard]] bool is_overlay() const { return !placement_.overlaid.empty(); }
 
     /// The sites whose bytes these slots take over, at the first call; none later.
     [[nodiscard]] std::vector<std::uint32_t> take_overlaid() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/pending_accesses.hpp"
 
 #include <cstdint>
 
@@ -23,6 +24,7 @@ public:
         bool is_saved = false;       ///< A copy in HBM exists.
         RegionAccess save{};         ///< The transfer that made it.
         AccessHistory history;
+        PendingAccesses pending;
     };
 
     TileStore() = default;
@@ -42,7 +44,7 @@ public:
     [[nodiscard]] virtual Slot* find(std::int64_t instance) = 0;
 
     /// Counts a use; frees the slot after the last one.
-    virtual void use(Slot& slot, std::uint64_t stamp) = 0;
+    virtual void use(Slot& slot) = 0;
 };
 
 }  // namespace trnsim::lowering

@@ -143,7 +143,7 @@ void PhysicalAccesses::run(const Step& step) {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (operand.space != Space::Hbm) {
-            tiles_.use(*tiles_.find(operand.buffer, step.at[i].instance, stamp_), stamp_);
+            tiles_.use(*tiles_.find(operand.buffer, step.at[i].instance, stamp_));
         }
     }
 }

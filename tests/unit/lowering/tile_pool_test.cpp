@@ -164,9 +164,9 @@ TEST(PooledTilesTest, ATileIsThereFromItsAllocToItsLastUse) {
     PooledTiles site(pool, 0, 100, liveness);
     EXPECT_TRUE(site.allocate());
     EXPECT_FALSE(site.has_room());
-    site.use(*site.find(0), 1);
+    site.use(*site.find(0));
     EXPECT_NE(site.find(0), nullptr);
-    site.use(*site.find(0), 2);
+    site.use(*site.find(0));
     EXPECT_EQ(site.find(0), nullptr);
     EXPECT_TRUE(site.next_is_unused());
     EXPECT_FALSE(site.allocate());
@@ -196,7 +196,7 @@ TEST(PooledTilesTest, ASpilledTileComesBackWithTheUsesAndTheCopyItHad) {
     PooledTiles site(pool, 0, 100, {.instances = 1, .uses = {{1, 3}}});
     site.allocate();
     Slot& slot = *site.find(0);
-    site.use(slot, 1);
+    site.use(slot);
     slot.is_saved = true;
     slot.save.number = 77;
     site.forget(slot);

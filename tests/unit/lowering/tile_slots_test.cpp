@@ -34,9 +34,9 @@ TEST(TileSlotsTest, TilesTakeSlotsInOrderOfAddress) {
 TEST(TileSlotsTest, ASlotIsFreeAfterItsTilesLastUse) {
     TileSlots tiles = site(1, {2, 1});
     tiles.allocate();
-    tiles.use(*tiles.find(0), 1);
+    tiles.use(*tiles.find(0));
     EXPECT_NE(tiles.find(0), nullptr);
-    tiles.use(*tiles.find(0), 2);
+    tiles.use(*tiles.find(0));
     EXPECT_EQ(tiles.find(0), nullptr);
     tiles.allocate();
     EXPECT_EQ(address_of(tiles, 1), 1024);
@@ -47,8 +47,8 @@ TEST(TileSlotsTest, ANewTileTakesTheSlotFreeForLongest) {
     for (int i = 0; i < 3; ++i) {
         tiles.allocate();
     }
-    tiles.use(*tiles.find(2), 1);
-    tiles.use(*tiles.find(0), 2);
+    tiles.use(*tiles.find(2));
+    tiles.use(*tiles.find(0));
     tiles.allocate();
     tiles.allocate();
     EXPECT_EQ(address_of(tiles, 3), 1024 + 2 * 128);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of the program between being read and being put on its queue.
+#pragma once
+
+#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/hbm_history.hpp"
+#include "trnsim/lowering/tile_store.hpp"
+#include "trnsim/program/cursor.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// One operand of a step, with the memory it lies in.
+struct ResolvedOperand {
+    const Operand* operand = nullptr;
+    TileStore::Slot* slot = nullptr;  ///< nullptr in HBM.
+    HbmHistory* memory = nullptr;     ///< HBM tensors that the program writes.
+    Region region{};
+
+    /// Adds what an access by `queue` has to wait for.
+    void collect(neuron_core::QueueId queue, WaitSet& waits) const;
+
+    /// The access is instruction `number` of `queue`.
+    void record(neuron_core::QueueId queue, std::uint64_t number) const;
+
+    /// Steps in the window that access the same memory; nullptr: nobody ever writes it.
+    [[nodiscard]] PendingAccesses* pending() const {
+        if (slot != nullptr) {
+            return &slot->pending;
+        }
+        return memory != nullptr ? &memory->pending() : nullptr;
+    }
+};
+
+/// A step whose operands have their places and whose queue is chosen.
+struct PlannedStep {
+    std::uint32_t instruction = 0;  ///< Template of the program.
+    Engine engine = Engine::Vector;
+    neuron_core::QueueId queue = 0;
+    std::vector<ResolvedOperand> operands{};
+    std::vector<program::Step::At> at{};
+
+    // Of the window:
+    std::uint64_t order = 0;              ///< Place in the program.
+    int blockers = 0;                     ///< Earlier steps in the window that come first.
+    std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
+    bool has_ready = false;               ///< Whether `ready` is known.
+    Picoseconds ready{};                  ///< Estimate: its operands are there.
+};
+
+}  // namespace trnsim::lowering

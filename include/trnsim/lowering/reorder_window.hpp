@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiler's list scheduler: which of the next steps goes onto its queue first.
+#pragma once
+
+#include "trnsim/lowering/planned_step.hpp"
+#include "trnsim/lowering/time_estimate.hpp"
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// Steps in program order go in, and come out in the order in which they could start.
+///
+///     program order --> [ operands found; up to `capacity` steps ] --> earliest start first
+///
+/// A step comes after every earlier one in the window with which it shares bytes that one of them
+/// writes. Of a queue only the first `reach` steps are looked at: 1 keeps its program order. Among
+/// steps that could start at the same time the earlier in the program wins. [ACCURACY-STUDY, 1, 5]
+class ReorderWindow {
+public:
+    using Reach = std::array<int, neuron_core::kQueues>;
+
+    /// The estimate must outlive it.
+    ReorderWindow(const Reach& reach, std::size_t capacity, const TimeEstimate& estimate);
+
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] bool is_full() const { return size_ >= capacity_; }
+
+    /// A step to fill in and admit.
+    [[nodiscard]] PlannedStep& blank();
+
+    /// Puts a filled-in step behind all others.
+    void admit(PlannedStep& step);
+
+    /// Takes the step out that could start first; it is valid until retire(). \pre !empty()
+    [[nodiscard]] PlannedStep& take();
+
+    /// The step is on its queue: what waited for it may follow.
+    void retire(PlannedStep& step);
+
+private:
+    /// The steps of a queue in program order, and the first choice among them.
+    struct Queue {
+        std::vector<PlannedStep*> steps;
+        PlannedStep* best = nullptr;
+        Picoseconds start;
+        bool is_known = false;  ///< best and start are up to date.
+    };
+
+    void choose(Queue& queue, neuron_core::QueueId id) const;
+    [[nodiscard]] Picoseconds ready(PlannedStep& step) const;
+
+    const TimeEstimate& estimate_;
+    Reach reach_;
+    std::size_t capacity_;
+    std::size_t size_ = 0;
+    std::uint64_t admitted_ = 0;
+    std::array<Queue, neuron_core::kQueues> queues_;
+    std::deque<PlannedStep> storage_;
+    std::vector<PlannedStep*> blanks_;
+};
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// When an instruction would start, as far as a compiler can tell.
+#pragma once
+
+#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
+#include "trnsim/spec/chip_spec.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// A schedule on paper: every queue in order, every instruction as soon as what it waits for has
+/// ended, at the cost that *_timing gives it. Leaves out memory ports, the clock gate and how DMA
+/// engines are shared: they serve one transfer after the other at their full rate.
+class TimeEstimate {
+public:
+    /// The chip must outlive it.
+    explicit TimeEstimate(const ChipSpec& chip);
+
+    /// When the queue could take another instruction.
+    [[nodiscard]] Picoseconds free_at(neuron_core::QueueId queue) const {
+        return queues_[queue].free_at;
+    }
+
+    /// When all of these have happened, for an instruction of that queue.
+    [[nodiscard]] Picoseconds met(neuron_core::QueueId queue, const WaitSet& waits) const;
+
+    /// The next instruction of a queue.
+    void push(neuron_core::QueueId queue,
+              const neuron_core::IssueTemplate& what,
+              const WaitSet& waits);
+
+private:
+    /// What ended longer ago than this many instructions of its queue holds nobody up.
+    static constexpr std::size_t kRemembered = 256;
+
+    struct Ends {
+        Picoseconds read;
+        Picoseconds done;
+    };
+    struct Queue {
+        Picoseconds free_at;
+        std::uint64_t count = 0;
+        std::vector<Ends> ends;  ///< Of the last kRemembered, by number.
+    };
+
+    [[nodiscard]] Ends ends_of(neuron_core::QueueId queue, std::uint64_t number) const;
+    void trigger(Queue& queue, const neuron_core::IssueTemplate& what, Picoseconds start);
+
+    const ChipSpec& chip_;
+    std::array<Queue, neuron_core::kQueues> queues_;
+    Picoseconds dma_free_at_;
+    Picoseconds fill_;
+};
+
+}  // namespace trnsim::lowering

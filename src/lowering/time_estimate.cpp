@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A schedule on paper.
+#include "trnsim/lowering/time_estimate.hpp"
+
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace trnsim::lowering {
+
+using neuron_core::IssueTemplate;
+using neuron_core::Operation;
+using neuron_core::QueueId;
+
+TimeEstimate::TimeEstimate(const ChipSpec& chip)
+    : chip_(chip), fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)) {}
+
+TimeEstimate::Ends TimeEstimate::ends_of(QueueId queue, std::uint64_t number) const {
+    const Queue& from = queues_[queue];
+    if (number == 0 || number + kRemembered <= from.count) {
+        return {};
+    }
+    return from.ends[number % kRemembered];
+}
+
+Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
+    Picoseconds latest;
+    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        const WaitSet::Need& need = waits[producer];
+        latest = std::max(
+            {latest, ends_of(producer, need.done).done, ends_of(producer, need.read).read});
+    }
+    const SemaphoreFileSpec& semaphores = chip_.neuron_core.semaphore_file;
+    const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
+    return latest + (is_tensor ? semaphores.wakeup_tensor_ns : semaphores.wakeup_ns);
+}
+
+void TimeEstimate::push(QueueId queue, const IssueTemplate& what, const WaitSet& waits) {
+    Queue& to = queues_[queue];
+    if (to.ends.empty()) {
+        to.ends.resize(kRemembered);
+    }
+    ++to.count;
+    const Picoseconds start = std::max(to.free_at, met(queue, waits));
+    Ends& ends = to.ends[to.count % kRemembered];
+    switch (what.operation) {
+        case Operation::Transfer:
+            trigger(to, what, start);
+            return;
+        case Operation::LoadStationary:
+        case Operation::MultiplyMoving:
+            to.free_at = start + to_picoseconds(what.tensor_interval,
+                                                chip_.neuron_core.tensor_engine.clock_ghz);
+            ends = {.read = to.free_at, .done = to.free_at + fill_};
+            return;
+        default:
+            to.free_at = start + what.cost.interval;
+            ends = {.read = start + what.cost.read, .done = start + what.cost.done};
+    }
+}
+
+void TimeEstimate::trigger(Queue& queue, const IssueTemplate& what, Picoseconds start) {
+    const dma::DmaTransferCost& transfer = what.transfer;
+    const std::int64_t share = std::popcount(transfer.engine_mask);
+    const Picoseconds first = std::max(start + what.dge_cost.first_byte, dma_free_at_);
+    const Picoseconds moved = first + transfer.service;
+    dma_free_at_ = first + Picoseconds{transfer.service.value * share /
+                                       std::max<std::int64_t>(1, chip_.dma.engines)};
+    queue.ends[queue.count % kRemembered] = {.read = moved,
+                                             .done = moved + chip_.dma.completion_ns};
+    queue.free_at =
+        start +
+        std::max({chip_.dma.ring_interval_ns, what.dge_cost.sequencer, what.dge_cost.generator});
+    const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);
+    if (outstanding > 0 && queue.count >= outstanding) {
+        queue.free_at =
+            std::max(queue.free_at, queue.ends[(queue.count - outstanding + 1) % kRemembered].read);
+    }
+}
+
+}  // namespace trnsim::lowering

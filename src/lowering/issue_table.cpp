@@ -158,6 +158,7 @@ const IssueTemplate* IssueTable::multiply_moving(std::uint32_t instruction) {
     what.name = name(from.op);
     what.tensor_interval = neuron_core::multiply_moving_interval(spec, from);
     what.busy_columns = neuron_core::multiply_moving_busy_columns(spec, from);
+    what.row_share = neuron_core::row_share(spec, from);
     what.macs = neuron_core::macs(from);
     what.peak_weight = neuron_core::flops_weight(spec, from);
     what.is_transpose = neuron_core::is_transpose(from);

@@ -31,19 +31,28 @@ public:
 
     /// The state after the end of the current window.
     [[nodiscard]] ClockGateState next(const ClockGateState& state) const {
-        const double utilization =
-            state.busy_columns / static_cast<double>(spec_.window_cycles.value);
-        const bool is_warm = state.is_warm ? utilization >= spec_.cool_down_utilization
-                                           : utilization >= spec_.warm_up_utilization;
-        return {.window = state.window + 1, .busy_columns = 0.0, .is_warm = is_warm};
+        const auto cycles = static_cast<double>(spec_.window_cycles.value);
+        ClockGateState after{.window = state.window + 1};
+        if (state.is_warm) {
+            after.is_warm = state.busy_columns / cycles >= spec_.cool_down_utilization;
+            return after;
+        }
+        const double activity = state.active_columns / cycles;
+        after.sum = std::max(0.0, state.sum + activity - spec_.warm_up_leak);
+        after.is_warm = activity >= spec_.warm_up_utilization ||
+                        after.sum >= spec_.warm_up_utilization - spec_.warm_up_leak;
+        return after;
     }
 
-    /// The state at `cycles` after idling: windows after the first idle one change nothing any
-    /// more.
+    /// The state at `cycles` after idling: cold windows with nothing left to leak change nothing
+    /// any more.
     [[nodiscard]] ClockGateState idle_until(ClockGateState state, double cycles) const {
         const std::int64_t target = window_at(cycles);
-        for (int window = 0; window < 2 && state.window < target; ++window) {
+        bool changes = true;
+        while (changes && state.window < target) {
+            const ClockGateState before = state;
             state = next(state);
+            changes = before.is_warm || state.is_warm || state.sum != before.sum;
         }
         state.window = std::max(state.window, target);
         return state;
@@ -75,22 +84,23 @@ ClockGateRun stream(const ClockGateSpec& spec,
                     Gigahertz clock,
                     ClockGateState state,
                     Picoseconds start,
-                    Cycles work,
-                    std::int64_t columns) {
-    if (!spec.enabled || work <= Cycles{0}) {
+                    const ArrayWork& work) {
+    if (!spec.enabled || work.cycles <= Cycles{0}) {
         return {.state = advance(spec, clock, state, start),
-                .end = start + to_picoseconds(work, clock)};
+                .end = start + to_picoseconds(work.cycles, clock)};
     }
     const Windows windows(spec, clock);
-    const double columns_per_cycle = static_cast<double>(columns) / static_cast<double>(work.value);
+    const double columns_per_cycle =
+        static_cast<double>(work.columns) / static_cast<double>(work.cycles.value);
     double now = windows.cycles(start);
-    auto left = static_cast<double>(work.value);
+    auto left = static_cast<double>(work.cycles.value);
     state = windows.idle_until(state, now);
     while (true) {
         const double speed = rate(spec, state);
         const double in_window = std::max(0.0, windows.end_of(state.window) - now) * speed;
         const double done = std::min(left, in_window);
         state.busy_columns += done * columns_per_cycle;
+        state.active_columns += done * columns_per_cycle * work.row_share;
         if (left <= in_window) {
             return {.state = state, .end = windows.time(now + left / speed)};
         }

@@ -58,7 +58,7 @@ Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
     const Picoseconds begin = now();
     gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, begin);
     const ClockGateRun run =
-        stream(spec_.clock_gate, spec_.clock_ghz, gate_, begin, what.tensor_interval, 0);
+        stream(spec_.clock_gate, spec_.clock_ghz, gate_, begin, {.cycles = what.tensor_interval});
     load_free_ = run.end;
     weights_ready_ = run.end;
     const Picoseconds interval = run.end - begin;
@@ -67,8 +67,13 @@ Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
 
 Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
     const Picoseconds begin = now();
-    const ClockGateRun run = stream(
-        spec_.clock_gate, spec_.clock_ghz, gate_, begin, what.tensor_interval, what.busy_columns);
+    const ClockGateRun run = stream(spec_.clock_gate,
+                                    spec_.clock_ghz,
+                                    gate_,
+                                    begin,
+                                    {.cycles = what.tensor_interval,
+                                     .columns = what.busy_columns,
+                                     .row_share = what.row_share});
     const double rate_at_end = rate(spec_.clock_gate, run.state);
     gate_ = run.state;
     multiply_start_ = begin;

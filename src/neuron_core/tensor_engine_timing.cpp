@@ -116,6 +116,11 @@ std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
     return passes(spec, instruction) * std::llround(pass);
 }
 
+double row_share(const TensorEngineSpec& spec, const InstructionTemplate& instruction) {
+    const auto rows = static_cast<double>(matmul_shape(instruction).rows);
+    return std::min(1.0, rows / static_cast<double>(spec.pe_rows));
+}
+
 InstructionCost multiply_moving_cost(const TensorEngineSpec& spec,
                                      const InstructionTemplate& instruction,
                                      double rate) {

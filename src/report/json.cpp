@@ -156,7 +156,8 @@ Json cores_json(const RunResult& result) {
 }
 
 Json counts_json(const RunResult& result) {
-    return {{"nisa_call_count", result.nisa_calls},
+    return {{"method", name(result.method)},
+            {"nisa_call_count", result.nisa_calls},
             {"activation_table_load_count", result.activation_table_loads},
             {"kernel_start_ns", in_nanoseconds(result.kernel_start)},
             {"kernel_end_ns", in_nanoseconds(result.kernel_end)},

@@ -44,7 +44,9 @@ void add_facts(const Report& report, Screen& screen) {
     const RunResult& result = report.result;
     screen.fact("latency",
                 time_text(result.total, 5),
-                fmt::format("like a profiler's total_time; kernel start and end take {}",
+                fmt::format("like {}; kernel start and end take {}",
+                            result.method == Method::Profiler ? "a profiler's total_time"
+                                                              : "nki.benchmark's latency",
                             time_text(result.kernel_start + result.kernel_end)));
     const std::vector<std::string> bound = explain_bound(report);
     screen.key_fact("bound by", bound.at(0));

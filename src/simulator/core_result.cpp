@@ -136,9 +136,13 @@ void collect_notes(const program::Program& program, RunResult& result) {
 
 }  // namespace
 
-RunResult core_result(const NeuronCore& core, const CoreSource& source, const ChipSpec& chip) {
+RunResult core_result(const NeuronCore& core,
+                      const CoreSource& source,
+                      const ChipSpec& chip,
+                      Method method) {
     RunResult result;
-    result.kernel_start = chip.runtime.kernel_start_ns;
+    result.method = method;
+    result.kernel_start = chip.runtime.start(method);
     result.kernel_end = chip.runtime.kernel_end_ns;
     result.total =
         std::max(core.last_to_end().stats().last_done, result.kernel_start) + result.kernel_end;

@@ -11,6 +11,7 @@ namespace trnsim {
 /// Everything but the list of cores. To be called once the core stands still.
 [[nodiscard]] RunResult core_result(const neuron_core::NeuronCore& core,
                                     const CoreSource& source,
-                                    const ChipSpec& chip);
+                                    const ChipSpec& chip,
+                                    Method method);
 
 }  // namespace trnsim

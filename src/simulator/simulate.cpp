@@ -135,11 +135,14 @@ CoreResult in_short(const RunResult& result) {
             .hbm_write_bytes = result.memory.hbm_write_bytes};
 }
 
-RunResult collect(const NeuronDevice& device, const Sources& sources, const ChipSpec& chip) {
+RunResult collect(const NeuronDevice& device,
+                  const Sources& sources,
+                  const ChipSpec& chip,
+                  Method method) {
     RunResult last;
     std::vector<CoreResult> cores;
     for (std::size_t core = 0; core < sources.size(); ++core) {
-        RunResult result = core_result(*device.cores()[core], *sources[core], chip);
+        RunResult result = core_result(*device.cores()[core], *sources[core], chip, method);
         cores.push_back(in_short(result));
         if (core == 0 || result.total > last.total) {
             last = std::move(result);
@@ -159,13 +162,13 @@ RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions&
     Cores cores(launch, chip, options);
     NeuronDevice device("device", chip, cores.programs);
     for (const auto& core : device.cores()) {
-        core->start_at(chip.runtime.kernel_start_ns);
+        core->start_at(chip.runtime.start(options.method));
     }
     do {
         run_to_standstill(device, cores.instructions, options);
     } while (extend_queues(device));
     check_deadlock(device);
-    return collect(device, cores.sources, chip);
+    return collect(device, cores.sources, chip, options.method);
 }
 
 }  // namespace trnsim

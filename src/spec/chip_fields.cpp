@@ -108,7 +108,13 @@ void list_fields(FieldList& list, RuntimeSpec& spec) {
                 spec.kernel_start_ns,
                 "ns",
                 kTime,
-                "Launch to the first instruction that can trigger a DMA.");
+                "Launch to the first instruction that can trigger a DMA, in a profiler's "
+                "total_time.");
+    list.number("benchmark_start_ns",
+                spec.benchmark_start_ns,
+                "ns",
+                kTime,
+                "The same in the latency that nki.benchmark reports.");
     list.number("kernel_end_ns",
                 spec.kernel_end_ns,
                 "ns",

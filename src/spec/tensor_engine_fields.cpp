@@ -139,7 +139,14 @@ void list_fields(FieldList& list, ClockGateSpec& spec) {
                 spec.warm_up_utilization,
                 "columns/cycle",
                 {0.001, 1},
-                "Columns streamed per cycle of a cold window from which on the next one is warm.");
+                "Columns streamed per cycle, each weighted by the share of the array's rows it "
+                "uses, of one cold window after which the next one is warm.");
+    list.number("warm_up_leak",
+                spec.warm_up_leak,
+                "columns/cycle",
+                {0, 1},
+                "What exceeds this adds up over cold windows, until the sum is as large as after "
+                "one window at warm_up_utilization.");
     list.number("cool_down_utilization",
                 spec.cool_down_utilization,
                 "columns/cycle",

@@ -72,6 +72,13 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
                    options.policies,
                    fmt::format("override a decision of the lowering: {}", fmt::join(names, ", ")))
         ->type_name("NAME=" + value_form);
+    command
+        .add_option("--method",
+                    options.method,
+                    "what the latency compares with: a profiler's total_time, or nki.benchmark, "
+                    "which counts less of the launch [profiler]")
+        ->check(CLI::IsMember({"profiler", "benchmark"}))
+        ->type_name("METHOD");
 }
 
 void add_chip(CLI::App& command, std::string& chip, const std::string& help) {

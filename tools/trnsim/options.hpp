@@ -20,8 +20,9 @@ struct InputOptions {
 };
 void add_to(CLI::App& command, InputOptions& options);
 
-/// --set and --policy, each repeatable.
+/// --set and --policy, each repeatable, and --method.
 struct ModelOptions {
+    std::string method = "profiler";
     std::vector<std::string> settings;
     std::vector<std::string> policies;
 };

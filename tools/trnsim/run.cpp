@@ -100,6 +100,7 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     for (const std::string& policy : options.model.policies) {
         add("--policy", policy);
     }
+    add("--method", options.model.method);
     add("--json", options.json);
     add("--timeline", options.timeline);
     add("--call", options.call == 0 ? "" : std::to_string(options.call));

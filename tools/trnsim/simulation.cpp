@@ -34,6 +34,7 @@ report::Report simulate_input(Input& input,
         require_supported(program, input.text());
     }
     RunOptions options{.policies = choose_policies(program.header.api, simulation.model.policies),
+                       .method = method_from_name(simulation.model.method).value(),
                        .timeline = timeline,
                        .progress = {}};
     Progress progress("simulating " + input.text());

@@ -9,18 +9,23 @@
 
 /// Time is cut into free-running windows of window_cycles. Utilisation u of a window = columns
 /// streamed in it / window_cycles, multiply_moving_busy_columns() of each instruction spread evenly
-/// over its interval. At a window's end: cold and u >= warm_up_utilization -> warm; warm and u <
-/// cool_down_utilization -> cold. Cold runs at cold_rate. A cold array streams at half rate, so
-/// 0.42 columns are 0.84 of *occupancy* there and 0.30 columns are 0.30 of occupancy when warm:
-/// inside the observed bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2]
-/// Does not model: a longer warm-up at K = 64, where the rule is not complete, and the power (TDP)
-/// limit.
+/// over its interval; activity a is the same with every column weighted by the share of the array's
+/// rows it uses. At the end of a cold window a - warm_up_leak is added to a sum that never falls
+/// below 0; the array is warm once the sum reaches warm_up_utilization - warm_up_leak, so that one
+/// window at warm_up_utilization suffices. A warm window with u < cool_down_utilization is followed
+/// by a cold one. Cold runs at cold_rate. A cold array streams at half rate, so 0.42 columns are
+/// 0.84 of *occupancy* there and 0.30 columns are 0.30 of occupancy when warm: inside the observed
+/// bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2] The sum explains why
+/// products over 64 rows warm the array only in runs of some fifty microseconds. [CALIBRATED]
+/// Does not model: the power (TDP) limit.
 namespace trnsim::neuron_core {
 
 struct ClockGateState {
     std::int64_t window =
         0;  ///< Index of the current window; window 0 began phase_cycles before time 0.
-    double busy_columns = 0.0;  ///< Streamed in it so far.
+    double busy_columns = 0.0;    ///< Streamed in it so far,
+    double active_columns = 0.0;  ///< and weighted by rows.
+    double sum = 0.0;             ///< Of the activity above the leak.
     bool is_warm = false;
     friend bool operator==(const ClockGateState&, const ClockGateState&) = default;
 };
@@ -41,13 +46,19 @@ struct ClockGateRun {
     Picoseconds end{};     ///< When the array is free: the interval is end - start.
 };
 
-/// Streams an instruction of `work` full-rate cycles and `columns` busy columns from `start`, idle
-/// until then; the rate changes where windows end, also in the middle of the instruction.
+/// What an instruction does to the array.
+struct ArrayWork {
+    Cycles cycles{};           ///< At full rate.
+    std::int64_t columns = 0;  ///< Streamed.
+    double row_share = 1.0;    ///< Of the array's rows in use.
+};
+
+/// Streams an instruction from `start`, idle until then; the rate changes where windows end, also
+/// in the middle of the instruction.
 [[nodiscard]] ClockGateRun stream(const ClockGateSpec& spec,
                                   Gigahertz clock,
                                   ClockGateState state,
                                   Picoseconds start,
-                                  Cycles work,
-                                  std::int64_t columns);
+                                  const ArrayWork& work);
 
 }  // namespace trnsim::neuron_core

@@ -49,6 +49,7 @@ struct IssueTemplate {
     InstructionCost cost{};    ///< All operations but the tensor engine's and Transfer.
     Cycles tensor_interval{};  ///< LoadStationary, MultiplyMoving: at full rate.
     std::int64_t busy_columns = 0;  ///< MultiplyMoving: what the clock gate counts.
+    double row_share = 1.0;         ///< MultiplyMoving: of the array's rows in use.
     std::int64_t macs = 0;          ///< MultiplyMoving.
     double peak_weight = 1.0;       ///< MultiplyMoving: cost of its dtype relative to BF16.
     bool is_transpose = false;      ///< MultiplyMoving, StreamTranspose.

@@ -51,6 +51,10 @@ struct MatmulShape {
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 
+/// Share of the array's rows that hold weights, at most 1.
+[[nodiscard]] double row_share(const TensorEngineSpec& spec,
+                               const InstructionTemplate& instruction);
+
 /// interval = multiply_moving_interval() at `rate` (1, or the clock gate's cold_rate),
 /// done = interval + fill_cycles (fill_cold_cycles below full rate). [TRACES-TRN2]
 [[nodiscard]] InstructionCost multiply_moving_cost(const TensorEngineSpec& spec,

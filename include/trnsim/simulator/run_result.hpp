@@ -4,6 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/spec/runtime_spec.hpp"
 
 #include <array>
 #include <cstdint>
@@ -106,7 +107,8 @@ struct CoreResult {
 
 /// One NeuronCore; of several the one that ended last, with all of them in `cores`.
 struct RunResult {
-    Picoseconds total;  ///< Latency: kernel start to kernel end, both included.
+    Picoseconds total;                 ///< Latency: kernel start to kernel end, both included.
+    Method method = Method::Profiler;  ///< What the latency compares with.
     Picoseconds kernel_start;
     Picoseconds kernel_end;
     std::map<Engine, EngineResult> engines;  ///< The five sequenced engines.

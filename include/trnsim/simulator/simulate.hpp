@@ -16,6 +16,7 @@ namespace trnsim {
 /// How to run, beside chip and program.
 struct RunOptions {
     lowering::Policies policies;
+    Method method = Method::Profiler;
     timeline::TimelineSink* timeline = nullptr;  ///< Not owned; nullptr: no timeline.
     /// Called now and then with executed and total instructions; empty: not called.
     std::function<void(std::int64_t done, std::int64_t total)> progress;

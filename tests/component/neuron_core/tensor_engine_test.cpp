@@ -175,6 +175,7 @@ TensorEngineSpec gated_spec() {
                        .window_cycles = Cycles{1000},
                        .phase_cycles = Cycles{0},
                        .warm_up_utilization = 0.4,
+                       .warm_up_leak = 0.39,
                        .cool_down_utilization = 0.3,
                        .cold_rate = 0.5};
     return spec;

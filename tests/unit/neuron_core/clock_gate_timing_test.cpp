@@ -10,6 +10,8 @@ namespace {
 constexpr Gigahertz kClock{2.4};
 constexpr ClockGateSpec kGate{.enabled = true};
 constexpr Picoseconds kWindow{3'413'333};
+/// bf16, 512 moving columns.
+constexpr ArrayWork kProduct{.cycles = Cycles{520}, .columns = 512};
 
 Picoseconds cycles(std::int64_t count) {
     return to_picoseconds(Cycles{count}, kClock);
@@ -21,7 +23,8 @@ int cold_instructions(int count, Cycles work, std::int64_t columns) {
     Picoseconds now{};
     int cold = 0;
     for (int i = 0; i < count; ++i) {
-        const ClockGateRun run = stream(kGate, kClock, state, now, work, columns);
+        const ClockGateRun run =
+            stream(kGate, kClock, state, now, {.cycles = work, .columns = columns});
         cold += run.end - now > to_picoseconds(work, kClock) + Picoseconds{1} ? 1 : 0;
         state = run.state;
         now = run.end;
@@ -30,7 +33,7 @@ int cold_instructions(int count, Cycles work, std::int64_t columns) {
 }
 
 TEST(ClockGate, StartsColdAtHalfRate) {
-    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{0}, Cycles{520}, 512);
+    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{0}, kProduct);
     EXPECT_EQ(run.end, cycles(2L * 520));
     EXPECT_FALSE(run.state.is_warm);
     EXPECT_DOUBLE_EQ(run.state.busy_columns, 512.0);
@@ -39,7 +42,7 @@ TEST(ClockGate, StartsColdAtHalfRate) {
 
 TEST(ClockGate, SwitchedOffIsAlwaysAtFullRate) {
     const ClockGateSpec off{.enabled = false};
-    const ClockGateRun run = stream(off, kClock, {}, Picoseconds{1000}, Cycles{520}, 512);
+    const ClockGateRun run = stream(off, kClock, {}, Picoseconds{1000}, kProduct);
     EXPECT_EQ(run.end, Picoseconds{1000} + cycles(520));
     EXPECT_DOUBLE_EQ(rate(off, run.state), 1.0);
     EXPECT_EQ(advance(off, kClock, {}, 10 * kWindow), ClockGateState{});
@@ -57,7 +60,8 @@ TEST(ClockGate, NeverWarmsUpBelowItsThreshold) {
     ClockGateState state;
     Picoseconds now{};
     for (int i = 0; i < 200; ++i) {
-        const ClockGateRun run = stream(kGate, kClock, state, now, Cycles{512}, 512);
+        const ClockGateRun run =
+            stream(kGate, kClock, state, now, {.cycles = Cycles{512}, .columns = 512});
         state = run.state;
         EXPECT_FALSE(state.is_warm);
         now = run.end + cycles(1024);
@@ -79,24 +83,53 @@ TEST(ClockGate, ThresholdsAreInsideTheObservedBoundsOfOccupancy) {
     EXPECT_LT(kGate.cool_down_utilization, 0.42);
 }
 
+/// Windows until the array is warm, in a stream without gaps of products over a share of its rows.
+int windows_to_warm_up(double row_share, Picoseconds gap = {}, int most = 1000) {
+    ClockGateState state;
+    Picoseconds now{};
+    while (!state.is_warm && state.window < most) {
+        const ArrayWork work{.cycles = Cycles{2064}, .columns = 2048, .row_share = row_share};
+        const ClockGateRun run = stream(kGate, kClock, state, now, work);
+        state = run.state;
+        now = run.end + gap;
+    }
+    return static_cast<int>(state.window);
+}
+
+TEST(ClockGate, HalfOfTheRowsWarmItOnlyInALongRun) {
+    EXPECT_EQ(windows_to_warm_up(1.0), 1);
+    EXPECT_GT(windows_to_warm_up(0.5), 8);
+    EXPECT_LT(windows_to_warm_up(0.5), 20);
+    EXPECT_EQ(windows_to_warm_up(0.25), 1000) << "a quarter never does";
+}
+
+TEST(ClockGate, ShortPausesKeepHalfOfTheRowsCold) {
+    // kda_bmm v1: a pause of 1.1 us after 13.7 us of products; here one after each of 1.72 us.
+    EXPECT_EQ(windows_to_warm_up(0.5, Picoseconds{140'000}), 1000);
+}
+
 TEST(ClockGate, DecidesNothingBeforeTheWindowEnds) {
-    const ClockGateState busy{.window = 0, .busy_columns = 4000, .is_warm = false};
+    const ClockGateState busy{
+        .window = 0, .busy_columns = 4000, .active_columns = 4000, .is_warm = false};
     EXPECT_EQ(advance(kGate, kClock, busy, kWindow - Picoseconds{10}), busy);
     const ClockGateState next = advance(kGate, kClock, busy, kWindow + Picoseconds{10});
     EXPECT_EQ(next, (ClockGateState{.window = 1, .busy_columns = 0, .is_warm = true}));
 }
 
 TEST(ClockGate, LongIdlenessEndsColdInTheRightWindow) {
-    const ClockGateState warm{.window = 3, .busy_columns = 8000, .is_warm = true};
+    const ClockGateState warm{
+        .window = 3, .busy_columns = 8000, .active_columns = 8000, .is_warm = true};
     const ClockGateState later = advance(kGate, kClock, warm, 1000 * kWindow + Picoseconds{1000});
     EXPECT_EQ(later, (ClockGateState{.window = 1000, .busy_columns = 0, .is_warm = false}));
 }
 
 TEST(ClockGate, RateChangesInTheMiddleOfAnInstruction) {
     // Full window before it: the first 192 cycles run cold, the rest warm.
-    const ClockGateState state{.window = 0, .busy_columns = 4000, .is_warm = false};
+    const ClockGateState state{
+        .window = 0, .busy_columns = 4000, .active_columns = 4000, .is_warm = false};
     const Picoseconds start = cycles(8000);
-    const ClockGateRun run = stream(kGate, kClock, state, start, Cycles{520}, 520);
+    const ClockGateRun run =
+        stream(kGate, kClock, state, start, {.cycles = Cycles{520}, .columns = 520});
     EXPECT_NEAR(static_cast<double>((run.end - start).value),
                 static_cast<double>(cycles(192 + (520 - 96)).value),
                 2.0);
@@ -107,18 +140,20 @@ TEST(ClockGate, RateChangesInTheMiddleOfAnInstruction) {
 TEST(ClockGate, PhaseShiftsTheWindows) {
     ClockGateSpec shifted = kGate;
     shifted.phase_cycles = Cycles{4096};
-    const ClockGateState busy{.window = 0, .busy_columns = 4000, .is_warm = false};
+    const ClockGateState busy{
+        .window = 0, .busy_columns = 4000, .active_columns = 4000, .is_warm = false};
     EXPECT_EQ(advance(shifted, kClock, busy, cycles(4090)).window, 0);
     EXPECT_EQ(advance(shifted, kClock, busy, cycles(4100)).window, 1);
 }
 
 TEST(ClockGate, InstructionsOfNoWorkTakeNoTime) {
-    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{500}, Cycles{0}, 0);
+    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{500}, {});
     EXPECT_EQ(run.end, Picoseconds{500});
 }
 
 TEST(ClockGate, TimesBeforeTheStateLeaveItAlone) {
-    const ClockGateState state{.window = 5, .busy_columns = 100, .is_warm = true};
+    const ClockGateState state{
+        .window = 5, .busy_columns = 100, .active_columns = 100, .is_warm = true};
     EXPECT_EQ(advance(kGate, kClock, state, kWindow), state);
 }
 

@@ -28,8 +28,8 @@ CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
 def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, values: bool = False,
              policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
-             permissive: bool = False, timeline: str | Path | None = None,
-             **keywords: Any) -> Result:
+             permissive: bool = False, method: str = "profiler",
+             timeline: str | Path | None = None, **keywords: Any) -> Result:
     """How long a kernel takes on a chip, and why.
 
     Arguments are arrays (numpy, torch, jax), texts like "bfloat16[128,512]", which stand for a
@@ -37,13 +37,14 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     `--policy` take, as a dict or as texts. `chip` is by default what the environment variable
     NEURON_PLATFORM_TARGET_OVERRIDE names, or trn2. With `values`, `outputs` of the result is what
     the kernel computes. `cores` NeuronCores run copies of the kernel at once, by default those that
-    one copy takes: `kernel[2]` takes two. `timeline` names a file for https://ui.perfetto.dev.
+    one copy takes: `kernel[2]` takes two. `method` says what the latency compares with: "profiler"
+    (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names a file for https://ui.perfetto.dev.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = chip or default_chip()
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
-                      timeline)
+                      method, timeline)
     if _is_trace(kernel):
         _refuse_for_trace(kernel, arguments, keywords, values)
         return run_trace(Path(str(kernel)), options, str(kernel))
@@ -57,7 +58,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
 
 def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
             policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
-            permissive: bool = False, **keywords: Any) -> Comparison:
+            permissive: bool = False, method: str = "profiler", **keywords: Any) -> Comparison:
     """One kernel on several chips. A chip that cannot run it is in `errors` of the comparison.
 
     FrontendError if no chip can.
@@ -68,7 +69,7 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
         try:
             results[chip] = simulate(kernel, *arguments, chip=chip, policies=policies,
                                      settings=settings, cores=cores, permissive=permissive,
-                                     **keywords)
+                                     method=method, **keywords)
         except FrontendError as problem:
             errors[chip] = problem
     if errors and not results:

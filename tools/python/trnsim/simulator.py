@@ -29,6 +29,7 @@ class Options:
     policies: tuple[str, ...] = ()
     cores: int | None = None
     permissive: bool = False
+    method: str = "profiler"
     timeline: str | Path | None = None
     words: tuple[str, ...] = field(init=False)
 
@@ -37,6 +38,7 @@ class Options:
         words += [f"--cores={self.cores}"] if self.cores is not None else []
         words += [f"--set={setting}" for setting in self.settings]
         words += [f"--policy={policy}" for policy in self.policies]
+        words += [f"--method={self.method}"] if self.method != "profiler" else []
         words += ["--permissive"] if self.permissive else []
         words += [f"--timeline={self.timeline}"] if self.timeline is not None else []
         object.__setattr__(self, "words", tuple(words))

@@ -34,10 +34,19 @@ std::vector<bool> written_buffers(const program::Program& program) {
     return written;
 }
 
-/// Whether nothing passes it: other cores wait for it, or it has no data that could order it.
+/// Whether nothing passes it: other cores wait for it, or its operands do not tell all that it
+/// reads and writes (registers).
 bool is_fence(const InstructionTemplate& instruction) {
-    return instruction.operands.empty() || instruction.op == Opcode::Sendrecv ||
-           instruction.op == Opcode::CoreBarrier;
+    switch (instruction.op) {
+        case Opcode::RegisterMove:
+        case Opcode::RegisterLoad:
+        case Opcode::RegisterStore:
+        case Opcode::CoreBarrier:
+        case Opcode::Sendrecv:
+            return true;
+        default:
+            return instruction.operands.empty();
+    }
 }
 
 StationaryReuse::Tile tile_of(const TileMemory::Slot& slot) {
@@ -87,6 +96,7 @@ void Lowering::make_plans() {
                                      : neuron_core::cost(chip_, engine, instruction).interval);
         }
         plan.table = neuron_core::activation_table(instruction.attributes.function);
+        plan.is_fence = is_fence(instruction);
         plans_.push_back(std::move(plan));
     }
     for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
@@ -173,13 +183,13 @@ ReorderWindow Lowering::make_window() const {
 
 bool Lowering::produce(InstructionSink& sink) {
     sink_ = &sink;
-    while (!window_.is_full() && read_step()) {
+    const std::int64_t before = lowered_;
+    while (lowered_ == before && !window_.is_full() && read_step()) {
     }
-    if (window_.empty()) {
-        return false;
+    if (lowered_ == before && !window_.empty()) {
+        lower_next();
     }
-    lower_next();
-    return true;
+    return lowered_ != before;
 }
 
 bool Lowering::read_step() {
@@ -211,7 +221,7 @@ void Lowering::plan(const Step& step) {
     const std::uint32_t index = program_.runs[step.run].instruction;
     const Plan& plan = plans_[index];
     ++executed_;
-    if (is_fence(program_.templates[index])) {
+    if (plan.is_fence) {
         drain();
     }
     PlannedStep& planned = window_.blank();
@@ -225,7 +235,7 @@ void Lowering::plan(const Step& step) {
         planned.queue = queue_of(planned.engine);
     }
     window_.admit(planned);
-    if (is_fence(program_.templates[index])) {
+    if (plan.is_fence) {
         drain();
     }
 }
@@ -325,6 +335,7 @@ void Lowering::push(QueueId queue, const IssueTemplate& what, std::uint64_t psum
 
 void Lowering::lower_next() {
     PlannedStep& step = window_.take();
+    ++lowered_;
     if (is_dma(program_.templates[step.instruction].op)) {
         lower_transfer(step);
     } else if (step.engine == Engine::Tensor &&

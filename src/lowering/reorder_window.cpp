@@ -63,6 +63,7 @@ Picoseconds ReorderWindow::ready(PlannedStep& step) const {
 
 void ReorderWindow::choose(Queue& queue, QueueId id) const {
     const Picoseconds free_at = estimate_.free_at(id);
+    queue.free_at = free_at;
     const std::size_t reach = std::min(queue.steps.size(), static_cast<std::size_t>(reach_[id]));
     queue.is_known = true;
     queue.best = nullptr;
@@ -90,7 +91,7 @@ PlannedStep& ReorderWindow::take() {
         if (queue.steps.empty()) {
             continue;
         }
-        if (!queue.is_known) {
+        if (!queue.is_known || queue.free_at != estimate_.free_at(id)) {
             choose(queue, id);
         }
         if (queue.best == nullptr) {

@@ -25,58 +25,62 @@ TimeEstimate::Ends TimeEstimate::ends_of(QueueId queue, std::uint64_t number) co
 }
 
 Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
+    const SemaphoreFileSpec& semaphores = chip_.neuron_core.semaphore_file;
+    const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
+    const Picoseconds wakeup = is_tensor ? semaphores.wakeup_tensor_ns : semaphores.wakeup_ns;
     Picoseconds latest;
     for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
         const auto producer = static_cast<QueueId>(std::countr_zero(left));
         const WaitSet::Need& need = waits[producer];
-        latest = std::max(
-            {latest, ends_of(producer, need.done).done, ends_of(producer, need.read).read});
+        const Picoseconds end =
+            std::max(ends_of(producer, need.done).done, ends_of(producer, need.read).read);
+        latest = std::max(latest, producer == queue ? end : end + wakeup);
     }
-    const SemaphoreFileSpec& semaphores = chip_.neuron_core.semaphore_file;
-    const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
-    return latest + (is_tensor ? semaphores.wakeup_tensor_ns : semaphores.wakeup_ns);
+    return latest;
 }
 
 void TimeEstimate::push(QueueId queue, const IssueTemplate& what, const WaitSet& waits) {
+    const Picoseconds start = std::max(queues_[queue].free_at, met(queue, waits));
     Queue& to = queues_[queue];
-    if (to.ends.empty()) {
-        to.ends.resize(kRemembered);
-    }
-    ++to.count;
-    const Picoseconds start = std::max(to.free_at, met(queue, waits));
-    Ends& ends = to.ends[to.count % kRemembered];
     switch (what.operation) {
         case Operation::Transfer:
-            trigger(to, what, start);
-            return;
+            return trigger(queue, what, start);
         case Operation::LoadStationary:
         case Operation::MultiplyMoving:
             to.free_at = start + to_picoseconds(what.tensor_interval,
                                                 chip_.neuron_core.tensor_engine.clock_ghz);
-            ends = {.read = to.free_at, .done = to.free_at + fill_};
-            return;
+            return append(to, {.read = to.free_at, .done = to.free_at + fill_});
         default:
             to.free_at = start + what.cost.interval;
-            ends = {.read = start + what.cost.read, .done = start + what.cost.done};
+            return append(to, {.read = start + what.cost.read, .done = start + what.cost.done});
     }
 }
 
-void TimeEstimate::trigger(Queue& queue, const IssueTemplate& what, Picoseconds start) {
+void TimeEstimate::append(Queue& queue, const Ends& ends) {
+    if (queue.ends.empty()) {
+        queue.ends.resize(kRemembered);
+    }
+    const Ends& before = queue.ends[queue.count % kRemembered];
+    ++queue.count;
+    queue.ends[queue.count % kRemembered] = {.read = std::max(before.read, ends.read),
+                                             .done = std::max(before.done, ends.done)};
+}
+
+void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds start) {
     const dma::DmaTransferCost& transfer = what.transfer;
     const std::int64_t share = std::popcount(transfer.engine_mask);
     const Picoseconds first = std::max(start + what.dge_cost.first_byte, dma_free_at_);
     const Picoseconds moved = first + transfer.service;
     dma_free_at_ = first + Picoseconds{transfer.service.value * share /
                                        std::max<std::int64_t>(1, chip_.dma.engines)};
-    queue.ends[queue.count % kRemembered] = {.read = moved,
-                                             .done = moved + chip_.dma.completion_ns};
+    Queue& queue = queues_[ring];
+    append(queue, {.read = moved, .done = moved + chip_.dma.completion_ns});
     queue.free_at =
         start +
         std::max({chip_.dma.ring_interval_ns, what.dge_cost.sequencer, what.dge_cost.generator});
     const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);
     if (outstanding > 0 && queue.count >= outstanding) {
-        queue.free_at =
-            std::max(queue.free_at, queue.ends[(queue.count - outstanding + 1) % kRemembered].read);
+        queue.free_at = std::max(queue.free_at, ends_of(ring, queue.count - outstanding + 1).read);
     }
 }
 

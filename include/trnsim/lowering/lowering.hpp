@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler would have made of a program: instructions for every queue, in program order.
+// What the compiler would have made of a program: instructions for every queue.
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
@@ -55,6 +55,7 @@ private:
         std::vector<Picoseconds> costs;   ///< By engine of IssueTable::engines().
         std::string_view table;           ///< Activation table it needs.
         int ring = 0;                     ///< DMA.
+        bool is_fence = false;            ///< Nothing passes it.
     };
 
     void make_plans();
@@ -111,7 +112,8 @@ private:
     std::string_view table_in_place_;
     std::uint64_t stamp_ = 0;
     std::int64_t table_loads_ = 0;
-    std::int64_t executed_ = 0;
+    std::int64_t executed_ = 0;  ///< Steps read,
+    std::int64_t lowered_ = 0;   ///< and steps on their queues.
     std::vector<std::string> ring_purposes_;
 };
 

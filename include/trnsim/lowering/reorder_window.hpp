@@ -48,7 +48,8 @@ private:
         std::vector<PlannedStep*> steps;
         PlannedStep* best = nullptr;
         Picoseconds start;
-        bool is_known = false;  ///< best and start are up to date.
+        Picoseconds free_at;    ///< Of the queue, when they were chosen.
+        bool is_known = false;  ///< No step came or was unblocked since then.
     };
 
     void choose(Queue& queue, neuron_core::QueueId id) const;

@@ -13,8 +13,9 @@
 namespace trnsim::lowering {
 
 /// A schedule on paper: every queue in order, every instruction as soon as what it waits for has
-/// ended, at the cost that *_timing gives it. Leaves out memory ports, the clock gate and how DMA
-/// engines are shared: they serve one transfer after the other at their full rate.
+/// ended, at the cost that *_timing gives it, plus a wake-up where another queue is waited for.
+/// Leaves out memory ports, the clock gate, that LoadStationary runs behind the matmul before it,
+/// and how DMA engines are shared: they serve one transfer after the other at their full rate.
 class TimeEstimate {
 public:
     /// The chip must outlive it.
@@ -34,7 +35,7 @@ public:
               const WaitSet& waits);
 
 private:
-    /// What ended longer ago than this many instructions of its queue holds nobody up.
+    /// What began longer ago than this many instructions of its queue holds nobody up.
     static constexpr std::size_t kRemembered = 256;
 
     struct Ends {
@@ -48,7 +49,10 @@ private:
     };
 
     [[nodiscard]] Ends ends_of(neuron_core::QueueId queue, std::uint64_t number) const;
-    void trigger(Queue& queue, const neuron_core::IssueTemplate& what, Picoseconds start);
+    void trigger(neuron_core::QueueId ring,
+                 const neuron_core::IssueTemplate& what,
+                 Picoseconds start);
+    static void append(Queue& queue, const Ends& ends);
 
     const ChipSpec& chip_;
     std::array<Queue, neuron_core::kQueues> queues_;

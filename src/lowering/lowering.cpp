@@ -344,6 +344,9 @@ void Lowering::lower_next() {
     } else {
         lower_compute(step);
     }
+    if (observer_ != nullptr) {
+        observer_->lowered(step);
+    }
     window_.retire(step);
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.slot != nullptr) {
@@ -473,6 +476,9 @@ void Lowering::save(TileMemory::Slot& slot) {
     slot.history.collect(slot.save, waits_);
     push(queue, *table_.spill(slot.buffer, true, policies_.dge));
     slot.history.record(slot.save);
+    if (observer_ != nullptr) {
+        observer_->moved(slot, true);
+    }
 }
 
 void Lowering::reload(TileMemory::Slot& slot) {
@@ -486,6 +492,9 @@ void Lowering::reload(TileMemory::Slot& slot) {
     waits_.need_done(slot.save.queue, slot.save.number);
     push(queue, *table_.spill(slot.buffer, false, policies_.dge));
     slot.history.record(access);
+    if (observer_ != nullptr) {
+        observer_->moved(slot, false);
+    }
 }
 
 }  // namespace trnsim::lowering

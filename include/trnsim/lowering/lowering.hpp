@@ -5,6 +5,7 @@
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/hbm_history.hpp"
 #include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/lowering_observer.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
 #include "trnsim/lowering/reorder_window.hpp"
@@ -45,6 +46,8 @@ public:
     [[nodiscard]] const TileMemory& tiles() const { return tiles_; }
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     [[nodiscard]] std::int64_t executed() const { return executed_; }
+    /// Tells an observer from now on; it must outlive the lowering.
+    void tell(LoweringObserver& observer) { observer_ = &observer; }
     /// What is on a ring, for the report: "load lhsT_tile".
     [[nodiscard]] std::string ring_purpose(int ring) const;
 
@@ -114,6 +117,7 @@ private:
     std::int64_t table_loads_ = 0;
     std::int64_t executed_ = 0;  ///< Steps read,
     std::int64_t lowered_ = 0;   ///< and steps on their queues.
+    LoweringObserver* observer_ = nullptr;
     std::vector<std::string> ring_purposes_;
 };
 

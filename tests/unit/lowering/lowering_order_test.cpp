@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of lowering: whatever touches a common byte is ordered by semaphores, in any program.
+// The laws of lowering, in any program: whatever touches a common byte is ordered by semaphores,
+// and as the program orders it.
 #include "physical_accesses.hpp"
 #include "support/random_program.hpp"
 #include "trnsim/spec/chip_config.hpp"
@@ -25,6 +26,7 @@ struct Setting {
     bool must_spill = false;
     bool must_overlay = false;
     bool must_pool = false;
+    bool must_reorder = false;
 };
 
 class LoweringOrder : public testing::TestWithParam<Setting> {};
@@ -37,19 +39,24 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     int overlays = 0;
     int reused = 0;
     int pooled = 0;
+    int overtaken = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const program::Program program = test::random_program(seed, setting.shape);
         const test::PhysicalAccesses lowered(program, chip, setting.policies);
         ASSERT_EQ(lowered.first_unordered(), "") << "program of seed " << seed;
+        ASSERT_EQ(lowered.first_exchanged(), "") << "program of seed " << seed;
+        ASSERT_EQ(lowered.first_collision(), "") << "program of seed " << seed;
         ASSERT_EQ(lowered.first_stale_stationary(), "") << "program of seed " << seed;
         saves += lowered.spill_saves();
         overlays += lowered.overlays();
         reused += lowered.reused_stationaries();
         pooled += lowered.is_pooled() ? 1 : 0;
+        overtaken += lowered.overtaken();
     }
     EXPECT_TRUE(!setting.must_spill || saves > 0) << "nothing spilled";
     EXPECT_TRUE(!setting.must_overlay || overlays > 0) << "no site took over another's bytes";
     EXPECT_TRUE(!setting.must_pool || pooled > 0) << "no program shared a pool";
+    EXPECT_EQ(setting.must_reorder, overtaken > 0) << overtaken << " steps were overtaken";
     RecordProperty("spill_saves", saves);
     RecordProperty("overlays", overlays);
     RecordProperty("reused_stationaries", reused);
@@ -57,6 +64,15 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
 
 const test::RandomProgramShape kTwoPhases{.sbuf_sites = 6, .phases = 2};
 const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40, .old_tile_one_in = 2};
+const test::RandomProgramShape kLong{.sbuf_sites = 4, .items = 30};
+const Policies kNewApi{.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
+const Policies kOldApi{.engine_choice = EngineChoice::Balanced,
+                       .buffer_factor = 3.0,
+                       .dma_rings = 8,
+                       .matmul_window = 256,
+                       .reorder_window = 16};
+const Policies kNarrow{.matmul_window = 4, .reorder_window = 4};
+const Policies kWide{.buffer_factor = 2.0, .matmul_window = 256, .reorder_window = 256};
 
 INSTANTIATE_TEST_SUITE_P(
     Settings,
@@ -74,7 +90,30 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_spill = true,
                 .must_pool = true},
         Setting{.name = "Overlaid", .shape = kTwoPhases, .sbuf_kib = 14, .must_overlay = true},
-        Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}}),
+        Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}},
+        Setting{.name = "MatmulWindow", .shape = kLong, .policies = kNewApi, .must_reorder = true},
+        Setting{.name = "BothWindows", .shape = kLong, .policies = kOldApi, .must_reorder = true},
+        Setting{.name = "NarrowWindows", .shape = kLong, .policies = kNarrow, .must_reorder = true},
+        Setting{.name = "WideWindows", .shape = kLong, .policies = kWide, .must_reorder = true},
+        Setting{.name = "WindowsSpilling",
+                .shape = kManyTiles,
+                .sbuf_kib = 6,
+                .policies = kOldApi,
+                .must_spill = true,
+                .must_reorder = true},
+        Setting{.name = "WindowsPooled",
+                .shape = kManyTiles,
+                .sbuf_kib = 4,
+                .policies = kNarrow,
+                .must_spill = true,
+                .must_pool = true,
+                .must_reorder = true},
+        Setting{.name = "WindowsOverlaid",
+                .shape = kTwoPhases,
+                .sbuf_kib = 14,
+                .policies = kOldApi,
+                .must_overlay = true,
+                .must_reorder = true}),
     [](const testing::TestParamInfo<Setting>& setting) { return setting.param.name; });
 
 }  // namespace

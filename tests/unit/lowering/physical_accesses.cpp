@@ -47,10 +47,16 @@ bool is_ordered(const Node& earlier,
     return std::max(known.done, known.read) >= earlier.number;
 }
 
+/// Whether the order of two accesses to common bytes matters to what the program computes.
+bool conflict(const PhysicalAccess& a, const PhysicalAccess& b) {
+    const bool both_add = a.access == Access::Accumulate && b.access == Access::Accumulate;
+    return (writes(a) || writes(b)) && !both_add && meet(a, b);
+}
+
 /// An access relative to its tile or tensor.
 PhysicalAccess part_of_tile(const Operand& operand, const Step::At& at) {
     const int element = size_bytes(operand.dtype);
-    return {.memory = {.space = operand.space},
+    return {.memory = {.space = operand.space, .buffer = operand.buffer, .instance = at.instance},
             .pattern = operand.pattern,
             .base_byte = at.offset * element,
             .element_bytes = element,
@@ -64,117 +70,132 @@ PhysicalAccess part_of_tile(const Operand& operand, const Step::At& at) {
 PhysicalAccesses::PhysicalAccesses(const program::Program& program,
                                    const ChipSpec& chip,
                                    const lowering::Policies& policies)
-    : program_(program),
-      lowering_(program, chip, policies),
-      tiles_(program, chip.neuron_core, policies, *this) {
-    for (const lowering::SitePlacement& placement : tiles_.allocation().sites) {
+    : program_(program), lowering_(program, chip, policies) {
+    for (const lowering::SitePlacement& placement : lowering_.tiles().allocation().sites) {
         is_pooled_ |= placement.is_pooled;
         overlays_ += placement.overlaid.empty() ? 0 : 1;
     }
+    read_program();
+    lowering_.tell(*this);
     queues_.drain(lowering_);
-    walk();
     skip_waits();
     EXPECT_EQ(next_entry_, queues_.entries().size()) << "instructions that no step accounts for";
+    EXPECT_EQ(lowered_, steps_.size()) << "steps that were not lowered";
 }
 
-void PhysicalAccesses::walk() {
+void PhysicalAccesses::read_program() {
     program::Cursor cursor(program_);
     for (const Step* step = cursor.next(); step != nullptr; step = cursor.next()) {
-        ++stamp_;
         if (step->is_alloc) {
-            tiles_.allocate(step->run, stamp_);
-        } else {
-            run(*step);
+            continue;
+        }
+        Executed& executed =
+            steps_.emplace_back(Executed{.instruction = program_.runs[step->run].instruction,
+                                         .at = {step->at.begin(), step->at.end()}});
+        const auto& operands = program_.templates[executed.instruction].operands;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            executed.parts.push_back(part_of_tile(operands[i], step->at[i]));
         }
     }
 }
 
-void PhysicalAccesses::add_spill(const lowering::TileMemory::Slot& slot, bool is_save) {
-    const program::Buffer& of = program_.buffers[slot.buffer];
-    PhysicalAccess tile{.memory = {.space = of.space},
-                        .pattern = {{1, of.free_bytes()}},
-                        .base_byte = slot.address,
-                        .partitions = static_cast<std::int32_t>(of.partitions()),
-                        .access = is_save ? Access::Read : Access::Write};
-    PhysicalAccess copy = tile;
+PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part,
+                                       const TileStore::Slot& slot) const {
+    EXPECT_EQ(slot.buffer, part.memory.buffer);
+    EXPECT_EQ(slot.instance, part.memory.instance);
+    PhysicalAccess result = part;
+    result.memory = {.space = part.memory.space};
+    result.base_byte += slot.address;
+    return result;
+}
+
+void PhysicalAccesses::stay(const TileStore::Slot& slot, bool is_write, bool is_reload) {
+    const program::Buffer& site = program_.buffers[slot.buffer];
+    const Memory tile{.space = site.space, .buffer = slot.buffer, .instance = slot.instance};
+    const std::size_t now = nodes_.size() - 1;
+    const auto found = current_.find(tile);
+    if (is_reload || (found == current_.end() && is_write)) {
+        current_[tile] = stays_.size();
+        stays_.push_back({.tile = tile,
+                          .address = slot.address,
+                          .end = slot.address + site.free_bytes(),
+                          .first = now,
+                          .last = now});
+    } else if (found != current_.end()) {
+        EXPECT_EQ(stays_[found->second].address, slot.address)
+            << site.name << " " << slot.instance << " is elsewhere and was not moved";
+        stays_[found->second].last = now;
+    }
+}
+
+void PhysicalAccesses::moved(const TileStore::Slot& tile, bool is_save) {
+    const program::Buffer& of = program_.buffers[tile.buffer];
+    PhysicalAccess bytes{.memory = {.space = of.space},
+                         .pattern = {{1, of.free_bytes()}},
+                         .base_byte = tile.address,
+                         .partitions = static_cast<std::int32_t>(of.partitions()),
+                         .access = is_save ? Access::Read : Access::Write};
+    PhysicalAccess copy = bytes;
     copy.memory = {.space = Space::Hbm,
-                   .buffer = slot.buffer,
-                   .instance = slot.instance,
+                   .buffer = tile.buffer,
+                   .instance = tile.instance,
                    .is_spill_copy = true};
     copy.base_byte = 0;
     copy.access = is_save ? Access::Write : Access::Read;
     Node& node = take_node();
     EXPECT_EQ(node.name, is_save ? "spill save" : "spill reload");
-    node.accesses = {tile, copy};
+    node.accesses = {bytes, copy};
+    stay(tile, false, !is_save);
     spill_saves_ += is_save ? 1 : 0;
 }
 
-PhysicalAccess PhysicalAccesses::access(const Operand& operand, const Step::At& at) {
-    PhysicalAccess result = part_of_tile(operand, at);
-    if (operand.space == Space::Hbm) {
-        result.memory.buffer = operand.buffer;
-        result.memory.instance = at.instance;
-        return result;
-    }
-    result.base_byte += tiles_.find(operand.buffer, at.instance, stamp_)->address;
-    return result;
-}
-
-void PhysicalAccesses::run(const Step& step) {
-    const InstructionTemplate& instruction =
-        program_.templates[program_.runs[step.run].instruction];
+void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
+    Executed& executed = steps_.at(step.order);
+    EXPECT_EQ(step.instruction, executed.instruction);
+    EXPECT_EQ(step.at, executed.at);
+    EXPECT_FALSE(executed.place) << "step " << step.order << " was lowered twice";
+    executed.place = lowered_++;
+    overtaken_ += step.order < newest_[step.queue] ? 1 : 0;
+    newest_[step.queue] = std::max(newest_[step.queue], step.order);
     std::vector<PhysicalAccess> accesses;
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        accesses.push_back(access(instruction.operands[i], step.at[i]));
+    for (std::size_t i = 0; i < executed.parts.size(); ++i) {
+        const TileStore::Slot* slot = step.operands[i].slot;
+        accesses.push_back(slot == nullptr ? executed.parts[i] : place(executed.parts[i], *slot));
     }
     skip_waits();
     if (queues_.entries()[next_entry_].instruction.what->operation ==
         Operation::ActivationTableLoad) {
         take_node();
     }
+    const InstructionTemplate& instruction = program_.templates[step.instruction];
     if (instruction.op == Opcode::NcMatmul) {
-        assign_matmul(step, accesses);
+        assign_matmul(executed, accesses);
     } else {
         Node& node = take_node();
         EXPECT_EQ(node.name, name(instruction.op));
         node.accesses = accesses;
     }
-    note_writes(step);
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (operand.space != Space::Hbm) {
-            tiles_.use(*tiles_.find(operand.buffer, step.at[i].instance, stamp_));
+    EXPECT_EQ(nodes_.back().queue, step.queue);
+    for (std::size_t i = 0; i < executed.parts.size(); ++i) {
+        const PhysicalAccess& part = executed.parts[i];
+        if (step.operands[i].slot != nullptr) {
+            stay(*step.operands[i].slot, writes(part), false);
         }
-    }
-}
-
-void PhysicalAccesses::note_writes(const Step& step) {
-    const auto& operands = program_.templates[program_.runs[step.run].instruction].operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i].space == Space::Hbm || !operands[i].writes()) {
-            continue;
-        }
-        tiles_.find(operands[i].buffer, step.at[i].instance, stamp_)->is_dirty = true;
-        if (loaded_ && loaded_->buffer == operands[i].buffer &&
-            loaded_->instance == step.at[i].instance &&
-            meet(part_of_tile(operands[i], step.at[i]), loaded_->part)) {
+        if (loaded_ && writes(part) && meet(part, loaded_->part)) {
             loaded_->is_overwritten = true;
         }
     }
 }
 
-void PhysicalAccesses::assign_matmul(const Step& step, std::vector<PhysicalAccess> accesses) {
-    const auto& operands = program_.templates[program_.runs[step.run].instruction].operands;
+void PhysicalAccesses::assign_matmul(const Executed& step, std::vector<PhysicalAccess> accesses) {
+    const auto& operands = program_.templates[step.instruction].operands;
     const auto stationary = std::ranges::find(operands, Role::Stationary, &Operand::role);
     const auto index = stationary - operands.begin();
-    const Step::At& at = step.at[static_cast<std::size_t>(index)];
-    const Loaded wanted{.buffer = stationary->buffer,
-                        .instance = at.instance,
-                        .part = part_of_tile(*stationary, at)};
+    const PhysicalAccess& wanted = step.parts[static_cast<std::size_t>(index)];
     skip_waits();
     if (queues_.entries()[next_entry_].instruction.what->operation == Operation::LoadStationary) {
         take_node().accesses = {accesses[static_cast<std::size_t>(index)]};
-        loaded_ = wanted;
+        loaded_ = {.part = wanted};
     } else {
         check_stationary(wanted, fmt::format("matmul {}", nodes_.size()));
         ++reused_stationaries_;
@@ -185,10 +206,9 @@ void PhysicalAccesses::assign_matmul(const Step& step, std::vector<PhysicalAcces
     node.accesses = std::move(accesses);
 }
 
-void PhysicalAccesses::check_stationary(const Loaded& wanted, const std::string& name) {
-    if (!loaded_ || loaded_->buffer != wanted.buffer || loaded_->instance != wanted.instance ||
-        loaded_->part.base_byte != wanted.part.base_byte ||
-        !(loaded_->part.pattern == wanted.part.pattern)) {
+void PhysicalAccesses::check_stationary(const PhysicalAccess& wanted, const std::string& name) {
+    if (!loaded_ || loaded_->part.memory != wanted.memory ||
+        loaded_->part.base_byte != wanted.base_byte || !(loaded_->part.pattern == wanted.pattern)) {
         stale_ = name + ": the array holds another tile";
     } else if (loaded_->is_overwritten) {
         stale_ = name + ": the tile was written after it was loaded";
@@ -255,6 +275,47 @@ std::string PhysicalAccesses::first_unordered() const {
                             nodes_[later].queue);
                     }
                 }
+            }
+        }
+    }
+    return {};
+}
+
+std::string PhysicalAccesses::first_exchanged() const {
+    for (std::size_t later = 0; later < steps_.size(); ++later) {
+        for (std::size_t earlier = 0; earlier < later; ++earlier) {
+            if (steps_[earlier].place < steps_[later].place) {
+                continue;
+            }
+            for (const PhysicalAccess& second : steps_[later].parts) {
+                for (const PhysicalAccess& first : steps_[earlier].parts) {
+                    if (conflict(first, second)) {
+                        return fmt::format("steps {} and {}, both at {} of {}",
+                                           earlier,
+                                           later,
+                                           first.memory.instance,
+                                           program_.buffers[first.memory.buffer].name);
+                    }
+                }
+            }
+        }
+    }
+    return {};
+}
+
+std::string PhysicalAccesses::first_collision() const {
+    for (std::size_t later = 0; later < stays_.size(); ++later) {
+        for (std::size_t earlier = 0; earlier < later; ++earlier) {
+            const Stay& a = stays_[earlier];
+            const Stay& b = stays_[later];
+            if (a.tile.space == b.tile.space && a.address < b.end && b.address < a.end &&
+                a.last >= b.first) {
+                return fmt::format("{} {} and {} {} at byte {}",
+                                   program_.buffers[a.tile.buffer].name,
+                                   a.tile.instance,
+                                   program_.buffers[b.tile.buffer].name,
+                                   b.tile.instance,
+                                   std::max(a.address, b.address));
             }
         }
     }

@@ -8,25 +8,23 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace trnsim::test {
 
-/// A memory: SBUF, PSUM, one HBM tensor, or the copy of a spilled tile.
+/// A memory: SBUF, PSUM, one tile or HBM tensor, or the copy of a spilled tile.
 struct Memory {
     Space space = Space::Sbuf;
-    std::uint32_t buffer = 0;   ///< HBM, and spilled copies.
+    std::uint32_t buffer = 0;   ///< Not of SBUF and PSUM as a whole.
     std::int64_t instance = 0;  ///< The same.
     bool is_spill_copy = false;
     friend auto operator<=>(const Memory&, const Memory&) = default;
 };
 
-/// Bytes that an instruction reads or writes.
+/// Bytes that an instruction reads or writes, within a memory or within a tile.
 struct PhysicalAccess {
     Memory memory;
     AccessPattern pattern;
@@ -48,63 +46,84 @@ struct Node {
     std::array<lowering::WaitSet::Need, neuron_core::kQueues> known{};
 };
 
-/// Lowers a program and finds out what its instructions touch by repeating the choice of slots.
-class PhysicalAccesses : private lowering::TileMemory::Mover {
+/// Lowers a program, and watches which bytes its instructions touch.
+class PhysicalAccesses : private lowering::LoweringObserver {
 public:
     PhysicalAccesses(const program::Program& program,
                      const ChipSpec& chip,
                      const lowering::Policies& policies);
 
-    [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
     [[nodiscard]] int spill_saves() const { return spill_saves_; }
     [[nodiscard]] int overlays() const { return overlays_; }
     [[nodiscard]] bool is_pooled() const { return is_pooled_; }
     [[nodiscard]] int reused_stationaries() const { return reused_stationaries_; }
+    /// Steps that came onto their queue after a later one.
+    [[nodiscard]] int overtaken() const { return overtaken_; }
 
-    /// The first conflict that no semaphore orders; empty if there is none.
+    // Each of these is empty if there is none.
+    /// The first conflict that no semaphore orders.
     [[nodiscard]] std::string first_unordered() const;
-    /// The first matmul without LoadStationary that does not find its tile in the array; empty if
-    /// none.
+    /// The first two steps that touch the same bytes of a tile or tensor, one of them writing, and
+    /// are not in program order.
+    [[nodiscard]] std::string first_exchanged() const;
+    /// The first two tiles in the same bytes at the same time.
+    [[nodiscard]] std::string first_collision() const;
+    /// The first matmul without LoadStationary that does not find its tile in the array.
     [[nodiscard]] const std::string& first_stale_stationary() const { return stale_; }
 
 private:
-    /// A part of a tile that the array holds; places are relative to the tile.
+    /// A step of the program that is not an allocation.
+    struct Executed {
+        std::uint32_t instruction = 0;
+        std::vector<program::Step::At> at{};
+        std::vector<PhysicalAccess> parts{};  ///< Operands, relative to their tiles and tensors.
+        std::optional<std::size_t> place{};   ///< Among all steps that were lowered.
+    };
+    /// What was written to a tile, while it lies at one place.
+    struct Stay {
+        Memory tile;
+        std::int64_t address = 0;
+        std::int64_t end = 0;
+        std::size_t first = 0;  ///< Node.
+        std::size_t last = 0;
+    };
+    /// The part of a tile that the array holds.
     struct Loaded {
-        std::uint32_t buffer = 0;
-        std::int64_t instance = 0;
         PhysicalAccess part;
         bool is_overwritten = false;
     };
 
-    void walk();
-    void run(const program::Step& step);
-    PhysicalAccess access(const Operand& operand, const program::Step::At& at);
-    void save(lowering::TileMemory::Slot& slot) override { add_spill(slot, true); }
-    void reload(lowering::TileMemory::Slot& slot) override { add_spill(slot, false); }
-    void add_spill(const lowering::TileMemory::Slot& slot, bool is_save);
+    void lowered(const lowering::PlannedStep& step) override;
+    void moved(const lowering::TileStore::Slot& tile, bool is_save) override;
+    void read_program();
+    PhysicalAccess place(const PhysicalAccess& part, const lowering::TileStore::Slot& slot) const;
+    void stay(const lowering::TileStore::Slot& slot, bool is_write, bool is_reload);
     Node& take_node();
     void skip_waits();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);
-    void assign_matmul(const program::Step& step, std::vector<PhysicalAccess> accesses);
-    void check_stationary(const Loaded& wanted, const std::string& name);
-    void note_writes(const program::Step& step);
+    void assign_matmul(const Executed& step, std::vector<PhysicalAccess> accesses);
+    void check_stationary(const PhysicalAccess& wanted, const std::string& name);
 
     const program::Program& program_;
     lowering::Lowering lowering_;
     RecordedQueues queues_;
-    lowering::TileMemory tiles_;
-    std::uint64_t stamp_ = 0;
+    std::vector<Executed> steps_;  ///< In program order.
     std::size_t next_entry_ = 0;
+    std::size_t lowered_ = 0;
     std::vector<Node> nodes_;
     std::array<std::uint64_t, neuron_core::kQueues> counted_{};
+    std::array<std::uint64_t, neuron_core::kQueues> newest_{};  ///< Latest step of each queue.
     std::map<std::pair<neuron_core::QueueId, std::uint64_t>, std::size_t> by_number_;
     std::map<neuron_core::QueueId, std::size_t> latest_;
+    std::vector<Stay> stays_;
+    std::map<Memory, std::size_t> current_;  ///< By tile: its latest stay.
     std::optional<Loaded> loaded_;
     std::string stale_;
     int spill_saves_ = 0;
     int overlays_ = 0;
     bool is_pooled_ = false;
     int reused_stationaries_ = 0;
+    int overtaken_ = 0;
 };
 
 }  // namespace trnsim::test

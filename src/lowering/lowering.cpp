@@ -49,8 +49,8 @@ bool is_fence(const InstructionTemplate& instruction) {
     }
 }
 
-StationaryReuse::Tile tile_of(const TileMemory::Slot& slot) {
-    return {.buffer = slot.buffer, .instance = slot.instance};
+StationaryReuse::Tile tile_of(const Tile& tile) {
+    return {.buffer = tile.buffer, .instance = tile.instance};
 }
 
 }  // namespace
@@ -178,7 +178,10 @@ ReorderWindow Lowering::make_window() const {
     const int farthest = *std::ranges::max_element(reach);
     // The steps of other queues lie between those that are compared.
     constexpr int kOtherSteps = 2;
-    return {reach, static_cast<std::size_t>(farthest > 1 ? kOtherSteps * farthest : 1), estimate_};
+    return {reach,
+            static_cast<std::size_t>(farthest > 1 ? kOtherSteps * farthest : 1),
+            estimate_,
+            tiles_};
 }
 
 bool Lowering::produce(InstructionSink& sink) {
@@ -197,24 +200,14 @@ bool Lowering::read_step() {
     if (step == nullptr) {
         return false;
     }
-    ++stamp_;
-    if (step->is_alloc) {
-        read_alloc(step->run);
-    } else {
+    if (!step->is_alloc) {
         plan(*step);
+    } else if (program_.buffers[step->run].space == Space::Hbm) {
+        memories_[step->run].push_back(nullptr);
+    } else {
+        tiles_.begin(step->run);
     }
     return true;
-}
-
-void Lowering::read_alloc(std::uint32_t buffer) {
-    if (program_.buffers[buffer].space == Space::Hbm) {
-        memories_[buffer].push_back(nullptr);
-        return;
-    }
-    while (!window_.empty() && !tiles_.has_room_for_next(buffer)) {
-        lower_next();
-    }
-    tiles_.allocate(buffer, stamp_);
 }
 
 void Lowering::plan(const Step& step) {
@@ -260,7 +253,7 @@ void Lowering::resolve(const Step& step, const Plan& plan, std::vector<ResolvedO
             resolved.region.base_byte = at.offset * plan.shapes[i].element_bytes;
         }
         if (operand.space != Space::Hbm) {
-            resolved.slot = &find_tile(instruction, operand, at.instance);
+            resolved.tile = &find_tile(instruction, operand, at.instance);
         } else if (is_written_[operand.buffer]) {
             resolved.memory = &memory_of(operand.buffer, at.instance);
         }
@@ -268,17 +261,14 @@ void Lowering::resolve(const Step& step, const Plan& plan, std::vector<ResolvedO
     }
 }
 
-TileMemory::Slot& Lowering::find_tile(const InstructionTemplate& instruction,
-                                      const Operand& operand,
-                                      std::int64_t instance) {
-    while (!window_.empty() && !tiles_.can_find(operand.buffer, instance)) {
-        lower_next();
-    }
-    TileMemory::Slot* slot = tiles_.find(operand.buffer, instance, stamp_);
-    if (slot == nullptr) {
+Tile& Lowering::find_tile(const InstructionTemplate& instruction,
+                          const Operand& operand,
+                          std::int64_t instance) {
+    Tile* tile = tiles_.find(operand.buffer, instance);
+    if (tile == nullptr) {
         not_allocated(instruction, operand, instance);
     }
-    return *slot;
+    return *tile;
 }
 
 HbmHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
@@ -323,8 +313,8 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
 
 void Lowering::record(const ResolvedOperand& operand, QueueId queue, std::uint64_t number) {
     operand.record(queue, number);
-    if (operand.slot != nullptr && operand.operand->writes()) {
-        stationary_.written(tile_of(*operand.slot));
+    if (operand.tile != nullptr && operand.operand->writes()) {
+        stationary_.written(tile_of(*operand.tile));
     }
 }
 
@@ -336,6 +326,7 @@ void Lowering::push(QueueId queue, const IssueTemplate& what, std::uint64_t psum
 void Lowering::lower_next() {
     PlannedStep& step = window_.take();
     ++lowered_;
+    give_bytes(step);
     if (is_dma(program_.templates[step.instruction].op)) {
         lower_transfer(step);
     } else if (step.engine == Engine::Tensor &&
@@ -348,10 +339,41 @@ void Lowering::lower_next() {
         observer_->lowered(step);
     }
     window_.retire(step);
+    count_uses(step);
+}
+
+void Lowering::give_bytes(const PlannedStep& step) {
+    ++stamp_;
+    bool needs_bytes = false;
     for (const ResolvedOperand& operand : step.operands) {
-        if (operand.slot != nullptr) {
-            tiles_.use(*operand.slot);
+        if (operand.tile != nullptr) {
+            operand.tile->last_use = stamp_;
+            needs_bytes = needs_bytes || operand.tile->slot == nullptr;
         }
+    }
+    if (!needs_bytes) {
+        return;
+    }
+    bool has_moved = false;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
+            has_moved = tiles_.give_bytes(*operand.tile, stamp_) || has_moved;
+        }
+    }
+    if (has_moved) {
+        window_.forget_estimates();
+    }
+}
+
+void Lowering::count_uses(const PlannedStep& step) {
+    bool has_freed = false;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.tile != nullptr) {
+            has_freed = tiles_.use(*operand.tile) || has_freed;
+        }
+    }
+    if (has_freed) {
+        window_.look_again();
     }
 }
 
@@ -359,7 +381,7 @@ std::uint64_t Lowering::psum_banks(const PlannedStep& step) const {
     std::uint64_t banks = 0;
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.operand->space == Space::Psum) {
-            const std::int64_t base = operand.slot->address;
+            const std::int64_t base = operand.tile->slot->address;
             banks |= banks_of(
                 chip_.neuron_core.psum, base + operand.region.begin(), base + operand.region.end());
         }
@@ -369,7 +391,7 @@ std::uint64_t Lowering::psum_banks(const PlannedStep& step) const {
 
 void Lowering::check_bank(const PlannedStep& step, const ResolvedOperand& dst) const {
     const PsumSpec& psum = chip_.neuron_core.psum;
-    const std::int64_t base = dst.slot->address;
+    const std::int64_t base = dst.tile->slot->address;
     if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[step.instruction];
         throw ProgramError(
@@ -410,7 +432,7 @@ void Lowering::load_stationary(const PlannedStep& step) {
         return is_stationary(from, *operand.operand);
     });
     if (loaded == step.operands.end() ||
-        (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->slot), loaded->region))) {
+        (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->tile), loaded->region))) {
         return;
     }
     waits_.clear();
@@ -426,7 +448,7 @@ void Lowering::load_stationary(const PlannedStep& step) {
             record(operand, step.queue, number);
         }
     }
-    stationary_.load(tile_of(*loaded->slot), loaded->region);
+    stationary_.load(tile_of(*loaded->tile), loaded->region);
 }
 
 void Lowering::lower_matmul(const PlannedStep& step) {
@@ -455,7 +477,7 @@ void Lowering::lower_transfer(const PlannedStep& step) {
     std::int32_t partition = 0;
     for (const ResolvedOperand& operand : step.operands) {
         operand.collect(step.queue, waits_);
-        if (operand.slot != nullptr && operand.operand->role != Role::Index) {
+        if (operand.tile != nullptr && operand.operand->role != Role::Index) {
             partition = operand.region.partition;
         }
     }
@@ -466,34 +488,34 @@ void Lowering::lower_transfer(const PlannedStep& step) {
     }
 }
 
-void Lowering::save(TileMemory::Slot& slot) {
+void Lowering::save(Tile& tile) {
     const QueueId queue = queue_of_ring(0);
-    slot.save = {.region = {.shape = tile_shapes_[slot.buffer].get()},
+    tile.save = {.region = {.shape = tile_shapes_[tile.buffer].get()},
                  .access = Access::Read,
                  .queue = queue,
                  .number = writer_.next_number(queue)};
     waits_.clear();
-    slot.history.collect(slot.save, waits_);
-    push(queue, *table_.spill(slot.buffer, true, policies_.dge));
-    slot.history.record(slot.save);
+    tile.slot->history.collect(tile.save, waits_);
+    push(queue, *table_.spill(tile.buffer, true, policies_.dge));
+    tile.slot->history.record(tile.save);
     if (observer_ != nullptr) {
-        observer_->moved(slot, true);
+        observer_->moved(tile, true);
     }
 }
 
-void Lowering::reload(TileMemory::Slot& slot) {
+void Lowering::reload(Tile& tile) {
     const QueueId queue = queue_of_ring(0);
-    const RegionAccess access{.region = {.shape = tile_shapes_[slot.buffer].get()},
+    const RegionAccess access{.region = {.shape = tile_shapes_[tile.buffer].get()},
                               .access = Access::Write,
                               .queue = queue,
                               .number = writer_.next_number(queue)};
     waits_.clear();
-    slot.history.collect(access, waits_);
-    waits_.need_done(slot.save.queue, slot.save.number);
-    push(queue, *table_.spill(slot.buffer, false, policies_.dge));
-    slot.history.record(access);
+    tile.slot->history.collect(access, waits_);
+    waits_.need_done(tile.save.queue, tile.save.number);
+    push(queue, *table_.spill(tile.buffer, false, policies_.dge));
+    tile.slot->history.record(access);
     if (observer_ != nullptr) {
-        observer_->moved(slot, false);
+        observer_->moved(tile, false);
     }
 }
 

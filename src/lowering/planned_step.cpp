@@ -4,7 +4,7 @@
 
 namespace trnsim::lowering {
 
-void ResolvedOperand::collect(neuron_core::QueueId queue, WaitSet& waits) const {
+void ResolvedOperand::collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const {
     const RegionAccess access{
         .region = region, .access = operand->access, .queue = queue, .number = 0};
     if (slot != nullptr) {
@@ -17,9 +17,9 @@ void ResolvedOperand::collect(neuron_core::QueueId queue, WaitSet& waits) const 
 void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number) const {
     const RegionAccess access{
         .region = region, .access = operand->access, .queue = queue, .number = number};
-    if (slot != nullptr) {
-        slot->history.record(access);
-        slot->is_dirty = slot->is_dirty || operand->writes();
+    if (tile != nullptr) {
+        tile->slot->history.record(access);
+        tile->is_dirty = tile->is_dirty || operand->writes();
     } else if (memory != nullptr) {
         memory->record(access);
     }

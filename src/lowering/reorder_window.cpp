@@ -9,8 +9,11 @@ namespace trnsim::lowering {
 
 using neuron_core::QueueId;
 
-ReorderWindow::ReorderWindow(const Reach& reach, std::size_t capacity, const TimeEstimate& estimate)
-    : estimate_(estimate), reach_(reach), capacity_(capacity) {}
+ReorderWindow::ReorderWindow(const Reach& reach,
+                             std::size_t capacity,
+                             const TimeEstimate& estimate,
+                             const TilePlaces& places)
+    : estimate_(estimate), places_(places), reach_(reach), capacity_(capacity) {}
 
 PlannedStep& ReorderWindow::blank() {
     if (blanks_.empty()) {
@@ -49,15 +52,28 @@ void ReorderWindow::admit(PlannedStep& step) {
     queue.is_known = false;
 }
 
+bool ReorderWindow::has_bytes(const PlannedStep& step) const {
+    return std::ranges::all_of(step.operands, [this](const ResolvedOperand& operand) {
+        return operand.tile == nullptr || operand.tile->slot != nullptr ||
+               places_.has_bytes_for(*operand.tile);
+    });
+}
+
 Picoseconds ReorderWindow::ready(PlannedStep& step) const {
-    if (!step.has_ready) {
-        WaitSet waits;
-        for (const ResolvedOperand& operand : step.operands) {
+    if (step.has_ready) {
+        return step.ready;
+    }
+    WaitSet waits;
+    step.has_ready = true;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
+            step.has_ready = false;  // It may get other bytes.
+            operand.collect(step.queue, places_.next_slot(*operand.tile), waits);
+        } else {
             operand.collect(step.queue, waits);
         }
-        step.ready = estimate_.met(step.queue, waits);
-        step.has_ready = true;
     }
+    step.ready = estimate_.met(step.queue, waits);
     return step.ready;
 }
 
@@ -66,10 +82,15 @@ void ReorderWindow::choose(Queue& queue, QueueId id) const {
     queue.free_at = free_at;
     const std::size_t reach = std::min(queue.steps.size(), static_cast<std::size_t>(reach_[id]));
     queue.is_known = true;
+    queue.needs_bytes = false;
     queue.best = nullptr;
     for (std::size_t i = 0; i < reach; ++i) {
         PlannedStep& step = *queue.steps[i];
         if (step.blockers > 0) {
+            continue;
+        }
+        if (!has_bytes(step)) {
+            queue.needs_bytes = true;
             continue;
         }
         const Picoseconds start = std::max(free_at, ready(step));
@@ -91,7 +112,9 @@ PlannedStep& ReorderWindow::take() {
         if (queue.steps.empty()) {
             continue;
         }
-        if (!queue.is_known || queue.free_at != estimate_.free_at(id)) {
+        const bool is_stale = !queue.is_known || queue.free_at != estimate_.free_at(id) ||
+                              (queue.best != nullptr && !has_bytes(*queue.best));
+        if (is_stale) {
             choose(queue, id);
         }
         if (queue.best == nullptr) {
@@ -104,13 +127,25 @@ PlannedStep& ReorderWindow::take() {
             first = &queue;
         }
     }
-    assert(first != nullptr);
-    PlannedStep& step = *first->best;
-    first->steps.erase(std::ranges::find(first->steps, &step));
-    first->best = nullptr;
-    first->is_known = false;
+    Queue& from = first != nullptr ? *first : earliest();
+    PlannedStep& step = *from.best;
+    from.steps.erase(std::ranges::find(from.steps, &step));
+    from.best = nullptr;
+    from.is_known = false;
     --size_;
     return step;
+}
+
+ReorderWindow::Queue& ReorderWindow::earliest() {
+    Queue* first = nullptr;
+    for (Queue& queue : queues_) {
+        const bool is_first =
+            !queue.steps.empty() &&
+            (first == nullptr || queue.steps.front()->order < first->steps.front()->order);
+        first = is_first ? &queue : first;
+    }
+    first->best = first->steps.front();
+    return *first;
 }
 
 void ReorderWindow::retire(PlannedStep& step) {
@@ -125,6 +160,21 @@ void ReorderWindow::retire(PlannedStep& step) {
         }
     }
     blanks_.push_back(&step);
+}
+
+void ReorderWindow::look_again() {
+    for (Queue& queue : queues_) {
+        queue.is_known = queue.is_known && !queue.needs_bytes;
+    }
+}
+
+void ReorderWindow::forget_estimates() {
+    for (Queue& queue : queues_) {
+        queue.is_known = false;
+        for (PlannedStep* step : queue.steps) {
+            step->has_ready = false;
+        }
+    }
 }
 
 }  // namespace trnsim::lowering

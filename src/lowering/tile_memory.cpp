@@ -44,65 +44,50 @@ bool TileMemory::can_spill() const {
     return std::ranges::any_of(pooled_, [](const PooledTiles* site) { return site != nullptr; });
 }
 
-bool TileMemory::has_room_for_next(std::uint32_t buffer) const {
-    if (!sites_[buffer] || sites_[buffer]->next_is_unused()) {
-        return true;
-    }
-    if (pooled_[buffer] != nullptr) {
-        return pooled_[buffer]->has_room();
-    }
-    return slots_[buffer]->has_free() && !slots_[buffer]->is_overlay();
-}
-
-bool TileMemory::can_find(std::uint32_t buffer, std::int64_t instance) const {
-    const PooledTiles* site = pooled_[buffer];
-    return site == nullptr || !site->is_spilled(instance) || site->has_room();
-}
-
-void TileMemory::allocate(std::uint32_t buffer, std::uint64_t stamp) {
-    if (!sites_[buffer]) {
-        return;
-    }
-    if (pooled_[buffer] != nullptr && !pooled_[buffer]->next_is_unused()) {
-        make_room(*pooled_[buffer], stamp);
-    }
-    if (sites_[buffer]->allocate() && slots_[buffer] != nullptr) {
-        inherit_overlaid(*slots_[buffer]);
+void TileMemory::begin(std::uint32_t buffer) {
+    if (sites_[buffer]) {
+        sites_[buffer]->begin();
     }
 }
 
-TileMemory::Slot* TileMemory::find(std::uint32_t buffer,
-                                   std::int64_t instance,
-                                   std::uint64_t stamp) {
-    if (!sites_[buffer]) {
-        return nullptr;
-    }
-    Slot* slot = sites_[buffer]->find(instance);
-    if (slot == nullptr) {
-        PooledTiles* site = pooled_[buffer];
-        if (site == nullptr || !site->is_spilled(instance)) {
-            return nullptr;
-        }
-        make_room(*site, stamp);
-        slot = &site->restore(instance);
-        if (slot->is_saved) {  // Else nothing was ever written to it.
-            mover_.reload(*slot);
-        }
-    }
-    slot->last_use = stamp;
-    return slot;
+Tile* TileMemory::find(std::uint32_t buffer, std::int64_t instance) {
+    return sites_[buffer] ? sites_[buffer]->find(instance) : nullptr;
 }
 
-void TileMemory::make_room(PooledTiles& site, std::uint64_t stamp) {
+bool TileMemory::has_bytes_for(const Tile& tile) const {
+    const TileSlots* slots = slots_[tile.buffer];
+    const bool is_free =
+        slots == nullptr || std::ranges::all_of(slots->overlaid(), [this](std::uint32_t other) {
+            return sites_[other]->is_over();
+        });
+    return is_free && sites_[tile.buffer]->has_bytes_for(tile);
+}
+
+bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {
+    PooledTiles* pooled = pooled_[tile.buffer];
+    const bool has_moved = pooled != nullptr && make_room(*pooled, stamp);
+    sites_[tile.buffer]->give(tile);
+    if (pooled == nullptr) {
+        inherit_overlaid(*slots_[tile.buffer]);
+    } else if (tile.is_saved) {  // Else nothing was ever written to it.
+        mover_.reload(tile);
+    }
+    return has_moved;
+}
+
+bool TileMemory::make_room(PooledTiles& site, std::uint64_t stamp) {
+    bool has_moved = false;
     while (!site.has_room()) {
-        Slot& slot = site.pool().least_recently_used(stamp);
-        if (slot.is_dirty) {
-            mover_.save(slot);
-            slot.is_dirty = false;
-            slot.is_saved = true;
+        Tile& tile = site.pool().least_recently_used(stamp);
+        if (tile.is_dirty) {
+            mover_.save(tile);
+            tile.is_dirty = false;
+            tile.is_saved = true;
         }
-        pooled_[slot.buffer]->forget(slot);
+        pooled_[tile.buffer]->take(tile);
+        has_moved = true;
     }
+    return has_moved;
 }
 
 void TileMemory::inherit_overlaid(TileSlots& site) {

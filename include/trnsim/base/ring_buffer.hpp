@@ -39,6 +39,14 @@ public:
         --size_;
     }
 
+    /// Takes one out, keeping the order of the rest.
+    void erase(std::size_t index) {
+        for (; index > 0; --index) {
+            std::swap((*this)[index], (*this)[index - 1]);
+        }
+        pop_front();
+    }
+
     /// Inserts before `index`, keeping the order of the rest.
     void insert(std::size_t index, T item) {
         push_back(std::move(item));

@@ -30,8 +30,8 @@ namespace trnsim::lowering {
 ///     semaphores --> instruction queues
 ///
 /// Decides by policy: engine, slots and spills, DMA ring and DGE mode, order within a window; adds
-/// LoadStationary, table loads and spill transfers. A tile's bytes are given back when its last
-/// user is on its queue. Does not model: fusion, removal of loads (D-12).
+/// LoadStationary, table loads and spill transfers. A tile has bytes from
+/// its first user to its last. Does not model: fusion, removal of loads (D-12).
 class Lowering : public neuron_core::InstructionSource, private TileMemory::Mover {
 public:
     /// The program and the chip must outlive it.
@@ -66,16 +66,17 @@ private:
     void find_used_queues();
     [[nodiscard]] ReorderWindow make_window() const;
     bool read_step();
-    void read_alloc(std::uint32_t buffer);
     void plan(const program::Step& step);
     void resolve(const program::Step& step, const Plan& plan, std::vector<ResolvedOperand>& to);
-    [[nodiscard]] TileMemory::Slot& find_tile(const InstructionTemplate& instruction,
-                                              const Operand& operand,
-                                              std::int64_t instance);
+    [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
+                                  const Operand& operand,
+                                  std::int64_t instance);
     [[nodiscard]] HbmHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
     void lower_next();
     void drain();
+    void give_bytes(const PlannedStep& step);
+    void count_uses(const PlannedStep& step);
     void lower_compute(const PlannedStep& step);
     void load_stationary(const PlannedStep& step);
     void lower_matmul(const PlannedStep& step);
@@ -84,8 +85,8 @@ private:
               const neuron_core::IssueTemplate& what,
               std::uint64_t psum_banks = 0);
     void record(const ResolvedOperand& operand, neuron_core::QueueId queue, std::uint64_t number);
-    void save(TileMemory::Slot& slot) override;
-    void reload(TileMemory::Slot& slot) override;
+    void save(Tile& tile) override;
+    void reload(Tile& tile) override;
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,
                                     std::int64_t instance) const;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/planned_step.hpp"
-#include "trnsim/lowering/tile_store.hpp"
+#include "trnsim/lowering/tile.hpp"
 
 namespace trnsim::lowering {
 
@@ -20,7 +20,7 @@ public:
 
     virtual void lowered(const PlannedStep& step) = 0;
     /// A tile was saved to HBM, or came back.
-    virtual void moved(const TileStore::Slot& tile, bool is_save) = 0;
+    virtual void moved(const Tile& tile, bool is_save) = 0;
 };
 
 }  // namespace trnsim::lowering

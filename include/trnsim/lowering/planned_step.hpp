@@ -4,7 +4,7 @@
 
 #include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/hbm_history.hpp"
-#include "trnsim/lowering/tile_store.hpp"
+#include "trnsim/lowering/tile.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <cstdint>
@@ -15,20 +15,23 @@ namespace trnsim::lowering {
 /// One operand of a step, with the memory it lies in.
 struct ResolvedOperand {
     const Operand* operand = nullptr;
-    TileStore::Slot* slot = nullptr;  ///< nullptr in HBM.
-    HbmHistory* memory = nullptr;     ///< HBM tensors that the program writes.
+    Tile* tile = nullptr;          ///< nullptr in HBM.
+    HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
     Region region{};
 
-    /// Adds what an access by `queue` has to wait for.
-    void collect(neuron_core::QueueId queue, WaitSet& waits) const;
+    /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
+    void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;
+    void collect(neuron_core::QueueId queue, WaitSet& waits) const {
+        collect(queue, tile == nullptr ? nullptr : tile->slot, waits);
+    }
 
     /// The access is instruction `number` of `queue`.
     void record(neuron_core::QueueId queue, std::uint64_t number) const;
 
     /// Steps in the window that access the same memory; nullptr: nobody ever writes it.
     [[nodiscard]] PendingAccesses* pending() const {
-        if (slot != nullptr) {
-            return &slot->pending;
+        if (tile != nullptr) {
+            return &tile->pending;
         }
         return memory != nullptr ? &memory->pending() : nullptr;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/planned_step.hpp"
+#include "trnsim/lowering/tile_memory.hpp"
 #include "trnsim/lowering/time_estimate.hpp"
 
 #include <array>
@@ -18,14 +19,18 @@ namespace trnsim::lowering {
 ///     program order --> [ operands found; up to `capacity` steps ] --> earliest start first
 ///
 /// A step comes after every earlier one in the window with which it shares bytes that one of them
-/// writes. Of a queue only the first `reach` steps are looked at: 1 keeps its program order. Among
-/// steps that could start at the same time the earlier in the program wins. [ACCURACY-STUDY, 1, 5]
+/// writes, and not before there are bytes for its tiles. Of a queue only the first `reach` steps
+/// are looked at: 1 keeps its program order. Among steps that could start at the same time the
+/// earlier in the program wins. [ACCURACY-STUDY, 1, 5]
 class ReorderWindow {
 public:
     using Reach = std::array<int, neuron_core::kQueues>;
 
-    /// The estimate must outlive it.
-    ReorderWindow(const Reach& reach, std::size_t capacity, const TimeEstimate& estimate);
+    /// Estimate and places must outlive it.
+    ReorderWindow(const Reach& reach,
+                  std::size_t capacity,
+                  const TimeEstimate& estimate,
+                  const TilePlaces& places);
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] bool is_full() const { return size_ >= capacity_; }
@@ -36,11 +41,18 @@ public:
     /// Puts a filled-in step behind all others.
     void admit(PlannedStep& step);
 
-    /// Takes the step out that could start first; it is valid until retire(). \pre !empty()
+    /// Takes the step out that could start first; if there are bytes for none of them, the earliest
+    /// in the program. Valid until retire(). \pre !empty()
     [[nodiscard]] PlannedStep& take();
 
     /// The step is on its queue: what waited for it may follow.
     void retire(PlannedStep& step);
+
+    /// Bytes of tiles have become free.
+    void look_again();
+
+    /// Tiles were moved out of memory.
+    void forget_estimates();
 
 private:
     /// The steps of a queue in program order, and the first choice among them.
@@ -48,14 +60,18 @@ private:
         std::vector<PlannedStep*> steps;
         PlannedStep* best = nullptr;
         Picoseconds start;
-        Picoseconds free_at;    ///< Of the queue, when they were chosen.
-        bool is_known = false;  ///< No step came or was unblocked since then.
+        Picoseconds free_at;       ///< Of the queue, when they were chosen.
+        bool is_known = false;     ///< No step came or was unblocked since then.
+        bool needs_bytes = false;  ///< A step was left out for want of bytes.
     };
 
     void choose(Queue& queue, neuron_core::QueueId id) const;
     [[nodiscard]] Picoseconds ready(PlannedStep& step) const;
+    [[nodiscard]] bool has_bytes(const PlannedStep& step) const;
+    [[nodiscard]] Queue& earliest();
 
     const TimeEstimate& estimate_;
+    const TilePlaces& places_;
     Reach reach_;
     std::size_t capacity_;
     std::size_t size_ = 0;

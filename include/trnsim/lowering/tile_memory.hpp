@@ -14,13 +14,28 @@
 
 namespace trnsim::lowering {
 
+/// Where tiles may be put.
+class TilePlaces {
+public:
+    TilePlaces() = default;
+    TilePlaces(const TilePlaces&) = delete;
+    TilePlaces& operator=(const TilePlaces&) = delete;
+    TilePlaces(TilePlaces&&) = delete;
+    TilePlaces& operator=(TilePlaces&&) = delete;
+    virtual ~TilePlaces() = default;
+
+    /// Whether a tile without bytes would get some at once, without moving another.
+    [[nodiscard]] virtual bool has_bytes_for(const Tile& tile) const = 0;
+
+    /// Those bytes, if they are known before.
+    [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;
+};
+
 /// The tiles of every site on chip. Where a memory is too small for slots of every site's own, its
 /// sites share a TilePool; a pool without a gap gives up the tile unused for longest, which comes
 /// back at its next use.
-class TileMemory {
+class TileMemory : public TilePlaces {
 public:
-    using Slot = TileStore::Slot;
-
     /// Moves tiles between a full memory and HBM.
     class Mover {
     public:
@@ -31,10 +46,10 @@ public:
         Mover& operator=(Mover&&) = delete;
         virtual ~Mover() = default;
 
-        /// Copies a tile to HBM and says so in `slot.save`.
-        virtual void save(Slot& slot) = 0;
+        /// Copies a tile to HBM and says so in `tile.save`.
+        virtual void save(Tile& tile) = 0;
         /// Brings its copy back.
-        virtual void reload(Slot& slot) = 0;
+        virtual void reload(Tile& tile) = 0;
     };
 
     /// The mover must outlive it. \throws ProgramError if the program does not fit
@@ -43,21 +58,23 @@ public:
                const Policies& policies,
                Mover& mover);
 
-    /// Whether the next instance of a site can begin without moving another tile, or taking over
-    /// the bytes of another site. Steps still to be lowered may give bytes back.
-    [[nodiscard]] bool has_room_for_next(std::uint32_t buffer) const;
+    /// Begins the next instance of a site, or nothing for one in HBM.
+    void begin(std::uint32_t buffer);
 
-    /// Begins the next instance of a site, or nothing for one in HBM. Tiles used at `stamp` stay.
-    void allocate(std::uint32_t buffer, std::uint64_t stamp);
+    /// A living tile, or nullptr.
+    [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
-    /// Whether an instance is in memory, or can come back without moving another.
-    [[nodiscard]] bool can_find(std::uint32_t buffer, std::int64_t instance) const;
+    [[nodiscard]] bool has_bytes_for(const Tile& tile) const override;
+    [[nodiscard]] const Slot* next_slot(const Tile& tile) const override {
+        return sites_[tile.buffer]->next_slot();
+    }
 
-    /// The tile of an instance, for use at `stamp`; nullptr if it was not allocated.
-    [[nodiscard]] Slot* find(std::uint32_t buffer, std::int64_t instance, std::uint64_t stamp);
+    /// Gives bytes to a tile that has none. If it must, it moves tiles not used at `stamp`; true if
+    /// so.
+    bool give_bytes(Tile& tile, std::uint64_t stamp);
 
-    /// Counts a use of a tile; frees its bytes after the last one.
-    void use(Slot& slot) { sites_[slot.buffer]->use(slot); }
+    /// Counts a use of a tile; after the last one it is gone, and true.
+    bool use(Tile& tile) { return sites_[tile.buffer]->use(tile); }
 
     [[nodiscard]] const Allocation& allocation() const { return allocation_; }
     /// Whether tiles may have to be moved.
@@ -68,7 +85,7 @@ public:
     }
 
 private:
-    void make_room(PooledTiles& site, std::uint64_t stamp);
+    bool make_room(PooledTiles& site, std::uint64_t stamp);
     void inherit_overlaid(TileSlots& site);
 
     Mover& mover_;

@@ -4,13 +4,11 @@
 
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/tile_store.hpp"
-#include "trnsim/lowering/use_counter.hpp"
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -21,8 +19,6 @@ namespace trnsim::lowering {
 /// In PSUM no tile crosses into another bank unless it is larger than one, and begins with one.
 class TilePool {
 public:
-    using Slot = TileStore::Slot;
-
     /// Bytes per partition; `bank_bytes` of PSUM, 0 in SBUF.
     explicit TilePool(std::int64_t capacity, std::int64_t bank_bytes = 0)
         : capacity_(capacity), bank_bytes_(bank_bytes) {}
@@ -31,20 +27,21 @@ public:
     [[nodiscard]] bool has_gap(std::int64_t bytes) const { return find_gap(bytes).has_value(); }
 
     /// Puts a tile into a gap. \pre has_gap(bytes)
-    [[nodiscard]] Slot& place(std::uint32_t buffer, std::int64_t bytes);
+    [[nodiscard]] Slot& place(Tile& tile, std::int64_t bytes);
 
     /// Takes a tile out.
     void remove(const Slot& slot);
 
     /// The tile unused for longest, older than `stamp`. \throws ProgramError if there is none
-    [[nodiscard]] Slot& least_recently_used(std::uint64_t stamp);
+    [[nodiscard]] Tile& least_recently_used(std::uint64_t stamp);
 
     /// Most bytes in use at once.
     [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
 
 private:
-    struct Tile {
+    struct Place {
         std::int64_t bytes = 0;
+        Tile* tile = nullptr;
         Slot slot;
     };
     /// Bytes that were used and are free; no two have a byte in common.
@@ -65,7 +62,7 @@ private:
     std::int64_t next_ = 0;  ///< Where the search for a gap begins.
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
-    std::map<std::int64_t, std::unique_ptr<Tile>> tiles_;  ///< By address.
+    std::map<std::int64_t, std::unique_ptr<Place>> places_;  ///< By address.
     std::vector<Past> past_;
 };
 
@@ -76,43 +73,18 @@ public:
     PooledTiles(TilePool& pool,
                 std::uint32_t buffer,
                 std::int64_t tile_bytes,
-                const SiteLiveness& liveness);
-
-    [[nodiscard]] bool next_is_unused() override { return counter_.peek() == 0; }
-    bool allocate() override;
-    [[nodiscard]] Slot* find(std::int64_t instance) override;
-    void use(Slot& slot) override;
+                const SiteLiveness& liveness)
+        : TileStore(buffer, liveness), pool_(pool), tile_bytes_(tile_bytes) {}
 
     [[nodiscard]] TilePool& pool() { return pool_; }
-
-    /// Whether one more tile of the site fits.
-    [[nodiscard]] bool has_room() const { return pool_.has_gap(tile_bytes_); }
-
-    /// Frees the bytes of a tile; one with uses left is remembered as spilled.
-    void forget(const Slot& slot);
-
-    /// Whether an instance lost its bytes and is still to be used.
-    [[nodiscard]] bool is_spilled(std::int64_t instance) const {
-        return spilled_.contains(instance);
-    }
-
-    /// Brings a spilled instance back. \pre has_room()
-    [[nodiscard]] Slot& restore(std::int64_t instance);
+    [[nodiscard]] bool has_room() const override { return pool_.has_gap(tile_bytes_); }
 
 private:
-    struct Spilled {
-        std::int64_t uses_left = 0;
-        RegionAccess save{};
-        bool is_saved = false;
-    };
-    Slot& place(std::int64_t instance, std::int64_t uses);
+    Slot& give_slot(Tile& tile) override { return pool_.place(tile, tile_bytes_); }
+    void free_slot(Slot& slot) override { pool_.remove(slot); }
 
     TilePool& pool_;
-    std::uint32_t buffer_;
     std::int64_t tile_bytes_;
-    UseCounter counter_;
-    std::unordered_map<std::int64_t, Slot*> resident_;
-    std::unordered_map<std::int64_t, Spilled> spilled_;
 };
 
 }  // namespace trnsim::lowering

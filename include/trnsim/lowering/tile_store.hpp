@@ -2,49 +2,73 @@
 // The tiles of one allocation site while the program runs through the lowering.
 #pragma once
 
-#include "trnsim/lowering/access_history.hpp"
-#include "trnsim/lowering/pending_accesses.hpp"
+#include "trnsim/base/instance_table.hpp"
+#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/lowering/tile.hpp"
+#include "trnsim/lowering/use_counter.hpp"
 
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 namespace trnsim::lowering {
 
-/// Which instances of a site are in memory, and where. Its variants are TileSlots, slots of the
-/// site's own, and PooledTiles, a share of one pool for all sites.
+/// Which instances of a site live. They get bytes in the order of their allocation, so that a later
+/// one never takes what an earlier one needs. Its variants are TileSlots, slots of the site's own,
+/// and PooledTiles, a share of one pool for all sites.
 class TileStore {
 public:
-    /// A tile in memory.
-    struct Slot {
-        std::uint32_t buffer = 0;  ///< The site.
-        std::int64_t address = 0;  ///< Byte within the partition.
-        std::int64_t instance = -1;
-        std::int64_t uses_left = 0;
-        std::uint64_t last_use = 0;  ///< Stamp of the instruction.
-        bool is_dirty = false;       ///< Written since it was last saved.
-        bool is_saved = false;       ///< A copy in HBM exists.
-        RegionAccess save{};         ///< The transfer that made it.
-        AccessHistory history;
-        PendingAccesses pending;
-    };
-
-    TileStore() = default;
+    TileStore(std::uint32_t buffer, const SiteLiveness& liveness);
     TileStore(const TileStore&) = delete;
     TileStore& operator=(const TileStore&) = delete;
-    TileStore(TileStore&&) = default;
-    TileStore& operator=(TileStore&&) = default;
+    TileStore(TileStore&&) = delete;
+    TileStore& operator=(TileStore&&) = delete;
     virtual ~TileStore() = default;
 
-    /// Whether the next instance is never used, and needs no bytes.
-    [[nodiscard]] virtual bool next_is_unused() = 0;
+    /// Begins the next instance of the site, still without bytes; one never used is left out.
+    void begin();
 
-    /// Begins the next instance of the site; false if it is never used. \pre there is room for it
-    virtual bool allocate() = 0;
+    /// A living instance, or nullptr.
+    [[nodiscard]] Tile* find(std::int64_t instance);
 
-    /// The slot of an instance, or nullptr if it is not in memory.
-    [[nodiscard]] virtual Slot* find(std::int64_t instance) = 0;
+    /// Counts a use; after the last one the tile is gone, and its bytes are free. True if so.
+    bool use(Tile& tile);
 
-    /// Counts a use; frees the slot after the last one.
-    virtual void use(Slot& slot) = 0;
+    /// Whether a tile without bytes would get some.
+    [[nodiscard]] bool has_bytes_for(const Tile& tile) const { return is_next(tile) && has_room(); }
+
+    /// Gives bytes to a tile that has none. \pre has_room()
+    void give(Tile& tile);
+
+    /// Takes them away.
+    void take(Tile& tile);
+
+    /// Whether every instance has come and gone.
+    [[nodiscard]] bool is_over() const { return to_come_ == 0 && living_ == 0; }
+
+    /// Whether there are bytes for one more tile.
+    [[nodiscard]] virtual bool has_room() const = 0;
+
+    /// What the next tile would get, if that is known.
+    [[nodiscard]] virtual const Slot* next_slot() const { return nullptr; }
+
+private:
+    [[nodiscard]] virtual Slot& give_slot(Tile& tile) = 0;
+    virtual void free_slot(Slot& slot) = 0;
+
+    /// Whether all earlier instances had their turn.
+    [[nodiscard]] bool is_next(const Tile& tile) const {
+        return tile.is_spilled || waiting_.front() == &tile;
+    }
+
+    std::uint32_t buffer_;
+    UseCounter counter_;
+    std::int64_t to_come_;  ///< Instances with uses, not begun.
+    std::int64_t living_ = 0;
+    std::deque<Tile> storage_;
+    std::vector<Tile*> blanks_;
+    InstanceTable<Tile*> tiles_;
+    RingBuffer<Tile*> waiting_;  ///< For their first bytes, in order.
 };
 
 }  // namespace trnsim::lowering

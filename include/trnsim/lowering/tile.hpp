@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tile of the program and the bytes it has.
+#pragma once
+
+#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/pending_accesses.hpp"
+
+#include <cstdint>
+
+namespace trnsim::lowering {
+
+/// Bytes of SBUF or PSUM, and who accessed them. They outlive the tiles that have them.
+struct Slot {
+    std::int64_t address = 0;  ///< Byte within the partition.
+    AccessHistory history{};
+};
+
+/// One instance of an allocation site, from its allocation to its last use. It has bytes from the
+/// moment its first user is on its queue, but for times when it is spilled.
+struct Tile {
+    std::uint32_t buffer = 0;  ///< The site.
+    std::int64_t instance = -1;
+    std::int64_t uses_left = 0;
+    Slot* slot = nullptr;        ///< nullptr: no bytes yet, or spilled.
+    bool is_spilled = false;     ///< Had bytes and gave them up.
+    bool is_dirty = false;       ///< Written since it was last saved.
+    bool is_saved = false;       ///< A copy in HBM exists.
+    RegionAccess save{};         ///< The transfer that made it.
+    std::uint64_t last_use = 0;  ///< Stamp of the instruction.
+    PendingAccesses pending{};   ///< By steps that are not on their queues yet.
+};
+
+}  // namespace trnsim::lowering

@@ -97,6 +97,8 @@ void Lowering::make_plans() {
         }
         plan.table = neuron_core::activation_table(instruction.attributes.function);
         plan.is_fence = is_fence(instruction);
+        plan.is_transfer = is_dma(instruction.op);
+        plan.uses_array = uses_array(instruction.op);
         plans_.push_back(std::move(plan));
     }
     for (std::uint32_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
@@ -219,14 +221,15 @@ void Lowering::plan(const Step& step) {
     }
     PlannedStep& planned = window_.blank();
     planned.instruction = index;
-    resolve(step, plan, planned.operands);
     planned.at.assign(step.at.begin(), step.at.end());
-    if (is_dma(program_.templates[index].op)) {
+    if (plan.is_transfer) {
+        planned.engine = Engine::Dma;
         planned.queue = queue_of_ring(plan.ring);
     } else {
         planned.engine = choose_engine(index, plan);
         planned.queue = queue_of(planned.engine);
     }
+    resolve(step, plan, planned);
     window_.admit(planned);
     if (plan.is_fence) {
         drain();
@@ -239,14 +242,15 @@ void Lowering::drain() {
     }
 }
 
-void Lowering::resolve(const Step& step, const Plan& plan, std::vector<ResolvedOperand>& to) {
-    const InstructionTemplate& instruction =
-        program_.templates[program_.runs[step.run].instruction];
+void Lowering::resolve(const Step& step, const Plan& plan, PlannedStep& planned) {
+    const InstructionTemplate& instruction = program_.templates[planned.instruction];
+    const bool is_on_array = planned.engine == Engine::Tensor && plan.uses_array;
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         const Step::At& at = step.at[i];
-        ResolvedOperand resolved;
+        ResolvedOperand& resolved = planned.operands.emplace_back();
         resolved.operand = &operand;
+        resolved.is_loaded = is_on_array && is_stationary(instruction, operand);
         resolved.region.shape = &plan.shapes[i];
         if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
             resolved.region.partition = static_cast<std::int32_t>(at.partition);
@@ -257,7 +261,6 @@ void Lowering::resolve(const Step& step, const Plan& plan, std::vector<ResolvedO
         } else if (is_written_[operand.buffer]) {
             resolved.memory = &memory_of(operand.buffer, at.instance);
         }
-        to.push_back(resolved);
     }
 }
 
@@ -311,26 +314,37 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
     return engines[best];
 }
 
-void Lowering::record(const ResolvedOperand& operand, QueueId queue, std::uint64_t number) {
-    operand.record(queue, number);
-    if (operand.tile != nullptr && operand.operand->writes()) {
-        stationary_.written(tile_of(*operand.tile));
+void Lowering::record(const PlannedStep& step, std::uint64_t number) {
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.is_loaded) {
+            continue;
+        }
+        operand.record(step.queue, number);
+        if (operand.tile != nullptr && operand.operand->writes()) {
+            stationary_.written(tile_of(*operand.tile));
+        }
     }
 }
 
-void Lowering::push(QueueId queue, const IssueTemplate& what, std::uint64_t psum_banks) {
-    writer_.push(*sink_, queue, what, waits_, psum_banks);
-    estimate_.push(queue, what, waits_);
+void Lowering::push(QueueId queue,
+                    const IssueTemplate& what,
+                    const PlannedStep::Condition& when,
+                    std::uint64_t psum_banks) {
+    writer_.push(*sink_, queue, what, when.waits, psum_banks);
+    if (window_.reorders()) {
+        estimate_.push(queue, what, when.met);
+    }
 }
 
 void Lowering::lower_next() {
     PlannedStep& step = window_.take();
     ++lowered_;
     give_bytes(step);
-    if (is_dma(program_.templates[step.instruction].op)) {
+    window_.settle(step);
+    const Plan& plan = plans_[step.instruction];
+    if (plan.is_transfer) {
         lower_transfer(step);
-    } else if (step.engine == Engine::Tensor &&
-               uses_array(program_.templates[step.instruction].op)) {
+    } else if (step.engine == Engine::Tensor && plan.uses_array) {
         lower_matmul(step);
     } else {
         lower_compute(step);
@@ -411,41 +425,25 @@ void Lowering::lower_compute(const PlannedStep& step) {
     if (step.engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
         table_in_place_ = table;
         ++table_loads_;
-        waits_.clear();
-        push(step.queue, *table_.table_load(step.instruction));
-    }
-    waits_.clear();
-    for (const ResolvedOperand& operand : step.operands) {
-        operand.collect(step.queue, waits_);
+        push(step.queue, *table_.table_load(step.instruction), {});
     }
     const std::uint64_t number = writer_.next_number(step.queue);
     const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.at);
-    push(step.queue, what, what.touches_psum ? psum_banks(step) : 0);
-    for (const ResolvedOperand& operand : step.operands) {
-        record(operand, step.queue, number);
-    }
+    push(step.queue, what, step.own, what.touches_psum ? psum_banks(step) : 0);
+    record(step, number);
 }
 
 void Lowering::load_stationary(const PlannedStep& step) {
-    const InstructionTemplate& from = program_.templates[step.instruction];
-    const auto loaded = std::ranges::find_if(step.operands, [&](const ResolvedOperand& operand) {
-        return is_stationary(from, *operand.operand);
-    });
+    const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
     if (loaded == step.operands.end() ||
         (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->tile), loaded->region))) {
         return;
     }
-    waits_.clear();
-    for (const ResolvedOperand& operand : step.operands) {
-        if (is_stationary(from, *operand.operand)) {
-            operand.collect(step.queue, waits_);
-        }
-    }
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.load_stationary(step.instruction));
+    push(step.queue, *table_.load_stationary(step.instruction), step.load);
     for (const ResolvedOperand& operand : step.operands) {
-        if (is_stationary(from, *operand.operand)) {
-            record(operand, step.queue, number);
+        if (operand.is_loaded) {
+            operand.record(step.queue, number);
         }
     }
     stationary_.load(tile_of(*loaded->tile), loaded->region);
@@ -454,69 +452,57 @@ void Lowering::load_stationary(const PlannedStep& step) {
 void Lowering::lower_matmul(const PlannedStep& step) {
     load_stationary(step);
     const InstructionTemplate& from = program_.templates[step.instruction];
-    waits_.clear();
     for (const ResolvedOperand& operand : step.operands) {
-        if (!is_stationary(from, *operand.operand)) {
-            operand.collect(step.queue, waits_);
-        }
         if (is_matmul(from.op) && operand.operand->role == Role::Dst) {
             check_bank(step, operand);
         }
     }
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.multiply_moving(step.instruction), psum_banks(step));
-    for (const ResolvedOperand& operand : step.operands) {
-        if (!is_stationary(from, *operand.operand)) {
-            record(operand, step.queue, number);
-        }
-    }
+    push(step.queue, *table_.multiply_moving(step.instruction), step.own, psum_banks(step));
+    record(step, number);
 }
 
 void Lowering::lower_transfer(const PlannedStep& step) {
-    waits_.clear();
     std::int32_t partition = 0;
     for (const ResolvedOperand& operand : step.operands) {
-        operand.collect(step.queue, waits_);
         if (operand.tile != nullptr && operand.operand->role != Role::Index) {
             partition = operand.region.partition;
         }
     }
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.transfer(step.instruction, policies_.dge, partition));
-    for (const ResolvedOperand& operand : step.operands) {
-        record(operand, step.queue, number);
+    push(step.queue, *table_.transfer(step.instruction, policies_.dge, partition), step.own);
+    record(step, number);
+}
+
+void Lowering::move(Tile& tile, const RegionAccess& access, bool is_save) {
+    PlannedStep::Condition when;
+    tile.slot->history.collect(access, when.waits);
+    if (!is_save) {
+        when.waits.need_done(tile.save.queue, tile.save.number);
+    }
+    when.met = estimate_.met(access.queue, when.waits);
+    push(access.queue, *table_.spill(tile.buffer, is_save, policies_.dge), when);
+    tile.slot->history.record(access);
+    if (observer_ != nullptr) {
+        observer_->moved(tile, is_save);
     }
 }
 
 void Lowering::save(Tile& tile) {
-    const QueueId queue = queue_of_ring(0);
-    tile.save = {.region = {.shape = tile_shapes_[tile.buffer].get()},
-                 .access = Access::Read,
-                 .queue = queue,
-                 .number = writer_.next_number(queue)};
-    waits_.clear();
-    tile.slot->history.collect(tile.save, waits_);
-    push(queue, *table_.spill(tile.buffer, true, policies_.dge));
-    tile.slot->history.record(tile.save);
-    if (observer_ != nullptr) {
-        observer_->moved(tile, true);
-    }
+    tile.save = spill_access(tile, Access::Read);
+    move(tile, tile.save, true);
 }
 
 void Lowering::reload(Tile& tile) {
-    const QueueId queue = queue_of_ring(0);
-    const RegionAccess access{.region = {.shape = tile_shapes_[tile.buffer].get()},
-                              .access = Access::Write,
-                              .queue = queue,
-                              .number = writer_.next_number(queue)};
-    waits_.clear();
-    tile.slot->history.collect(access, waits_);
-    waits_.need_done(tile.save.queue, tile.save.number);
-    push(queue, *table_.spill(tile.buffer, false, policies_.dge));
-    tile.slot->history.record(access);
-    if (observer_ != nullptr) {
-        observer_->moved(tile, false);
-    }
+    move(tile, spill_access(tile, Access::Write), false);
+}
+
+RegionAccess Lowering::spill_access(const Tile& tile, Access access) const {
+    const QueueId ring = queue_of_ring(0);
+    return {.region = {.shape = tile_shapes_[tile.buffer].get()},
+            .access = access,
+            .queue = ring,
+            .number = writer_.next_number(ring)};
 }
 
 }  // namespace trnsim::lowering

@@ -25,4 +25,27 @@ void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number) c
     }
 }
 
+void PlannedStep::clear() {
+    operands.clear();
+    has_waits = false;
+    own.waits.clear();
+    load.waits.clear();
+    blockers = 0;
+    blocked.clear();
+}
+
+void PlannedStep::find_waits(const TilePlaces& places) {
+    own.waits.clear();
+    load.waits.clear();
+    has_waits = true;
+    for (const ResolvedOperand& operand : operands) {
+        const Slot* slot = operand.tile == nullptr ? nullptr : operand.tile->slot;
+        if (operand.tile != nullptr && slot == nullptr) {
+            has_waits = false;
+            slot = places.next_slot(*operand.tile);
+        }
+        operand.collect(queue, slot, operand.is_loaded ? load.waits : own.waits);
+    }
+}
+
 }  // namespace trnsim::lowering

@@ -3,6 +3,7 @@
 #include "trnsim/lowering/reorder_window.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace trnsim::lowering {
@@ -21,35 +22,35 @@ PlannedStep& ReorderWindow::blank() {
     }
     PlannedStep& step = *blanks_.back();
     blanks_.pop_back();
-    step.operands.clear();
-    step.blocked.clear();
-    step.blockers = 0;
-    step.has_ready = false;
+    step.clear();
     return step;
 }
 
 void ReorderWindow::admit(PlannedStep& step) {
     step.order = admitted_++;
     ++size_;
-    for (const ResolvedOperand& operand : step.operands) {
-        if (PendingAccesses* pending = operand.pending()) {
-            pending->for_each_before(
-                operand.region, operand.operand->access, [&](PlannedStep& earlier) {
-                    if (earlier.blocked.empty() || earlier.blocked.back() != &step) {
-                        earlier.blocked.push_back(&step);
-                        ++step.blockers;
-                    }
-                });
-        }
-    }
-    for (const ResolvedOperand& operand : step.operands) {
-        if (PendingAccesses* pending = operand.pending()) {
-            pending->add(step, operand.region, operand.operand->access);
-        }
-    }
     Queue& queue = queues_[step.queue];
     queue.steps.push_back(&step);
     queue.is_known = false;
+    occupied_ |= 1U << step.queue;
+    if (!reorders()) {
+        return;
+    }
+    for (const ResolvedOperand& operand : step.operands) {
+        PendingAccesses* pending = operand.pending();
+        if (pending == nullptr) {
+            continue;
+        }
+        const Access access = operand.operand->access;
+        pending->for_each_before(operand.region, access, [&step](PlannedStep& earlier) {
+            const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
+            if (is_new && &earlier != &step) {
+                earlier.blocked.push_back(&step);
+                ++step.blockers;
+            }
+        });
+        pending->add(step, operand.region, access);
+    }
 }
 
 bool ReorderWindow::has_bytes(const PlannedStep& step) const {
@@ -59,22 +60,15 @@ bool ReorderWindow::has_bytes(const PlannedStep& step) const {
     });
 }
 
-Picoseconds ReorderWindow::ready(PlannedStep& step) const {
-    if (step.has_ready) {
-        return step.ready;
+void ReorderWindow::settle(PlannedStep& step) const {
+    if (step.has_waits) {
+        return;
     }
-    WaitSet waits;
-    step.has_ready = true;
-    for (const ResolvedOperand& operand : step.operands) {
-        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
-            step.has_ready = false;  // It may get other bytes.
-            operand.collect(step.queue, places_.next_slot(*operand.tile), waits);
-        } else {
-            operand.collect(step.queue, waits);
-        }
+    step.find_waits(places_);
+    if (reorders()) {
+        step.own.met = estimate_.met(step.queue, step.own.waits);
+        step.load.met = estimate_.met(step.queue, step.load.waits);
     }
-    step.ready = estimate_.met(step.queue, waits);
-    return step.ready;
 }
 
 void ReorderWindow::choose(Queue& queue, QueueId id) const {
@@ -93,7 +87,8 @@ void ReorderWindow::choose(Queue& queue, QueueId id) const {
             queue.needs_bytes = true;
             continue;
         }
-        const Picoseconds start = std::max(free_at, ready(step));
+        settle(step);
+        const Picoseconds start = std::max({free_at, step.own.met, step.load.met});
         if (queue.best == nullptr || start < queue.start) {
             queue.best = &step;
             queue.start = start;
@@ -106,12 +101,16 @@ void ReorderWindow::choose(Queue& queue, QueueId id) const {
 
 PlannedStep& ReorderWindow::take() {
     assert(size_ > 0);
-    Queue* first = nullptr;
-    for (QueueId id = 0; id < neuron_core::kQueues; ++id) {
+    if (!reorders()) {
+        const auto only = static_cast<QueueId>(std::countr_zero(occupied_));
+        queues_[only].best = queues_[only].steps.front();
+        return take_from(only);
+    }
+    const Queue* first = nullptr;
+    QueueId first_id = 0;
+    for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
+        const auto id = static_cast<QueueId>(std::countr_zero(left));
         Queue& queue = queues_[id];
-        if (queue.steps.empty()) {
-            continue;
-        }
         const bool is_stale = !queue.is_known || queue.free_at != estimate_.free_at(id) ||
                               (queue.best != nullptr && !has_bytes(*queue.best));
         if (is_stale) {
@@ -120,38 +119,49 @@ PlannedStep& ReorderWindow::take() {
         if (queue.best == nullptr) {
             continue;
         }
-        const bool is_first =
-            first == nullptr || queue.start < first->start ||
-            (queue.start == first->start && queue.best->order < first->best->order);
-        if (is_first) {
+        if (first == nullptr || queue.start < first->start ||
+            (queue.start == first->start && queue.best->order < first->best->order)) {
             first = &queue;
+            first_id = id;
         }
     }
-    Queue& from = first != nullptr ? *first : earliest();
-    PlannedStep& step = *from.best;
-    from.steps.erase(std::ranges::find(from.steps, &step));
-    from.best = nullptr;
-    from.is_known = false;
+    return take_from(first != nullptr ? first_id : earliest());
+}
+
+PlannedStep& ReorderWindow::take_from(QueueId id) {
+    Queue& queue = queues_[id];
+    PlannedStep& step = *queue.best;
+    queue.steps.erase(std::ranges::find(queue.steps, &step));
+    if (queue.steps.empty()) {
+        occupied_ &= ~(1U << id);
+    }
+    queue.best = nullptr;
+    queue.is_known = false;
     --size_;
     return step;
 }
 
-ReorderWindow::Queue& ReorderWindow::earliest() {
-    Queue* first = nullptr;
-    for (Queue& queue : queues_) {
-        const bool is_first =
-            !queue.steps.empty() &&
-            (first == nullptr || queue.steps.front()->order < first->steps.front()->order);
-        first = is_first ? &queue : first;
+QueueId ReorderWindow::earliest() {
+    QueueId first = 0;
+    std::uint64_t order = admitted_;
+    for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
+        const auto id = static_cast<QueueId>(std::countr_zero(left));
+        Queue& queue = queues_[id];
+        queue.best = queue.steps.front();
+        if (queue.best->order < order) {
+            order = queue.best->order;
+            first = id;
+        }
     }
-    first->best = first->steps.front();
-    return *first;
+    return first;
 }
 
 void ReorderWindow::retire(PlannedStep& step) {
-    for (const ResolvedOperand& operand : step.operands) {
-        if (PendingAccesses* pending = operand.pending()) {
-            pending->remove(step);
+    if (reorders()) {
+        for (const ResolvedOperand& operand : step.operands) {
+            if (PendingAccesses* pending = operand.pending()) {
+                pending->remove(step);
+            }
         }
     }
     for (PlannedStep* later : step.blocked) {
@@ -172,7 +182,7 @@ void ReorderWindow::forget_estimates() {
     for (Queue& queue : queues_) {
         queue.is_known = false;
         for (PlannedStep* step : queue.steps) {
-            step->has_ready = false;
+            step->has_waits = false;
         }
     }
 }

@@ -39,8 +39,8 @@ Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
     return latest;
 }
 
-void TimeEstimate::push(QueueId queue, const IssueTemplate& what, const WaitSet& waits) {
-    const Picoseconds start = std::max(queues_[queue].free_at, met(queue, waits));
+void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds ready) {
+    const Picoseconds start = std::max(queues_[queue].free_at, ready);
     Queue& to = queues_[queue];
     switch (what.operation) {
         case Operation::Transfer:

@@ -59,6 +59,8 @@ private:
         std::string_view table;           ///< Activation table it needs.
         int ring = 0;                     ///< DMA.
         bool is_fence = false;            ///< Nothing passes it.
+        bool is_transfer = false;         ///< DMA.
+        bool uses_array = false;          ///< Of the Tensor Engine, if it runs there.
     };
 
     void make_plans();
@@ -67,7 +69,7 @@ private:
     [[nodiscard]] ReorderWindow make_window() const;
     bool read_step();
     void plan(const program::Step& step);
-    void resolve(const program::Step& step, const Plan& plan, std::vector<ResolvedOperand>& to);
+    void resolve(const program::Step& step, const Plan& plan, PlannedStep& planned);
     [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
                                   const Operand& operand,
                                   std::int64_t instance);
@@ -83,8 +85,11 @@ private:
     void lower_transfer(const PlannedStep& step);
     void push(neuron_core::QueueId queue,
               const neuron_core::IssueTemplate& what,
+              const PlannedStep::Condition& when,
               std::uint64_t psum_banks = 0);
-    void record(const ResolvedOperand& operand, neuron_core::QueueId queue, std::uint64_t number);
+    void record(const PlannedStep& step, std::uint64_t number);
+    [[nodiscard]] RegionAccess spill_access(const Tile& tile, Access access) const;
+    void move(Tile& tile, const RegionAccess& access, bool is_save);
     void save(Tile& tile) override;
     void reload(Tile& tile) override;
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
@@ -110,8 +115,7 @@ private:
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     TimeEstimate estimate_;
     ReorderWindow window_;
-    neuron_core::InstructionSink* sink_ = nullptr;  ///< Of the step being lowered,
-    WaitSet waits_;                                 ///< and what it waits for.
+    neuron_core::InstructionSink* sink_ = nullptr;  ///< Of the step being lowered.
     StationaryReuse stationary_;
     std::string_view table_in_place_;
     std::uint64_t stamp_ = 0;

@@ -4,7 +4,7 @@
 
 #include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/hbm_history.hpp"
-#include "trnsim/lowering/tile.hpp"
+#include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <cstdint>
@@ -18,12 +18,10 @@ struct ResolvedOperand {
     Tile* tile = nullptr;          ///< nullptr in HBM.
     HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
     Region region{};
+    bool is_loaded = false;  ///< By LoadStationary; else by the instruction itself.
 
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;
-    void collect(neuron_core::QueueId queue, WaitSet& waits) const {
-        collect(queue, tile == nullptr ? nullptr : tile->slot, waits);
-    }
 
     /// The access is instruction `number` of `queue`.
     void record(neuron_core::QueueId queue, std::uint64_t number) const;
@@ -39,18 +37,33 @@ struct ResolvedOperand {
 
 /// A step whose operands have their places and whose queue is chosen.
 struct PlannedStep {
+    /// What an instruction waits for, and an estimate of when it is met.
+    struct Condition {
+        WaitSet waits;
+        Picoseconds met{};
+    };
+
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
     std::vector<ResolvedOperand> operands{};
     std::vector<program::Step::At> at{};
 
+    // Final once whatever conflicts with it and comes before it is on its queue:
+    bool has_waits = false;
+    Condition own{};   ///< Of the instruction,
+    Condition load{};  ///< and of its LoadStationary.
+
     // Of the window:
     std::uint64_t order = 0;              ///< Place in the program.
     int blockers = 0;                     ///< Earlier steps in the window that come first.
     std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
-    bool has_ready = false;               ///< Whether `ready` is known.
-    Picoseconds ready{};                  ///< Estimate: its operands are there.
+
+    /// As new, but for its memory.
+    void clear();
+
+    /// Looks up what it waits for. With a tile that has no bytes yet it is a guess, and not final.
+    void find_waits(const TilePlaces& places);
 };
 
 }  // namespace trnsim::lowering

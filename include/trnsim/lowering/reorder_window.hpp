@@ -3,7 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/planned_step.hpp"
-#include "trnsim/lowering/tile_memory.hpp"
+#include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/time_estimate.hpp"
 
 #include <array>
@@ -32,6 +32,9 @@ public:
                   const TimeEstimate& estimate,
                   const TilePlaces& places);
 
+    /// Whether steps may come out in another order, so that estimates matter.
+    [[nodiscard]] bool reorders() const { return capacity_ > 1; }
+
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] bool is_full() const { return size_ >= capacity_; }
 
@@ -44,6 +47,9 @@ public:
     /// Takes the step out that could start first; if there are bytes for none of them, the earliest
     /// in the program. Valid until retire(). \pre !empty()
     [[nodiscard]] PlannedStep& take();
+
+    /// Looks up what a step waits for, unless that is known.
+    void settle(PlannedStep& step) const;
 
     /// The step is on its queue: what waited for it may follow.
     void retire(PlannedStep& step);
@@ -66,9 +72,9 @@ private:
     };
 
     void choose(Queue& queue, neuron_core::QueueId id) const;
-    [[nodiscard]] Picoseconds ready(PlannedStep& step) const;
     [[nodiscard]] bool has_bytes(const PlannedStep& step) const;
-    [[nodiscard]] Queue& earliest();
+    [[nodiscard]] neuron_core::QueueId earliest();
+    [[nodiscard]] PlannedStep& take_from(neuron_core::QueueId id);
 
     const TimeEstimate& estimate_;
     const TilePlaces& places_;
@@ -77,6 +83,7 @@ private:
     std::size_t size_ = 0;
     std::uint64_t admitted_ = 0;
     std::array<Queue, neuron_core::kQueues> queues_;
+    std::uint32_t occupied_ = 0;  ///< A bit per queue with steps.
     std::deque<PlannedStep> storage_;
     std::vector<PlannedStep*> blanks_;
 };

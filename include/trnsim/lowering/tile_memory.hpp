@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
+#include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/tile_pool.hpp"
 #include "trnsim/lowering/tile_slots.hpp"
 #include "trnsim/lowering/tile_store.hpp"
@@ -13,23 +14,6 @@
 #include <vector>
 
 namespace trnsim::lowering {
-
-/// Where tiles may be put.
-class TilePlaces {
-public:
-    TilePlaces() = default;
-    TilePlaces(const TilePlaces&) = delete;
-    TilePlaces& operator=(const TilePlaces&) = delete;
-    TilePlaces(TilePlaces&&) = delete;
-    TilePlaces& operator=(TilePlaces&&) = delete;
-    virtual ~TilePlaces() = default;
-
-    /// Whether a tile without bytes would get some at once, without moving another.
-    [[nodiscard]] virtual bool has_bytes_for(const Tile& tile) const = 0;
-
-    /// Those bytes, if they are known before.
-    [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;
-};
 
 /// The tiles of every site on chip. Where a memory is too small for slots of every site's own, its
 /// sites share a TilePool; a pool without a gap gives up the tile unused for longest, which comes

@@ -29,10 +29,10 @@ public:
     /// When all of these have happened, for an instruction of that queue.
     [[nodiscard]] Picoseconds met(neuron_core::QueueId queue, const WaitSet& waits) const;
 
-    /// The next instruction of a queue.
+    /// The next instruction of a queue, which may start from `ready` on.
     void push(neuron_core::QueueId queue,
               const neuron_core::IssueTemplate& what,
-              const WaitSet& waits);
+              Picoseconds ready);
 
 private:
     /// What began longer ago than this many instructions of its queue holds nobody up.

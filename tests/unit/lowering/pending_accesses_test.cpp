@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which steps of a window come before another.
+#include "trnsim/lowering/pending_accesses.hpp"
+
+#include "random_accesses.hpp"
+#include "trnsim/lowering/planned_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+RegionShape dense(std::int64_t bytes, std::int32_t partitions = 128) {
+    return RegionShape({.dtype = Dtype::Uint8, .partitions = partitions, .pattern = {{1, bytes}}});
+}
+
+const RegionShape kTen = dense(10);
+
+Region bytes_from(std::int64_t byte, const RegionShape& shape = kTen, std::int32_t partition = 0) {
+    return {.shape = &shape, .partition = partition, .base_byte = byte};
+}
+
+/// Whether an access has to come after one of the first kind to the same ten bytes.
+bool comes_after(Access first, Access second) {
+    PlannedStep step;
+    PendingAccesses pending;
+    pending.add(step, bytes_from(0), first);
+    bool is_found = false;
+    pending.for_each_before(bytes_from(0), second, [&](const PlannedStep& before) {
+        EXPECT_EQ(&before, &step);
+        is_found = true;
+    });
+    return is_found;
+}
+
+TEST(PendingAccessesTest, ReadsPassOneAnother) {
+    EXPECT_FALSE(comes_after(Access::Read, Access::Read));
+}
+
+TEST(PendingAccessesTest, AWriteKeepsItsPlaceAmongAllOthers) {
+    for (const Access other : {Access::Read, Access::Write, Access::Update, Access::Accumulate}) {
+        EXPECT_TRUE(comes_after(Access::Write, other));
+        EXPECT_TRUE(comes_after(other, Access::Write));
+        EXPECT_TRUE(comes_after(Access::Update, other));
+        EXPECT_TRUE(comes_after(other, Access::Update));
+    }
+}
+
+TEST(PendingAccessesTest, AdditionsPassOneAnotherButNoRead) {
+    EXPECT_FALSE(comes_after(Access::Accumulate, Access::Accumulate));
+    EXPECT_TRUE(comes_after(Access::Accumulate, Access::Read));
+    EXPECT_TRUE(comes_after(Access::Read, Access::Accumulate));
+}
+
+TEST(PendingAccessesTest, OtherBytesAndOtherPartitionsDoNotMatter) {
+    const RegionShape quadrant = dense(10, 32);
+    PlannedStep step;
+    PendingAccesses pending;
+    pending.add(step, bytes_from(0, quadrant), Access::Write);
+    const auto met = [&](const Region& region) {
+        int count = 0;
+        pending.for_each_before(region, Access::Write, [&](const PlannedStep&) { ++count; });
+        return count;
+    };
+    EXPECT_EQ(met(bytes_from(9, quadrant)), 1);
+    EXPECT_EQ(met(bytes_from(10, quadrant)), 0);
+    EXPECT_EQ(met(bytes_from(0, quadrant, 32)), 0);
+}
+
+TEST(PendingAccessesTest, AStepIsForgottenWithAllItsAccesses) {
+    PlannedStep gone;
+    PlannedStep stays;
+    PendingAccesses pending;
+    EXPECT_TRUE(pending.empty());
+    pending.add(gone, bytes_from(0), Access::Read);
+    pending.add(stays, bytes_from(0), Access::Read);
+    pending.add(gone, bytes_from(5), Access::Write);
+    pending.remove(gone);
+    EXPECT_FALSE(pending.empty());
+    pending.for_each_before(bytes_from(0), Access::Write, [&](const PlannedStep& before) {
+        EXPECT_EQ(&before, &stays);
+    });
+    pending.remove(stays);
+    EXPECT_TRUE(pending.empty());
+}
+
+TEST(PendingAccessesTest, FindsWhoeverAMapOfBytesFinds) {
+    constexpr std::int64_t kSpan = 200;
+    constexpr std::int64_t kMostElements = 20;
+    const test::ByteMap map(4096);
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        test::AccessDice dice(seed, kSpan, kMostElements);
+        std::vector<RegionAccess> earlier;
+        std::vector<PlannedStep> steps(12);
+        PendingAccesses pending;
+        for (PlannedStep& step : steps) {
+            const RegionAccess next = dice.next();
+            std::vector<const PlannedStep*> found;
+            pending.for_each_before(next.region, next.access, [&](const PlannedStep& before) {
+                found.push_back(&before);
+            });
+            for (std::size_t i = 0; i < earlier.size(); ++i) {
+                const RegionAccess& before = earlier[i];
+                const bool both_read = before.access == Access::Read && next.access == Access::Read;
+                const bool both_add =
+                    before.access == Access::Accumulate && next.access == Access::Accumulate;
+                if (!both_read && !both_add && map.meet(before, next)) {
+                    EXPECT_EQ(std::ranges::count(found, &steps[i]), 1) << "seed " << seed;
+                }
+            }
+            pending.add(step, next.region, next.access);
+            earlier.push_back(next);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

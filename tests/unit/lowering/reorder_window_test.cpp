@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// List scheduling: what is ready goes first, and never past what it conflicts with.
+#include "trnsim/lowering/reorder_window.hpp"
+
+#include "lowered_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::IssueTemplate;
+using neuron_core::queue_of;
+using neuron_core::QueueId;
+using testing::ElementsAre;
+
+constexpr QueueId kTensor = queue_of(Engine::Tensor);
+constexpr QueueId kVector = queue_of(Engine::Vector);
+constexpr QueueId kScalar = queue_of(Engine::Scalar);
+
+/// Steps of 100 ns each over tiles of 64 bytes; they are numbered from 0 in program order.
+class Window {
+public:
+    explicit Window(int reach, std::size_t capacity = 64)
+        : window_(reach_of(reach), capacity, estimate_) {}
+
+    /// An access to the tile of that number.
+    struct To {
+        int tile = 0;
+        Access access = Access::Read;
+        std::int64_t byte = 0;
+        const RegionShape* shape = nullptr;  ///< The whole tile.
+    };
+
+    Window& add(QueueId queue, const std::vector<To>& accesses) {
+        PlannedStep& step = window_.blank();
+        step.queue = queue;
+        for (const To& to : accesses) {
+            step.operands.push_back({.operand = &operands_[static_cast<std::size_t>(to.access)],
+                                     .slot = &tile(to.tile),
+                                     .region = {.shape = to.shape != nullptr ? to.shape : &whole_,
+                                                .base_byte = to.byte}});
+        }
+        window_.admit(step);
+        return *this;
+    }
+
+    /// Puts the next step on its queue; says which it was.
+    std::uint64_t lower() {
+        PlannedStep& step = window_.take();
+        estimate_.push(step.queue, work_, step.own.met);
+        for (const ResolvedOperand& operand : step.operands) {
+            operand.record(step.queue, numbers_[step.queue] + 1);
+        }
+        ++numbers_[step.queue];
+        window_.retire(step);
+        return step.order;
+    }
+
+    std::vector<std::uint64_t> lower_all() {
+        std::vector<std::uint64_t> order;
+        while (!window_.empty()) {
+            order.push_back(lower());
+        }
+        return order;
+    }
+
+    /// Somebody's access before the window: the queue is busy with it for that long.
+    Window& before(QueueId queue, const To& to, std::int64_t ns) {
+        IssueTemplate what;
+        const Picoseconds time{1000 * ns};
+        what.cost = {.interval = time, .read = time, .done = time};
+        estimate_.push(queue, what, Picoseconds{});
+        tile(to.tile).history.record({.region = {.shape = &whole_},
+                                      .access = to.access,
+                                      .queue = queue,
+                                      .number = ++numbers_[queue]});
+        return *this;
+    }
+
+    [[nodiscard]] ReorderWindow& window() { return window_; }
+    [[nodiscard]] TileStore::Slot& tile(int number) {
+        while (tiles_.size() <= static_cast<std::size_t>(number)) {
+            tiles_.emplace_back();
+        }
+        return tiles_[static_cast<std::size_t>(number)];
+    }
+
+private:
+    static ReorderWindow::Reach reach_of(int reach) {
+        ReorderWindow::Reach all{};
+        all.fill(reach);
+        return all;
+    }
+    static std::vector<Operand> by_access() {
+        std::vector<Operand> result;
+        for (const Access access :
+             {Access::Read, Access::Write, Access::Update, Access::Accumulate}) {
+            result.push_back({.access = access});
+        }
+        return result;
+    }
+
+    const IssueTemplate work_{.cost = {.interval = Picoseconds{100'000},
+                                       .read = Picoseconds{100'000},
+                                       .done = Picoseconds{100'000}}};
+    const RegionShape whole_{Operand{.dtype = Dtype::Uint8, .pattern = {{1, 64}}}};
+    const std::vector<Operand> operands_ = by_access();
+    const ChipSpec chip_ = test::chip_named("trainium2");
+    TimeEstimate estimate_{chip_};
+    ReorderWindow window_;
+    std::deque<TileStore::Slot> tiles_;
+    std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
+};
+
+/// Tile 0 is written during the first microsecond; the others are there.
+constexpr Window::To kLate{.tile = 0, .access = Access::Write};
+constexpr std::int64_t kLateNs = 1000;
+
+TEST(ReorderWindowTest, AStepThatIsReadyOvertakesOneThatWaits) {
+    Window window(2);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 0));
+}
+
+TEST(ReorderWindowTest, AReachOfOneKeepsTheOrderOfEveryQueue) {
+    Window window(1);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}}).add(kTensor, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(2, 0, 1));
+}
+
+TEST(ReorderWindowTest, OnlyTheFirstStepsOfAQueueWithinItsReachAreLookedAt) {
+    const auto order_with = [](int reach) {
+        Window window(reach);
+        window.before(kScalar, kLate, kLateNs);
+        window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}});
+        return window.lower_all();
+    };
+    EXPECT_THAT(order_with(2), ElementsAre(0, 1, 2));
+    EXPECT_THAT(order_with(3), ElementsAre(2, 0, 1));
+}
+
+TEST(ReorderWindowTest, AmongStepsThatCouldStartTogetherTheEarlierGoesFirst) {
+    Window window(8);
+    window.add(kVector, {{.tile = 1}}).add(kScalar, {{.tile = 2}}).add(kVector, {{.tile = 3}});
+    window.add(kScalar, {{.tile = 4}}).add(kTensor, {{.tile = 5}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 1, 4, 2, 3));
+}
+
+TEST(ReorderWindowTest, NothingPassesAStepThatWritesWhatItReads) {
+    Window window(8);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector, {{.tile = 0}, {.tile = 1, .access = Access::Write}});
+    window.add(kTensor, {{.tile = 1}}).add(kTensor, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(2, 0, 1));
+}
+
+TEST(ReorderWindowTest, NothingPassesAStepThatReadsWhatItWrites) {
+    Window window(8);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector, {{.tile = 0}, {.tile = 1}});
+    window.add(kTensor, {{.tile = 1, .access = Access::Write}}).add(kTensor, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(2, 0, 1));
+}
+
+TEST(ReorderWindowTest, OtherBytesOfTheSameTileMayPass) {
+    const RegionShape half({.dtype = Dtype::Uint8, .pattern = {{1, 32}}});
+    Window window(8);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector,
+               {{.tile = 0}, {.tile = 1, .access = Access::Write, .byte = 0, .shape = &half}});
+    window.add(kVector, {{.tile = 1, .access = Access::Write, .byte = 32, .shape = &half}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 0));
+}
+
+TEST(ReorderWindowTest, AdditionsComeInAnyOrderAfterTheOverwriteAndBeforeTheRead) {
+    Window window(8);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kTensor, {{.tile = 9, .access = Access::Write}});
+    window.add(kTensor, {{.tile = 0}, {.tile = 9, .access = Access::Accumulate}});
+    window.add(kTensor, {{.tile = 1}, {.tile = 9, .access = Access::Accumulate}});
+    window.add(kVector, {{.tile = 9}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 2, 1, 3));
+}
+
+TEST(ReorderWindowTest, AStepThatConflictsTwiceIsFreeWhenTheOtherIsOnItsQueue) {
+    Window window(8);
+    window.add(kVector,
+               {{.tile = 1, .access = Access::Write}, {.tile = 2, .access = Access::Write}});
+    window.add(kTensor, {{.tile = 1}, {.tile = 2}, {.tile = 1}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 1));
+}
+
+TEST(ReorderWindowTest, AnInstructionFromOutsideTheWindowDelaysItsQueue) {
+    Window window(8);
+    window.add(kVector, {{.tile = 1}}).add(kTensor, {{.tile = 2}}).add(kVector, {{.tile = 3}});
+    window.add(kTensor, {{.tile = 4}});
+    EXPECT_EQ(window.lower(), 0U);
+    EXPECT_EQ(window.lower(), 1U);  // By now Vector's next step has been chosen.
+    window.before(kVector, {.tile = 5}, kLateNs);
+    EXPECT_EQ(window.lower(), 3U);
+    EXPECT_EQ(window.lower(), 2U);
+}
+
+TEST(ReorderWindowTest, IsFullAtItsCapacityAndForgetsWhatItGaveOut) {
+    Window window(2, 3);
+    EXPECT_TRUE(window.window().empty());
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(window.window().is_full());
+        window.add(kVector, {{.tile = 1, .access = Access::Write}});
+    }
+    EXPECT_TRUE(window.window().is_full());
+    EXPECT_FALSE(window.tile(1).pending.empty());
+    EXPECT_EQ(window.lower(), 0U);
+    EXPECT_FALSE(window.window().is_full());
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 2));
+    EXPECT_TRUE(window.window().empty());
+    EXPECT_TRUE(window.tile(1).pending.empty());
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

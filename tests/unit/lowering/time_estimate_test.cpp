@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedule on paper: costs and wake-ups add up, queues run beside each other.
+#include "trnsim/lowering/time_estimate.hpp"
+
+#include "lowered_program.hpp"
+#include "trnsim/neuron_core/tensor_engine_timing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace trnsim::lowering {
+namespace {
+
+using neuron_core::IssueTemplate;
+using neuron_core::Operation;
+using neuron_core::queue_of;
+using neuron_core::queue_of_ring;
+using neuron_core::QueueId;
+
+constexpr QueueId kTensor = queue_of(Engine::Tensor);
+constexpr QueueId kVector = queue_of(Engine::Vector);
+constexpr QueueId kScalar = queue_of(Engine::Scalar);
+constexpr QueueId kRing = queue_of_ring(0);
+constexpr QueueId kOtherRing = queue_of_ring(1);
+
+WaitSet done(QueueId queue, std::uint64_t number) {
+    WaitSet waits;
+    waits.need_done(queue, number);
+    return waits;
+}
+
+WaitSet has_read(QueueId queue, std::uint64_t number) {
+    WaitSet waits;
+    waits.need_read(queue, number);
+    return waits;
+}
+
+class TimeEstimateTest : public testing::Test {
+protected:
+    /// Read after 30 ns, free after 50 ns, done after 80 ns.
+    const IssueTemplate work_{.cost = {.interval = Picoseconds{50'000},
+                                       .read = Picoseconds{30'000},
+                                       .done = Picoseconds{80'000}}};
+    const ChipSpec chip_ = test::chip_named("trainium2");
+    const Picoseconds wakeup_ = chip_.neuron_core.semaphore_file.wakeup_ns;
+    const Picoseconds tensor_wakeup_ = chip_.neuron_core.semaphore_file.wakeup_tensor_ns;
+    TimeEstimate estimate_{chip_};
+
+    void push(QueueId queue, const IssueTemplate& what, const WaitSet& waits = {}) {
+        estimate_.push(queue, what, estimate_.met(queue, waits));
+    }
+    [[nodiscard]] IssueTemplate transfer(std::int64_t service_ns, std::uint32_t engines) const {
+        IssueTemplate what;
+        what.operation = Operation::Transfer;
+        what.transfer = {.engine_mask = engines, .service = Picoseconds{1000 * service_ns}};
+        return what;
+    }
+};
+
+TEST_F(TimeEstimateTest, AQueueIsFreeAfterTheIntervalsOfItsInstructions) {
+    EXPECT_EQ(estimate_.free_at(kVector), Picoseconds{});
+    push(kVector, work_);
+    push(kVector, work_);
+    EXPECT_EQ(estimate_.free_at(kVector), 2 * work_.cost.interval);
+    EXPECT_EQ(estimate_.free_at(kScalar), Picoseconds{});
+}
+
+TEST_F(TimeEstimateTest, AChainTakesItsCostsAndItsWakeUps) {
+    push(kVector, work_);
+    push(kScalar, work_, done(kVector, 1));
+    push(kVector, work_, done(kScalar, 1));
+    EXPECT_EQ(estimate_.met(kScalar, done(kVector, 2)), 3 * (work_.cost.done + wakeup_));
+}
+
+TEST_F(TimeEstimateTest, NothingToWaitForIsMetAtOnce) {
+    push(kVector, work_);
+    EXPECT_EQ(estimate_.met(kScalar, {}), Picoseconds{});
+}
+
+TEST_F(TimeEstimateTest, AQueueDoesNotWakeUpForItself) {
+    push(kVector, work_);
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, 1)), work_.cost.done);
+    EXPECT_EQ(estimate_.met(kScalar, done(kVector, 1)), work_.cost.done + wakeup_);
+    EXPECT_EQ(estimate_.met(kTensor, done(kVector, 1)), work_.cost.done + tensor_wakeup_);
+}
+
+TEST_F(TimeEstimateTest, SourcesAreReadBeforeTheResultIsThere) {
+    push(kVector, work_);
+    EXPECT_EQ(estimate_.met(kScalar, has_read(kVector, 1)), work_.cost.read + wakeup_);
+}
+
+TEST_F(TimeEstimateTest, AllOfSeveralAreMetWithTheLast) {
+    push(kVector, work_);
+    push(kScalar, work_);
+    push(kScalar, work_);
+    WaitSet waits = done(kVector, 1);
+    waits.need_read(kScalar, 2);
+    EXPECT_EQ(estimate_.met(kTensor, waits),
+              std::max(work_.cost.done, work_.cost.interval + work_.cost.read) + tensor_wakeup_);
+}
+
+TEST_F(TimeEstimateTest, TheInstructionsOfAQueueEndInOrder) {
+    IssueTemplate brief;
+    brief.cost = {.interval = Picoseconds{1}, .read = Picoseconds{1}, .done = Picoseconds{1}};
+    push(kVector, work_);
+    push(kVector, brief);
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, 2)), work_.cost.done);
+}
+
+TEST_F(TimeEstimateTest, AMatmulIsThereWhenTheArrayHasEmptied) {
+    IssueTemplate multiply;
+    multiply.operation = Operation::MultiplyMoving;
+    multiply.tensor_interval = Cycles{2400};
+    push(kTensor, multiply);
+    const TensorEngineSpec& spec = chip_.neuron_core.tensor_engine;
+    const Picoseconds interval = to_picoseconds(multiply.tensor_interval, spec.clock_ghz);
+    EXPECT_EQ(estimate_.free_at(kTensor), interval);
+    EXPECT_EQ(estimate_.met(kTensor, has_read(kTensor, 1)), interval);
+    EXPECT_EQ(estimate_.met(kTensor, done(kTensor, 1)), interval + neuron_core::fill_time(spec));
+}
+
+TEST_F(TimeEstimateTest, ATransferIsThereAfterItsServiceAndTheCompletion) {
+    IssueTemplate load = transfer(1000, 0xffff);
+    load.dge_cost.first_byte = Picoseconds{200'000};
+    push(kRing, load);
+    const Picoseconds moved = load.dge_cost.first_byte + load.transfer.service;
+    EXPECT_EQ(estimate_.met(kRing, has_read(kRing, 1)), moved);
+    EXPECT_EQ(estimate_.met(kRing, done(kRing, 1)), moved + chip_.dma.completion_ns);
+    EXPECT_EQ(estimate_.free_at(kRing), chip_.dma.ring_interval_ns);
+}
+
+TEST_F(TimeEstimateTest, RingsShareTheDmaEngines) {
+    const IssueTemplate all = transfer(1000, 0xffff);
+    const IssueTemplate half = transfer(1000, 0x00ff);
+    push(kRing, half);
+    push(kOtherRing, all);
+    EXPECT_EQ(estimate_.met(kRing, has_read(kRing, 1)), Picoseconds{1'000'000});
+    EXPECT_EQ(estimate_.met(kOtherRing, has_read(kOtherRing, 1)), Picoseconds{1'500'000});
+}
+
+TEST_F(TimeEstimateTest, AFullRingIsFreeWhenItsOldestTransferHasMoved) {
+    const auto outstanding = chip_.dma.ring_outstanding_transfers;
+    ASSERT_GT(outstanding, 1);
+    for (std::int64_t i = 1; i < outstanding; ++i) {
+        push(kRing, transfer(1000, 0xffff));
+        EXPECT_EQ(estimate_.free_at(kRing), i * chip_.dma.ring_interval_ns);
+    }
+    push(kRing, transfer(1000, 0xffff));
+    EXPECT_EQ(estimate_.free_at(kRing), Picoseconds{1'000'000});
+}
+
+TEST_F(TimeEstimateTest, WhatIsLongPastHoldsNobodyUp) {
+    constexpr int kMany = 300;
+    for (int i = 0; i < kMany; ++i) {
+        push(kVector, work_);
+    }
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, 1)), Picoseconds{});
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, kMany)),
+              (kMany - 1) * work_.cost.interval + work_.cost.done);
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

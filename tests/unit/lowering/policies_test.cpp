@@ -44,7 +44,10 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "dge=software",
                                          "dge=hardware",
                                          "reuse_stationary=true",
-                                         "reuse_stationary=false"}) {
+                                         "reuse_stationary=false",
+                                         "matmul_window=1",
+                                         "matmul_window=4096",
+                                         "reorder_window=16"}) {
         Policies policies;
         set(policies, assignment);
         const std::string name = assignment.substr(0, assignment.find('='));
@@ -79,6 +82,17 @@ TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
     EXPECT_EQ(policies.buffer_factor, 1.0);
     EXPECT_EQ(policies.buffer_extra, 0);
     EXPECT_EQ(policies.engine_choice, EngineChoice::First);
+    EXPECT_EQ(policies.matmul_window, 1);
+    EXPECT_EQ(policies.reorder_window, 1);
+}
+
+TEST(PoliciesTest, MatmulsAreReorderedForBothApisOtherInstructionsForTheOld) {
+    const Policies old_api = default_policies("neuronxcc.nki");
+    const Policies new_api = default_policies("nki");
+    EXPECT_EQ(new_api.matmul_window, old_api.matmul_window);
+    EXPECT_GT(new_api.matmul_window, 1);
+    EXPECT_EQ(new_api.reorder_window, 1);
+    EXPECT_GT(old_api.reorder_window, 1);
 }
 
 TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
@@ -90,7 +104,7 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, spilling, ring_assignment, dma_rings, dge, "
-              "reuse_stationary");
+              "reuse_stationary, matmul_window, reorder_window");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
@@ -118,6 +132,10 @@ TEST(PoliciesTest, ANumberOutOfRangeIsAnErrorThatNamesTheRange) {
               "--policy dma_rings: \"17\", but it is a number from 1 to 16; give one");
     EXPECT_EQ(error_of("dma_rings=4.5"),
               "--policy dma_rings: \"4.5\", but it is a number from 1 to 16; give one");
+    EXPECT_EQ(error_of("matmul_window=0"),
+              "--policy matmul_window: \"0\", but it is a number from 1 to 4096; give one");
+    EXPECT_EQ(error_of("reorder_window=4097"),
+              "--policy reorder_window: \"4097\", but it is a number from 1 to 4096; give one");
     EXPECT_EQ(error_of("buffer_extra=-1"),
               "--policy buffer_extra: \"-1\", but it is a number from 0 to 1000000; give one");
     EXPECT_EQ(error_of("buffer_factor=nan"),

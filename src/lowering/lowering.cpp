@@ -480,7 +480,9 @@ void Lowering::move(Tile& tile, const RegionAccess& access, bool is_save) {
     if (!is_save) {
         when.waits.need_done(tile.save.queue, tile.save.number);
     }
-    when.met = estimate_.met(access.queue, when.waits);
+    if (window_.reorders()) {
+        when.met = estimate_.met(access.queue, when.waits);
+    }
     push(access.queue, *table_.spill(tile.buffer, is_save, policies_.dge), when);
     tile.slot->history.record(access);
     if (observer_ != nullptr) {

@@ -146,13 +146,13 @@ QueueId ReorderWindow::earliest() {
     std::uint64_t order = admitted_;
     for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
         const auto id = static_cast<QueueId>(std::countr_zero(left));
-        Queue& queue = queues_[id];
-        queue.best = queue.steps.front();
-        if (queue.best->order < order) {
-            order = queue.best->order;
+        const PlannedStep& oldest = *queues_[id].steps.front();
+        if (oldest.order < order) {
+            order = oldest.order;
             first = id;
         }
     }
+    queues_[first].best = queues_[first].steps.front();
     return first;
 }
 

@@ -100,39 +100,39 @@ void PhysicalAccesses::read_program() {
 }
 
 PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part,
-                                       const TileStore::Slot& slot) const {
-    EXPECT_EQ(slot.buffer, part.memory.buffer);
-    EXPECT_EQ(slot.instance, part.memory.instance);
+                                       const lowering::Tile& tile) const {
+    EXPECT_EQ(tile.buffer, part.memory.buffer);
+    EXPECT_EQ(tile.instance, part.memory.instance);
     PhysicalAccess result = part;
     result.memory = {.space = part.memory.space};
-    result.base_byte += slot.address;
+    result.base_byte += tile.slot->address;
     return result;
 }
 
-void PhysicalAccesses::stay(const TileStore::Slot& slot, bool is_write, bool is_reload) {
-    const program::Buffer& site = program_.buffers[slot.buffer];
-    const Memory tile{.space = site.space, .buffer = slot.buffer, .instance = slot.instance};
+void PhysicalAccesses::stay(const lowering::Tile& tile, bool is_write, bool is_reload) {
+    const program::Buffer& site = program_.buffers[tile.buffer];
+    const Memory name{.space = site.space, .buffer = tile.buffer, .instance = tile.instance};
     const std::size_t now = nodes_.size() - 1;
-    const auto found = current_.find(tile);
+    const auto found = current_.find(name);
     if (is_reload || (found == current_.end() && is_write)) {
-        current_[tile] = stays_.size();
-        stays_.push_back({.tile = tile,
-                          .address = slot.address,
-                          .end = slot.address + site.free_bytes(),
+        current_[name] = stays_.size();
+        stays_.push_back({.tile = name,
+                          .address = tile.slot->address,
+                          .end = tile.slot->address + site.free_bytes(),
                           .first = now,
                           .last = now});
     } else if (found != current_.end()) {
-        EXPECT_EQ(stays_[found->second].address, slot.address)
-            << site.name << " " << slot.instance << " is elsewhere and was not moved";
+        EXPECT_EQ(stays_[found->second].address, tile.slot->address)
+            << site.name << " " << tile.instance << " is elsewhere and was not moved";
         stays_[found->second].last = now;
     }
 }
 
-void PhysicalAccesses::moved(const TileStore::Slot& tile, bool is_save) {
+void PhysicalAccesses::moved(const lowering::Tile& tile, bool is_save) {
     const program::Buffer& of = program_.buffers[tile.buffer];
     PhysicalAccess bytes{.memory = {.space = of.space},
                          .pattern = {{1, of.free_bytes()}},
-                         .base_byte = tile.address,
+                         .base_byte = tile.slot->address,
                          .partitions = static_cast<std::int32_t>(of.partitions()),
                          .access = is_save ? Access::Read : Access::Write};
     PhysicalAccess copy = bytes;
@@ -159,8 +159,8 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
     newest_[step.queue] = std::max(newest_[step.queue], step.order);
     std::vector<PhysicalAccess> accesses;
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {
-        const TileStore::Slot* slot = step.operands[i].slot;
-        accesses.push_back(slot == nullptr ? executed.parts[i] : place(executed.parts[i], *slot));
+        const lowering::Tile* tile = step.operands[i].tile;
+        accesses.push_back(tile == nullptr ? executed.parts[i] : place(executed.parts[i], *tile));
     }
     skip_waits();
     if (queues_.entries()[next_entry_].instruction.what->operation ==
@@ -178,8 +178,8 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
     EXPECT_EQ(nodes_.back().queue, step.queue);
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {
         const PhysicalAccess& part = executed.parts[i];
-        if (step.operands[i].slot != nullptr) {
-            stay(*step.operands[i].slot, writes(part), false);
+        if (step.operands[i].tile != nullptr) {
+            stay(*step.operands[i].tile, writes(part), false);
         }
         if (loaded_ && writes(part) && meet(part, loaded_->part)) {
             loaded_->is_overwritten = true;

@@ -94,10 +94,10 @@ private:
     };
 
     void lowered(const lowering::PlannedStep& step) override;
-    void moved(const lowering::TileStore::Slot& tile, bool is_save) override;
+    void moved(const lowering::Tile& tile, bool is_save) override;
     void read_program();
-    PhysicalAccess place(const PhysicalAccess& part, const lowering::TileStore::Slot& slot) const;
-    void stay(const lowering::TileStore::Slot& slot, bool is_write, bool is_reload);
+    PhysicalAccess place(const PhysicalAccess& part, const lowering::Tile& tile) const;
+    void stay(const lowering::Tile& tile, bool is_write, bool is_reload);
     Node& take_node();
     void skip_waits();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);

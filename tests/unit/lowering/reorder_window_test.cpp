@@ -28,7 +28,7 @@ constexpr QueueId kScalar = queue_of(Engine::Scalar);
 class Window {
 public:
     explicit Window(int reach, std::size_t capacity = 64)
-        : window_(reach_of(reach), capacity, estimate_) {}
+        : window_(reach_of(reach), capacity, estimate_, places_) {}
 
     /// An access to the tile of that number.
     struct To {
@@ -43,7 +43,7 @@ public:
         step.queue = queue;
         for (const To& to : accesses) {
             step.operands.push_back({.operand = &operands_[static_cast<std::size_t>(to.access)],
-                                     .slot = &tile(to.tile),
+                                     .tile = &tile(to.tile),
                                      .region = {.shape = to.shape != nullptr ? to.shape : &whole_,
                                                 .base_byte = to.byte}});
         }
@@ -54,6 +54,13 @@ public:
     /// Puts the next step on its queue; says which it was.
     std::uint64_t lower() {
         PlannedStep& step = window_.take();
+        for (const ResolvedOperand& operand : step.operands) {
+            if (operand.tile->slot == nullptr) {
+                operand.tile->slot = &slots_.emplace_back();
+                places_.free -= 1;
+            }
+        }
+        window_.settle(step);
         estimate_.push(step.queue, work_, step.own.met);
         for (const ResolvedOperand& operand : step.operands) {
             operand.record(step.queue, numbers_[step.queue] + 1);
@@ -77,22 +84,42 @@ public:
         const Picoseconds time{1000 * ns};
         what.cost = {.interval = time, .read = time, .done = time};
         estimate_.push(queue, what, Picoseconds{});
-        tile(to.tile).history.record({.region = {.shape = &whole_},
-                                      .access = to.access,
-                                      .queue = queue,
-                                      .number = ++numbers_[queue]});
+        tile(to.tile).slot->history.record({.region = {.shape = &whole_},
+                                            .access = to.access,
+                                            .queue = queue,
+                                            .number = ++numbers_[queue]});
         return *this;
     }
 
     [[nodiscard]] ReorderWindow& window() { return window_; }
-    [[nodiscard]] TileStore::Slot& tile(int number) {
+    [[nodiscard]] Tile& tile(int number) {
         while (tiles_.size() <= static_cast<std::size_t>(number)) {
-            tiles_.emplace_back();
+            tiles_.emplace_back().slot = &slots_.emplace_back();
         }
         return tiles_[static_cast<std::size_t>(number)];
     }
 
+    /// A tile loses its bytes, or never had any.
+    Window& without_bytes(int number) {
+        tile(number).slot = nullptr;
+        return *this;
+    }
+
+    /// So many tiles can get bytes.
+    Window& free(int tiles) {
+        places_.free = tiles;
+        window_.look_again();
+        return *this;
+    }
+
 private:
+    /// Bytes for so many tiles.
+    struct Places : TilePlaces {
+        [[nodiscard]] bool has_bytes_for(const Tile& /*tile*/) const override { return free > 0; }
+        [[nodiscard]] const Slot* next_slot(const Tile& /*tile*/) const override { return nullptr; }
+        int free = 0;
+    };
+
     static ReorderWindow::Reach reach_of(int reach) {
         ReorderWindow::Reach all{};
         all.fill(reach);
@@ -114,8 +141,10 @@ private:
     const std::vector<Operand> operands_ = by_access();
     const ChipSpec chip_ = test::chip_named("trainium2");
     TimeEstimate estimate_{chip_};
+    Places places_;
     ReorderWindow window_;
-    std::deque<TileStore::Slot> tiles_;
+    std::deque<Slot> slots_;
+    std::deque<Tile> tiles_;
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
 };
 
@@ -224,6 +253,41 @@ TEST(ReorderWindowTest, IsFullAtItsCapacityAndForgetsWhatItGaveOut) {
     EXPECT_THAT(window.lower_all(), ElementsAre(1, 2));
     EXPECT_TRUE(window.window().empty());
     EXPECT_TRUE(window.tile(1).pending.empty());
+}
+
+TEST(ReorderWindowTest, AStepWithBytesForItsTilesPassesOneWithout) {
+    Window window(2);
+    window.without_bytes(1);
+    window.add(kVector, {{.tile = 1, .access = Access::Write}}).add(kVector, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 0));
+}
+
+TEST(ReorderWindowTest, AStepIsLookedAtAgainWhenBytesAreFree) {
+    Window window(2);
+    window.without_bytes(1);
+    window.add(kVector, {{.tile = 1, .access = Access::Write}}).add(kVector, {{.tile = 2}});
+    window.add(kVector, {{.tile = 3}});
+    EXPECT_EQ(window.lower(), 1U);
+    window.free(1);
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 2));
+}
+
+TEST(ReorderWindowTest, WithBytesForNobodyTheEarliestStepOfAllGoesFirst) {
+    Window window(4);
+    window.without_bytes(1).without_bytes(2);
+    window.add(kScalar, {{.tile = 2, .access = Access::Write}});
+    window.add(kVector, {{.tile = 1, .access = Access::Write}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 1));
+}
+
+TEST(ReorderWindowTest, OfTilesThatWereMovedNothingIsKnownAnyMore) {
+    Window window(2);
+    window.before(kScalar, kLate, kLateNs);
+    window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}}).add(kVector, {{.tile = 2}});
+    EXPECT_EQ(window.lower(), 1U);
+    window.tile(0).slot->history = {};  // Other bytes, which nobody uses.
+    window.window().forget_estimates();
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 2));
 }
 
 }  // namespace

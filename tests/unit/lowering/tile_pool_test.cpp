@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <map>
 #include <random>
@@ -17,7 +18,6 @@ namespace {
 
 using neuron_core::queue_of;
 using neuron_core::QueueId;
-using Slot = TileStore::Slot;
 
 constexpr QueueId kVector = queue_of(Engine::Vector);
 
@@ -38,90 +38,101 @@ std::uint64_t needed(const Slot& slot, const RegionShape& shape) {
     return waits[kVector].done;
 }
 
+/// A pool whose tiles are nobody's.
+class Pool : public TilePool {
+public:
+    using TilePool::TilePool;
+    Slot& put(std::int64_t bytes) { return place(tiles_.emplace_back(), bytes); }
+
+private:
+    std::deque<Tile> tiles_;
+};
+
 const RegionShape kTile({.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{1, 100}}});
 
 TEST(TilePoolTest, TilesLieBehindEachOther) {
-    TilePool pool(1000);
-    EXPECT_EQ(pool.place(0, 300).address, 0);
-    EXPECT_EQ(pool.place(1, 200).address, 300);
-    EXPECT_EQ(pool.place(0, 500).address, 500);
+    Pool pool(1000);
+    EXPECT_EQ(pool.put(300).address, 0);
+    EXPECT_EQ(pool.put(200).address, 300);
+    EXPECT_EQ(pool.put(500).address, 500);
     EXPECT_FALSE(pool.has_gap(1));
 }
 
 TEST(TilePoolTest, BytesAreReusedAsLateAsPossible) {
-    TilePool pool(1000);
-    const Slot& first = pool.place(0, 300);
+    Pool pool(1000);
+    const Slot& first = pool.put(300);
     pool.remove(first);
-    EXPECT_EQ(pool.place(0, 300).address, 300);
-    EXPECT_EQ(pool.place(0, 300).address, 600);
-    EXPECT_EQ(pool.place(0, 300).address, 0);
+    EXPECT_EQ(pool.put(300).address, 300);
+    EXPECT_EQ(pool.put(300).address, 600);
+    EXPECT_EQ(pool.put(300).address, 0);
 }
 
 TEST(TilePoolTest, AGapMustBeLargeEnough) {
-    TilePool pool(1000);
-    const Slot& low = pool.place(0, 300);
-    static_cast<void>(pool.place(0, 300));
-    const Slot& high = pool.place(0, 300);
+    Pool pool(1000);
+    const Slot& low = pool.put(300);
+    static_cast<void>(pool.put(300));
+    const Slot& high = pool.put(300);
     pool.remove(low);
     pool.remove(high);
     EXPECT_TRUE(pool.has_gap(400));
     EXPECT_FALSE(pool.has_gap(401)) << "700 bytes are free, but not in one piece";
-    EXPECT_EQ(pool.place(0, 400).address, 600);
+    EXPECT_EQ(pool.put(400).address, 600);
 }
 
 TEST(TilePoolTest, RemembersItsFullestMoment) {
-    TilePool pool(1000);
-    const Slot& first = pool.place(0, 300);
-    static_cast<void>(pool.place(0, 200));
+    Pool pool(1000);
+    const Slot& first = pool.put(300);
+    static_cast<void>(pool.put(200));
     pool.remove(first);
-    static_cast<void>(pool.place(0, 100));
+    static_cast<void>(pool.put(100));
     EXPECT_EQ(pool.peak_bytes(), 500);
 }
 
 TEST(TilePoolTest, ATileWaitsForWhatItsBytesHeldBefore) {
-    TilePool pool(200);
-    Slot& old = pool.place(0, 100);
+    Pool pool(200);
+    Slot& old = pool.put(100);
     write(old, kTile, 7);
     pool.remove(old);
-    EXPECT_EQ(needed(pool.place(1, 100), kTile), 0U) << "other bytes";
-    EXPECT_EQ(needed(pool.place(1, 100), kTile), 7U);
+    EXPECT_EQ(needed(pool.put(100), kTile), 0U) << "other bytes";
+    EXPECT_EQ(needed(pool.put(100), kTile), 7U);
 }
 
 TEST(TilePoolTest, AllWhoTakeAPartOfATilesBytesWaitForIt) {
-    TilePool pool(100);
-    Slot& old = pool.place(0, 100);
+    Pool pool(100);
+    Slot& old = pool.put(100);
     write(old, kTile, 7);
     pool.remove(old);
-    const Slot& low = pool.place(1, 40);
+    const Slot& low = pool.put(40);
     EXPECT_EQ(needed(low, kTile), 7U);
-    EXPECT_EQ(needed(pool.place(1, 60), kTile), 7U);
+    EXPECT_EQ(needed(pool.put(60), kTile), 7U);
 }
 
 TEST(TilePoolTest, WhoComesAfterAlsoWaitsForWhatThoseWaitedFor) {
-    TilePool pool(100);
-    Slot& old = pool.place(0, 100);
+    Pool pool(100);
+    Slot& old = pool.put(100);
     write(old, kTile, 7);
     pool.remove(old);
-    pool.remove(pool.place(1, 100));
-    EXPECT_EQ(needed(pool.place(2, 100), kTile), 7U) << "the tile between them was never touched";
+    pool.remove(pool.put(100));
+    EXPECT_EQ(needed(pool.put(100), kTile), 7U) << "the tile between them was never touched";
 }
 
 TEST(TilePoolTest, GivesUpTheTileUnusedForLongestButNoneInUse) {
-    TilePool pool(300);
-    pool.place(0, 100).last_use = 5;
-    Slot& oldest = pool.place(1, 100);
-    oldest.last_use = 3;
-    pool.place(0, 100).last_use = 4;
+    Pool pool(300);
+    std::array<Tile, 3> tiles{Tile{.last_use = 5}, Tile{.last_use = 3}, Tile{.last_use = 4}};
+    for (Tile& tile : tiles) {
+        static_cast<void>(pool.place(tile, 100));
+    }
+    Tile& oldest = tiles[1];
     EXPECT_EQ(&pool.least_recently_used(9), &oldest);
     EXPECT_THROW(static_cast<void>(pool.least_recently_used(3)), ProgramError);
 }
 
 TEST(TilePoolTest, ATileOfPsumStaysInABankOrBeginsOne) {
-    TilePool pool(4000, 1000);
-    EXPECT_EQ(pool.place(0, 600).address, 0);
-    EXPECT_EQ(pool.place(0, 600).address, 1000);
-    EXPECT_EQ(pool.place(0, 400).address, 1600);
-    EXPECT_EQ(pool.place(0, 2000).address, 2000);
+    Pool pool(4000, 1000);
+    EXPECT_EQ(pool.put(600).address, 0);
+    EXPECT_EQ(pool.put(600).address, 1000);
+    EXPECT_EQ(pool.put(400).address, 1600);
+    EXPECT_EQ(pool.put(2000).address, 2000);
     EXPECT_TRUE(pool.has_gap(400)) << "behind the first tile";
     EXPECT_FALSE(pool.has_gap(401));
 }
@@ -129,7 +140,7 @@ TEST(TilePoolTest, ATileOfPsumStaysInABankOrBeginsOne) {
 TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
     constexpr std::int64_t kBytes = 256;
     std::mt19937 random(3);
-    TilePool pool(kBytes);
+    Pool pool(kBytes);
     std::map<std::int64_t, std::pair<Slot*, std::int64_t>> tiles;
     std::vector<std::uint64_t> last_write(kBytes);
     std::deque<RegionShape> shapes;
@@ -137,7 +148,7 @@ TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
     for (int i = 0; i < 20'000; ++i) {
         const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % 64);
         if (random() % 2 == 0 && pool.has_gap(bytes)) {
-            Slot& slot = pool.place(0, bytes);
+            Slot& slot = pool.put(bytes);
             for (const auto& [address, tile] : tiles) {
                 ASSERT_TRUE(slot.address + bytes <= address ||
                             address + tile.second <= slot.address);
@@ -158,19 +169,22 @@ TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
     }
 }
 
-TEST(PooledTilesTest, ATileIsThereFromItsAllocToItsLastUse) {
+TEST(PooledTilesTest, ATileHasBytesFromItsFirstUserToItsLast) {
     TilePool pool(100);
     const SiteLiveness liveness{.instances = 3, .uses = {{1, 2}, {1, 0}, {1, 1}}};
     PooledTiles site(pool, 0, 100, liveness);
-    EXPECT_TRUE(site.allocate());
+    site.begin();
+    EXPECT_TRUE(site.has_room()) << "nobody has used it yet";
+    site.give(*site.find(0));
     EXPECT_FALSE(site.has_room());
     site.use(*site.find(0));
     EXPECT_NE(site.find(0), nullptr);
     site.use(*site.find(0));
     EXPECT_EQ(site.find(0), nullptr);
-    EXPECT_TRUE(site.next_is_unused());
-    EXPECT_FALSE(site.allocate());
-    EXPECT_TRUE(site.allocate());
+    EXPECT_TRUE(site.has_room());
+    site.begin();
+    EXPECT_EQ(site.find(1), nullptr) << "never used";
+    site.begin();
     EXPECT_EQ(site.find(2)->instance, 2);
 }
 
@@ -179,32 +193,38 @@ TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
     const SiteLiveness liveness{.instances = 2, .uses = {{2, 5}}};
     PooledTiles a(pool, 3, 100, liveness);
     PooledTiles b(pool, 4, 100, liveness);
-    a.allocate();
-    b.allocate();
+    a.begin();
+    b.begin();
+    a.give(*a.find(0));
+    b.give(*b.find(0));
     a.find(0)->last_use = 1;
     b.find(0)->last_use = 2;
-    Slot& victim = b.pool().least_recently_used(9);
+    Tile& victim = b.pool().least_recently_used(9);
     EXPECT_EQ(victim.buffer, 3U);
-    a.forget(victim);
-    EXPECT_TRUE(a.is_spilled(0));
-    EXPECT_EQ(a.find(0), nullptr);
+    a.take(victim);
+    EXPECT_TRUE(a.find(0)->is_spilled);
+    EXPECT_EQ(a.find(0)->slot, nullptr);
     EXPECT_TRUE(b.has_room());
 }
 
-TEST(PooledTilesTest, ASpilledTileComesBackWithTheUsesAndTheCopyItHad) {
+TEST(PooledTilesTest, ASpilledTileComesBackBeforeItsTurnWithTheUsesAndTheCopyItHad) {
     TilePool pool(100);
-    PooledTiles site(pool, 0, 100, {.instances = 1, .uses = {{1, 3}}});
-    site.allocate();
-    Slot& slot = *site.find(0);
-    site.use(slot);
-    slot.is_saved = true;
-    slot.save.number = 77;
-    site.forget(slot);
-    const Slot& back = site.restore(0);
-    EXPECT_EQ(back.uses_left, 2);
-    EXPECT_TRUE(back.is_saved);
-    EXPECT_EQ(back.save.number, 77U);
-    EXPECT_FALSE(site.is_spilled(0));
+    PooledTiles site(pool, 0, 100, {.instances = 2, .uses = {{2, 3}}});
+    site.begin();
+    site.begin();
+    Tile& tile = *site.find(0);
+    site.give(tile);
+    site.use(tile);
+    tile.is_saved = true;
+    tile.save.number = 77;
+    site.take(tile);
+    EXPECT_TRUE(site.has_bytes_for(tile));
+    EXPECT_TRUE(site.has_bytes_for(*site.find(1)));
+    site.give(tile);
+    EXPECT_EQ(tile.uses_left, 2);
+    EXPECT_TRUE(tile.is_saved);
+    EXPECT_EQ(tile.save.number, 77U);
+    EXPECT_FALSE(tile.is_spilled);
 }
 
 }  // namespace

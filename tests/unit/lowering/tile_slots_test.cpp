@@ -10,58 +10,86 @@ namespace trnsim::lowering {
 namespace {
 
 /// A site of `slots` slots whose instances have so many uses each.
-TileSlots site(std::int64_t slots, const std::vector<std::int64_t>& uses) {
-    SiteLiveness liveness;
-    liveness.instances = static_cast<std::int64_t>(uses.size());
-    for (const std::int64_t count : uses) {
-        liveness.uses.push_back({.instances = 1, .uses = count});
-    }
-    return TileSlots({.slots = slots, .slot_bytes = 128, .address = 1024}, liveness);
-}
+class Site {
+public:
+    Site(std::int64_t slots, const std::vector<std::int64_t>& uses)
+        : tiles_({.slots = slots, .slot_bytes = 128, .address = 1024}, liveness_of(uses)) {}
 
-std::int64_t address_of(TileSlots& tiles, std::int64_t instance) {
-    return tiles.find(instance)->address;
-}
+    /// Begins the next tile and gives it bytes; where they are.
+    std::int64_t place(std::int64_t instance) {
+        tiles_.begin();
+        Tile& tile = *tiles_.find(instance);
+        tiles_.give(tile);
+        return tile.slot->address;
+    }
+
+    TileSlots* operator->() { return &tiles_; }
+    bool use(std::int64_t instance) { return tiles_.use(*tiles_.find(instance)); }
+
+private:
+    static SiteLiveness liveness_of(const std::vector<std::int64_t>& uses) {
+        SiteLiveness liveness;
+        liveness.instances = static_cast<std::int64_t>(uses.size());
+        for (const std::int64_t count : uses) {
+            liveness.uses.push_back({.instances = 1, .uses = count});
+        }
+        return liveness;
+    }
+
+    TileSlots tiles_;
+};
 
 TEST(TileSlotsTest, TilesTakeSlotsInOrderOfAddress) {
-    TileSlots tiles = site(2, {1, 1});
-    EXPECT_TRUE(tiles.allocate());
-    EXPECT_TRUE(tiles.allocate());
-    EXPECT_EQ(address_of(tiles, 0), 1024);
-    EXPECT_EQ(address_of(tiles, 1), 1152);
+    Site tiles(2, {1, 1});
+    EXPECT_EQ(tiles.place(0), 1024);
+    EXPECT_EQ(tiles.place(1), 1152);
+    EXPECT_FALSE(tiles->has_room());
 }
 
 TEST(TileSlotsTest, ASlotIsFreeAfterItsTilesLastUse) {
-    TileSlots tiles = site(1, {2, 1});
-    tiles.allocate();
-    tiles.use(*tiles.find(0));
-    EXPECT_NE(tiles.find(0), nullptr);
-    tiles.use(*tiles.find(0));
-    EXPECT_EQ(tiles.find(0), nullptr);
-    tiles.allocate();
-    EXPECT_EQ(address_of(tiles, 1), 1024);
+    Site tiles(1, {2, 1});
+    tiles.place(0);
+    EXPECT_FALSE(tiles.use(0));
+    EXPECT_NE(tiles->find(0), nullptr);
+    EXPECT_TRUE(tiles.use(0));
+    EXPECT_EQ(tiles->find(0), nullptr);
+    EXPECT_EQ(tiles.place(1), 1024);
 }
 
 TEST(TileSlotsTest, ANewTileTakesTheSlotFreeForLongest) {
-    TileSlots tiles = site(3, {1, 1, 1, 1, 1});
+    Site tiles(3, {1, 1, 1, 1, 1});
     for (int i = 0; i < 3; ++i) {
-        tiles.allocate();
+        tiles.place(i);
     }
-    tiles.use(*tiles.find(2));
-    tiles.use(*tiles.find(0));
-    tiles.allocate();
-    tiles.allocate();
-    EXPECT_EQ(address_of(tiles, 3), 1024 + 2 * 128);
-    EXPECT_EQ(address_of(tiles, 4), 1024);
+    tiles.use(2);
+    tiles.use(0);
+    EXPECT_EQ(tiles->next_slot()->address, 1024 + 2 * 128);
+    EXPECT_EQ(tiles.place(3), 1024 + 2 * 128);
+    EXPECT_EQ(tiles.place(4), 1024);
+    EXPECT_EQ(tiles->next_slot(), nullptr);
 }
 
-TEST(TileSlotsTest, AnUnusedInstanceTakesNoSlot) {
-    TileSlots tiles = site(1, {0, 1});
-    EXPECT_TRUE(tiles.next_is_unused());
-    EXPECT_FALSE(tiles.allocate());
-    EXPECT_FALSE(tiles.next_is_unused());
-    EXPECT_TRUE(tiles.allocate());
-    EXPECT_NE(tiles.find(1), nullptr);
+TEST(TileSlotsTest, TilesGetBytesInTheOrderOfTheirAllocation) {
+    Site tiles(1, {1, 1});
+    tiles->begin();
+    tiles->begin();
+    EXPECT_TRUE(tiles->has_bytes_for(*tiles->find(0)));
+    EXPECT_FALSE(tiles->has_bytes_for(*tiles->find(1))) << "tile 0 may need them first";
+    tiles->give(*tiles->find(1));  // Nobody else could go on.
+    EXPECT_FALSE(tiles->has_bytes_for(*tiles->find(0)));
+    tiles.use(1);
+    EXPECT_TRUE(tiles->has_bytes_for(*tiles->find(0)));
+}
+
+TEST(TileSlotsTest, AnUnusedInstanceIsNoTile) {
+    Site tiles(1, {0, 1, 0});
+    tiles->begin();
+    EXPECT_EQ(tiles->find(0), nullptr);
+    EXPECT_FALSE(tiles->is_over());
+    tiles.place(1);
+    EXPECT_FALSE(tiles->is_over());
+    tiles.use(1);
+    EXPECT_TRUE(tiles->is_over());
 }
 
 TEST(TileSlotsTest, OverlaidSitesAreHandedOutOnce) {

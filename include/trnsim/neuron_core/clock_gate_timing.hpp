@@ -15,9 +15,9 @@
 /// window at warm_up_utilization suffices. A warm window with u < cool_down_utilization is followed
 /// by a cold one. Cold runs at cold_rate. A cold array streams at half rate, so 0.42 columns are
 /// 0.84 of *occupancy* there and 0.30 columns are 0.30 of occupancy when warm: inside the observed
-/// bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2] The sum explains why
-/// products over 64 rows warm the array only in runs of some fifty microseconds. [CALIBRATED]
-/// Does not model: the power (TDP) limit.
+/// bounds, 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2] Products
+/// over 64 rows stream at 0.248 and keep a warm array warm, but do not warm a cold one.
+/// [CALIBRATED] Does not model: the power (TDP) limit.
 namespace trnsim::neuron_core {
 
 struct ClockGateState {

@@ -16,8 +16,8 @@ struct ClockGateSpec {
     Cycles window_cycles{8192};  ///< Length of a window: 3,413 ns at 2.4 GHz.
     Cycles phase_cycles{0};      ///< Age of the first window when the kernel starts.
     double warm_up_utilization =
-        0.42;                     ///< One cold window at or above it is followed by a warm one.
-    double warm_up_leak = 0.235;  ///< Utilisation above it adds up over cold windows.
+        0.42;                    ///< One cold window at or above it is followed by a warm one.
+    double warm_up_leak = 0.25;  ///< Utilisation above it adds up over cold windows.
     double cool_down_utilization = 0.30;  ///< Below it, a warm window is followed by a cold one.
     double cold_rate = 0.5;               ///< Rate of the cold state relative to full.
 };

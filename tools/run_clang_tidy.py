@@ -3,13 +3,14 @@
 """Runs clang-tidy over the sources of a build tree, in parallel, remembering what was clean.
 
 A source is checked again only when it, a header of ours it includes (directly or not), its compile
-command or .clang-tidy changed. The memory is in $XDG_CACHE_HOME/trnsim (~/.cache by default). With
---seconds, the library comes first and what is left when the time is up waits for the next run.
+command or .clang-tidy changed. The memory is in $XDG_CACHE_HOME/trnsim (~/.cache by default). What git
+says was changed last is checked first; with --seconds, what is not done when the time is up waits for
+the next run.
 
 Of the time that clang-tidy takes for a small test, three quarters go to the headers of others
-(GoogleTest, SystemC, simdjson), which every check visits anew for every source. Sources of one folder
-that compile alike and define no name twice are therefore checked as one text; a source in which that
-finds something is checked again by itself, and only what is found then counts.
+(GoogleTest, SystemC, simdjson), which every check visits anew for every source. Sources that define no
+name twice are therefore checked as one text, be it of many folders; a source in which that finds
+something is checked again by itself, and only what is found then counts.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from __future__ import annotations
 import argparse
 import bisect
 import concurrent.futures
+import dataclasses
 import hashlib
 import json
+import math
 import os
 import re
 import resource
@@ -29,8 +32,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+CONFIGURATION = ROOT / ".clang-tidy"
 CLANG_TIDY = "clang-tidy-14"
 FILE_ARGUMENTS = re.compile(r" -[oc] \S+")
+ARGUMENT = re.compile(r"\s+(?=-)")
 INCLUDE = re.compile(r"\s*#\s*include\s*(\S+)")
 DEFINITION = re.compile(
     r"^(?:#\s*define|(?!using|namespace|template|TEST|INST)[A-Za-z[].*?)"  # Not indented,
@@ -39,7 +44,7 @@ DEFINITION = re.compile(
 )
 USING = re.compile(r"^using [\w:]*?(\w+);", re.MULTILINE)
 FINDING = re.compile(r"^(\S+?):(\d+):\d+: (?:error|warning): (.*)$", re.MULTILINE)
-MOST_TOGETHER = 10
+MOST_TOGETHER = 20
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -69,22 +74,74 @@ def closure(source: Path) -> list[Path]:
 def digest(source: Path, command: str, version: str) -> str:
     """Names everything the result on `source` depends on, wherever the tree lies."""
     hasher = hashlib.sha256()
-    for text in (version, command.replace(str(ROOT), "."), (ROOT / ".clang-tidy").read_text()):
+    for text in (version, command.replace(str(ROOT), "."), CONFIGURATION.read_text()):
         hasher.update(text.encode() + b"\0")
     for path in closure(source):
         hasher.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
     return hasher.hexdigest()
 
 
-def clang_tidy(build: Path, source: Path) -> str:
-    """What clang-tidy says about one source; empty when clean."""
-    run = subprocess.run(
-        [CLANG_TIDY, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", "-p", build, source],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return "" if run.returncode == 0 else run.stdout + run.stderr
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """How sources are checked: with the compile commands of a build tree, until the time is up."""
+
+    build: Path
+    commands: dict[Path, str]
+    end: float
+
+    def together(self, sources: list[Path]) -> dict[Path, str]:
+        """What clang-tidy says about each source, empty when clean; nothing of what was not done in time."""
+        said: dict[Path, str] = {}
+        try:
+            doubtful = sources if len(sources) == 1 else self.suspects(sources)
+            said = {source: "" for source in sources if source not in doubtful}
+            for source in doubtful:
+                said[source] = self.said_about(source, self.build)
+        except subprocess.TimeoutExpired:
+            pass
+        return said
+
+    def suspects(self, sources: list[Path]) -> list[Path]:
+        """The sources that are perhaps not clean: something is found in them as one text."""
+        text, ends = one_text(sources)
+        with tempfile.TemporaryDirectory(dir=self.build) as folder:
+            together = Path(folder) / "together.cpp"
+            together.write_text(text)
+            entry = {
+                "directory": str(self.build.resolve()),
+                "file": str(together),
+                "command": f"{self.command_for_all(sources)} -c {together}",
+            }
+            (Path(folder) / "compile_commands.json").write_text(json.dumps([entry]))
+            said = self.said_about(together, Path(folder))
+        found = FINDING.findall(said)
+        if said and not all(file.endswith("/together.cpp") for file, _, _ in found):
+            return sources
+        doubtful = [
+            sources[i] for i in sorted({bisect.bisect_left(ends, int(n)) for _, n, _ in found})
+        ]
+        others = [source for source in sources if source not in doubtful]
+        if others and any("clang-diagnostic" in what for _, _, what in found):  # It gave up early.
+            return doubtful + self.suspects(others)
+        return doubtful
+
+    def command_for_all(self, sources: list[Path]) -> str:
+        """The compiler, what any of the sources is compiled with, and the folders they lie in."""
+        commands = [FILE_ARGUMENTS.sub("", self.commands[source]) for source in sources]
+        commands += [f"-iquote {source.parent}" for source in sources]
+        return " ".join(dict.fromkeys(a for command in commands for a in ARGUMENT.split(command)))
+
+    def said_about(self, source: Path, build: Path) -> str:
+        """What clang-tidy says about one source; empty when clean."""
+        left = self.end - time.monotonic()
+        run = subprocess.run(
+            [CLANG_TIDY, "--quiet", f"--config-file={CONFIGURATION}", "-p", build, source],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=None if math.isinf(left) else max(left, 0),
+        )
+        return "" if run.returncode == 0 else run.stdout + run.stderr
 
 
 def uses_all_it_names(text: str) -> bool:
@@ -92,15 +149,13 @@ def uses_all_it_names(text: str) -> bool:
     return all(len(re.findall(rf"\b{name}\b", text)) > 1 for name in USING.findall(text))
 
 
-def groups_of(sources: list[Path], commands: dict[Path, str]) -> list[list[Path]]:
+def groups_of(sources: list[Path]) -> list[list[Path]]:
     """The sources in the given order, together where they can be one text."""
-    groups: list[tuple[tuple[Path, str], set[str], list[Path]]] = []
+    groups: list[tuple[str, set[str], list[Path]]] = []
     for source in sources:
         text = source.read_text()
         names = set(DEFINITION.findall(text))
-        likeness = (source.parent, FILE_ARGUMENTS.sub("", commands[source]))
-        if not uses_all_it_names(text):
-            likeness = (source, "")
+        likeness = layer(source) if uses_all_it_names(text) else str(source)
         for alike, taken, members in groups:
             if alike == likeness and not taken & names and len(members) < MOST_TOGETHER:
                 members.append(source)
@@ -127,42 +182,28 @@ def one_text(sources: list[Path]) -> tuple[str, list[int]]:
     return "\n".join(lines) + "\n", ends
 
 
-def suspects(sources: list[Path], command: str, build: Path) -> list[Path]:
-    """The sources that are perhaps not clean: something is found in them as one text."""
-    text, ends = one_text(sources)
-    with tempfile.TemporaryDirectory(dir=build) as folder:
-        together = Path(folder) / "together.cpp"
-        together.write_text(text)
-        alike = FILE_ARGUMENTS.sub("", command)
-        entry = {
-            "directory": str(build.resolve()),
-            "file": str(together),
-            "command": f"{alike} -iquote {sources[0].parent} -c {together}",
-        }
-        (Path(folder) / "compile_commands.json").write_text(json.dumps([entry]))
-        said = clang_tidy(Path(folder), together)
-    found = FINDING.findall(said)
-    if said and not all(file.endswith("/together.cpp") for file, _, _ in found):
-        return sources
-    doubtful = [sources[i] for i in sorted({bisect.bisect_left(ends, int(n)) for _, n, _ in found})]
-    others = [source for source in sources if source not in doubtful]
-    if others and any("clang-diagnostic" in what for _, _, what in found):  # It gave up early.
-        return doubtful + suspects(others, command, build)
-    return doubtful
+def layer(source: Path) -> str:
+    """The folder at the top: src, tools or tests."""
+    return source.relative_to(ROOT).parts[0]
 
 
-def check(sources: list[Path], commands: dict[Path, str], build: Path) -> dict[Path, str]:
-    """What clang-tidy says about each source; empty when clean."""
-    if len(sources) == 1:
-        return {sources[0]: clang_tidy(build, sources[0])}
-    doubtful = suspects(sources, commands[sources[0]], build)
-    return {source: clang_tidy(build, source) if source in doubtful else "" for source in sources}
+def git(*arguments: str) -> list[str]:
+    """The lines git prints; none where there is no git."""
+    run = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+    return run.stdout.splitlines()
 
 
-def library_first(source: Path) -> tuple[bool, bool, Path]:
-    """Sort key: src/, tools/, then tests/."""
-    relative = source.relative_to(ROOT)
-    return relative.parts[0] == "tests", relative.parts[0] == "tools", relative
+def ages() -> dict[str, int]:
+    """By name without suffix: how many commits ago a source or its header changed, 0 if in none.
+
+    In a shallow clone, all that did not change since comes with the oldest commit there is.
+    """
+    result = {Path(name).stem: 0 for name in git("diff", "--name-only", "HEAD")}
+    age = 0
+    for line in git("log", "--name-only", "--format=format:/"):  # No name begins with a slash.
+        age += line == "/"
+        result.setdefault(Path(line).stem, age)
+    return result
 
 
 def pending(build: Path, only: list[str]) -> tuple[dict[Path, str], dict[Path, Path]]:
@@ -191,21 +232,19 @@ def main() -> int:
         "only", nargs="*", help="check the sources whose path contains one of these"
     )
     parser.add_argument(
-        "--seconds", type=float, default=float("inf"), help="start no check after this time"
+        "--seconds", type=float, default=float("inf"), help="stop after this time"
     )
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="checks at a time")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
     commands, waiting = pending(arguments.build, arguments.only)
+    check = Check(arguments.build, commands, end)
+    age = ages()
+    latest_first = sorted(waiting, key=lambda source: (age.get(source.stem, 0), layer(source), source))
     checked = findings = 0
-
-    def check_in_time(sources: list[Path]) -> dict[Path, str]:
-        return check(sources, commands, arguments.build) if time.monotonic() < end else {}
-
-    groups = groups_of(sorted(waiting, key=library_first), commands)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for done in concurrent.futures.as_completed(
-            pool.submit(check_in_time, group) for group in groups
+            pool.submit(check.together, group) for group in groups_of(latest_first)
         ):
             for source, said in done.result().items():
                 checked += 1

@@ -3,13 +3,15 @@
 """Runs clang-tidy over the sources of a build tree, in parallel, remembering what was clean.
 
 A source is checked again only when it, a header of ours it includes (directly or not), its compile
-command or .clang-tidy changed. The memory is in $XDG_CACHE_HOME/trnsim (~/.cache by default). What git
-says was changed last comes first; with --seconds, what is not done in time waits for the next run.
+command or .clang-tidy changed. The memory is in $XDG_CACHE_HOME/trnsim (~/.cache by default). What
+git says was changed last comes first; with --seconds, what is not done in time waits for the next
+run.
 
 Of the time that clang-tidy takes for a small test, nine tenths go to the headers of others
-(GoogleTest, SystemC, simdjson). A plugin keeps the checks out of them; and sources that define no name
-twice, be they of many folders, are checked as one text, so that headers are read once. A source in
-which that finds something is checked again by itself, and only what is found then counts.
+(GoogleTest, SystemC, simdjson). A plugin keeps the checks out of them; and sources that define no
+name twice, be they of many folders, are checked as one text, so that headers are read once. A
+source in which that finds something is checked again by itself, and only what is found then
+counts.
 """
 
 from __future__ import annotations
@@ -117,11 +119,17 @@ class Check:
             (Path(folder) / "compile_commands.json").write_text(json.dumps([entry]))
             said = self.said_about(together, Path(folder))
         found = FINDING.findall(said)
-        if said and not all(file.endswith("/together.cpp") for file, _, _ in found):
+        if said and not found:
             return sources
-        doubtful = [
-            sources[i] for i in sorted({bisect.bisect_left(ends, int(n)) for _, n, _ in found})
-        ]
+        doubtful: list[Path] = []
+        for file, line, _ in found:
+            if file.endswith("/together.cpp"):
+                suspect = sources[bisect.bisect_left(ends, int(line))]
+            else:  # One source is enough to see what is found in a header.
+                header = Path(file).resolve()
+                suspect = next((s for s in sources if header in closure(s)), sources[0])
+            if suspect not in doubtful:
+                doubtful.append(suspect)
         others = [source for source in sources if source not in doubtful]
         if others and any("clang-diagnostic" in what for _, _, what in found):  # It gave up early.
             return doubtful + self.suspects(others)

@@ -3,6 +3,7 @@
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "trnsim/report/report.hpp"
+#include "value_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -189,6 +190,7 @@ std::string to_json(const Report& report) {
                     {"cores", cores_json(result)},
                     {"attribution", attribution_json(result)},
                     {"critical_path", critical_path_json(result)},
+                    {"values", values_json(report.values)},
                     {"warnings", result.warnings},
                     {"assumptions", result.assumptions}};
     constexpr int kIndent = 1;

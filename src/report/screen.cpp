@@ -56,6 +56,10 @@ void Screen::table(const Table& table) {
     }
 }
 
+void Screen::line(std::string_view text) {
+    add(kPlain, fmt::format("{:{}}{}", "", kIndent, text));
+}
+
 std::string Screen::styled(std::string_view escape, std::string_view text) const {
     if (!use_colour_ || escape.empty()) {
         return std::string{text};

@@ -33,6 +33,8 @@ public:
     /// The heading of a table, after a blank line.
     void section(std::string_view heading);
     void table(const Table& table);
+    /// A line below a heading, indented.
+    void line(std::string_view text);
 
     [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kShownSteps = 5;  // Of the critical path.
 constexpr std::size_t kShownStalls = 5;
 constexpr std::size_t kShownNotes = 3;
+constexpr std::size_t kShownOutputs = 4;
 constexpr std::size_t kLineColumns = 44;     // Of a line of the kernel in a table,
 constexpr std::size_t kStalledColumns = 12;  // of a time after it, with the space around it,
 constexpr std::size_t kStepColumns = 76;     // and of a step of the critical path.
@@ -56,6 +57,38 @@ void add_facts(const Report& report, Screen& screen) {
     screen.fact("spills", explain_spills(report));
     screen.fact("DMA", explain_dma(report));
     screen.fact("memories", explain_memories(report));
+}
+
+/// What the kernel computed: a line for each output, those that differ from the reference first.
+void add_values(const Report& report, Screen& screen) {
+    if (!report.values) {
+        return;
+    }
+    const ValueReport& values = *report.values;
+    screen.section(values.is_checked() ? fmt::format("values of seed {}, compared with {}: {}",
+                                                     values.seed,
+                                                     values.reference,
+                                                     values.passes() ? "they agree" : "they differ")
+                                       : fmt::format("values of seed {}", values.seed));
+    std::vector<const OutputValues*> outputs;
+    for (const OutputValues& output : values.outputs) {
+        outputs.push_back(&output);
+    }
+    std::stable_partition(outputs.begin(), outputs.end(), [](const OutputValues* output) {
+        return output->check && output->check->first;
+    });
+    const std::size_t shown = std::min(kShownOutputs, outputs.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        for (const std::string& line : describe(*outputs[i])) {
+            screen.line(line);
+        }
+    }
+    if (outputs.size() > shown) {
+        screen.line(fmt::format("{} more: see --json", outputs.size() - shown));
+    }
+    if (outputs.empty()) {
+        screen.line("the kernel returns no tensor and writes no argument");
+    }
 }
 
 /// What several NeuronCores did; everything else on the screen is of the one that ended last.
@@ -250,6 +283,7 @@ std::string to_text(const Report& report, bool use_colour) {
     add_engines(report, screen);
     add_critical_path(report, screen);
     add_stalls(report, screen);
+    add_values(report, screen);
     add_notes(report, screen);
     add_settings(report, screen);
     return screen.text();

@@ -25,9 +25,10 @@ bool is_script(const std::string& input) {
     return ends_with(input, ".py");
 }
 
-Input::Input(std::string text, std::vector<std::string> arguments)
+Input::Input(std::string text, std::vector<std::string> arguments, ValueOptions values)
     : text_(std::move(text)),
       arguments_(std::move(arguments)),
+      values_(std::move(values)),
       is_kernel_(text_.find("::") != std::string::npos) {
     if (is_script(text_)) {
         throw UserError(
@@ -42,6 +43,14 @@ Input::Input(std::string text, std::vector<std::string> arguments)
                         arguments_.front(),
                         text_));
     }
+    values_.require_complete();
+    if (const std::string asked_by = values_.asked_by(); !is_kernel_ && !asked_by.empty()) {
+        throw UserError(
+            fmt::format("{}: {} is a trace, which has no values; leave it out, or name the kernel "
+                        "as file.py::function",
+                        asked_by,
+                        text_));
+    }
 }
 
 const program::Program& Input::program_for(const std::string& chip) {
@@ -51,7 +60,9 @@ const program::Program& Input::program_for(const std::string& chip) {
     }
     if (is_kernel_) {
         spdlog::info("tracing {} for {}", text_, chip);
-        return programs_.emplace(key, trace_kernel({text_, arguments_}, chip)).first->second;
+        TracedKernel traced = trace_kernel({text_, arguments_, values_}, chip);
+        computed_ = std::move(traced.values);
+        return programs_.emplace(key, std::move(traced.program)).first->second;
     }
     spdlog::info("reading {}", text_);
     return programs_.emplace(key, program::read_file(text_)).first->second;

@@ -2,10 +2,12 @@
 // INPUT on the command line: a program trace, or a kernel to trace.
 #pragma once
 
+#include "options.hpp"
 #include "trnsim/program/program.hpp"
+#include "trnsim/report/value_report.hpp"
 
-#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,10 @@ class Input {
 public:
     /// \param text a path, "-", or "file.py::function"
     /// \param arguments the values of --arg, for kernels only
-    /// \throws UserError if the text names a script, or a trace is given arguments
-    Input(std::string text, std::vector<std::string> arguments);
+    /// \param values what is asked about the values, for kernels only
+    /// \throws UserError if the text names a script, or a trace is given arguments or asked for
+    /// values
+    Input(std::string text, std::vector<std::string> arguments, ValueOptions values = {});
 
     [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] bool is_kernel() const { return is_kernel_; }
@@ -30,9 +34,14 @@ public:
     /// frontend do
     [[nodiscard]] const program::Program& program_for(const std::string& chip);
 
+    /// What the kernel traced last computed, if that was asked for.
+    [[nodiscard]] const std::optional<report::ValueReport>& values() const { return computed_; }
+
 private:
     std::string text_;
     std::vector<std::string> arguments_;
+    ValueOptions values_;
+    std::optional<report::ValueReport> computed_;
     bool is_kernel_ = false;
     std::map<std::string, program::Program> programs_;  ///< By chip; a trace is under "".
 };

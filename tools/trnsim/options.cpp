@@ -57,6 +57,63 @@ void add_to(CLI::App& command, InputOptions& options) {
         "simulate a trace that leaves operations out because they could not be recorded");
 }
 
+std::string ValueOptions::asked_by() const {
+    return !reference.empty() ? fmt::format("--check {}", reference)
+                              : (is_wanted ? std::string{"--values"} : std::string{});
+}
+
+void ValueOptions::require_complete() const {
+    if (reference.empty() && (rtol || atol)) {
+        throw UserError(
+            fmt::format("--{}: is the tolerance of --check, which is not given; add "
+                        "--check file.py::function",
+                        rtol ? "rtol" : "atol"));
+    }
+    if (reads_unwritten && asked_by().empty()) {
+        throw UserError("--reads-unwritten: is about values, which are not computed; add --values");
+    }
+    if (seed != 0 && asked_by().empty()) {
+        throw UserError(fmt::format(
+            "--seed {}: is that of the values, which are not computed; add --values", seed));
+    }
+}
+
+void add_to(CLI::App& command, ValueOptions& options) {
+    command.add_flag("--values",
+                     options.is_wanted,
+                     "also compute what a kernel computes, and find what it reads before it is "
+                     "written");
+    command
+        .add_option("--seed",
+                    options.seed,
+                    "of the random contents of dtype[shape] arguments, with --values [0]")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
+    command.add_flag("--reads-unwritten",
+                     options.reads_unwritten,
+                     "with --values, what nothing has written reads as NaN instead of being an "
+                     "error");
+}
+
+void add_check(CLI::App& command, ValueOptions& options) {
+    command
+        .add_option("--check",
+                    options.reference,
+                    "compare what a kernel computes with what a numpy function of the same "
+                    "arguments returns (file.py::function); implies --values")
+        ->type_name("REFERENCE");
+    command
+        .add_option(
+            "--rtol",
+            options.rtol,
+            "relative error that --check allows [by type: float32 1e-5, bfloat16 1.6e-2, …]")
+        ->type_name("X")
+        ->check(CLI::NonNegativeNumber);
+    command.add_option("--atol", options.atol, "absolute error that --check allows [0]")
+        ->type_name("X")
+        ->check(CLI::NonNegativeNumber);
+}
+
 void add_to(CLI::App& command, ModelOptions& options, const std::string& value_form) {
     add_repeatable(command,
                    "--set",

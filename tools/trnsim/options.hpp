@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,25 @@ struct InputOptions {
     bool is_permissive = false;
 };
 void add_to(CLI::App& command, InputOptions& options);
+
+/// --values and what goes with it.
+struct ValueOptions {
+    bool is_wanted = false;  ///< --values
+    std::int64_t seed = 0;
+    bool reads_unwritten = false;
+    std::string reference{};  ///< --check
+    std::optional<double> rtol{};
+    std::optional<double> atol{};
+
+    /// The option that asks for values, for messages; empty if none does.
+    [[nodiscard]] std::string asked_by() const;
+    /// \throws UserError for an option without the one that it belongs to
+    void require_complete() const;
+};
+/// Adds --values, --seed and --reads-unwritten.
+void add_to(CLI::App& command, ValueOptions& options);
+/// Adds --check, --rtol and --atol.
+void add_check(CLI::App& command, ValueOptions& options);
 
 /// --set and --policy, each repeatable, and --method.
 struct ModelOptions {

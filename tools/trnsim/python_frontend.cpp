@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -34,6 +35,8 @@ namespace trnsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kValueReportDescriptor = 3;  ///< Of the frontend.
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -56,6 +59,11 @@ public:
 private:
     int value_;
 };
+
+/// A name under which this process can open it once more, from its start.
+std::string path_of(const Descriptor& descriptor) {
+    return fmt::format("/proc/self/fd/{}", descriptor.get());
+}
 
 std::string python_interpreter() {
     if (const char* chosen = std::getenv("TRNSIM_PYTHON"); chosen != nullptr && *chosen != '\0') {
@@ -99,6 +107,26 @@ std::vector<std::string> command_line(const KernelReference& kernel, const std::
     for (const std::string& argument : kernel.arguments) {
         words.push_back("--arg=" + argument);
     }
+    const ValueOptions& values = kernel.values;
+    if (values.asked_by().empty()) {
+        return words;
+    }
+    words.insert(words.end(),
+                 {"--values",
+                  fmt::format("--seed={}", values.seed),
+                  fmt::format("--value-report=/dev/fd/{}", kValueReportDescriptor)});
+    if (values.reads_unwritten) {
+        words.emplace_back("--reads-unwritten");
+    }
+    if (!values.reference.empty()) {
+        words.push_back("--check=" + values.reference);
+    }
+    if (values.rtol) {
+        words.push_back(fmt::format("--rtol={}", *values.rtol));
+    }
+    if (values.atol) {
+        words.push_back(fmt::format("--atol={}", *values.atol));
+    }
     return words;
 }
 
@@ -119,12 +147,20 @@ UserError no_interpreter(const std::string& name, int status) {
         std::strerror(status)));
 }
 
-pid_t spawn(std::vector<std::string> words, int standard_output, int standard_error) {
+/// Where the frontend writes to.
+struct Outputs {
+    int trace;
+    int words;
+    int value_report;
+};
+
+pid_t spawn(std::vector<std::string> words, const Outputs& outputs) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, standard_output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, standard_error, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files, outputs.trace, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, outputs.words, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files, outputs.value_report, kValueReportDescriptor);
     std::vector<std::string> environment = frontend_environment();
     pid_t pid = -1;
     const int status = posix_spawnp(&pid,
@@ -187,8 +223,9 @@ void check_end(int status, std::string words) {
 
 }  // namespace
 
-program::Program trace_kernel(const KernelReference& kernel, const std::string& chip) {
+TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip) {
     const Descriptor trace(memfd_create("trace", MFD_CLOEXEC), "memory file for the trace");
+    const Descriptor values(memfd_create("values", MFD_CLOEXEC), "memory file for the values");
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         throw std::system_error(errno, std::generic_category(), "pipe from the Python frontend");
@@ -198,7 +235,8 @@ program::Program trace_kernel(const KernelReference& kernel, const std::string& 
 
     const std::vector<std::string> command = command_line(kernel, chip);
     spdlog::debug("runs {}", fmt::join(command, " "));
-    const pid_t pid = spawn(command, trace.get(), words_in.get());
+    const pid_t pid = spawn(
+        command, {.trace = trace.get(), .words = words_in.get(), .value_report = values.get()});
     const EndOnSignal end_on_signal(pid);
     words_in.reset();
     std::string words = read_to_end(words_out.get(), kernel.text);
@@ -207,8 +245,14 @@ program::Program trace_kernel(const KernelReference& kernel, const std::string& 
     }
     check_end(status, std::move(words));
 
-    std::ifstream stream(fmt::format("/proc/self/fd/{}", trace.get()), std::ios::binary);
-    return program::read(stream, kernel.text);
+    std::ifstream stream(path_of(trace), std::ios::binary);
+    TracedKernel traced{.program = program::read(stream, kernel.text), .values = {}};
+    if (!kernel.values.asked_by().empty()) {
+        std::ifstream report(path_of(values), std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(report), {}};
+        traced.values = report::parse_value_report(text);
+    }
+    return traced;
 }
 
 void become_script(std::vector<std::string> words) {

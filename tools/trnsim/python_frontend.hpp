@@ -2,8 +2,11 @@
 // Runs the Python side: turns a kernel into a program trace, or runs a script of kernel calls.
 #pragma once
 
+#include "options.hpp"
 #include "trnsim/program/program.hpp"
+#include "trnsim/report/value_report.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,13 @@ namespace trnsim::cli {
 struct KernelReference {
     std::string text;                    ///< "file.py::function"
     std::vector<std::string> arguments;  ///< As given with --arg, in order.
+    ValueOptions values{};
+};
+
+/// What the frontend makes of a kernel.
+struct TracedKernel {
+    program::Program program;
+    std::optional<report::ValueReport> values;  ///< If they were asked for.
 };
 
 /// Runs `python3 -m trnsim.frontend` for one chip and reads the trace it writes. The interpreter is
@@ -20,7 +30,7 @@ struct KernelReference {
 /// tools/python of the source tree. What the frontend says on standard error is passed on; if it
 /// fails, that is the message thrown. \throws UserError, ProgramError by the frontend's exit status
 /// 2, 3; std::runtime_error for any other
-[[nodiscard]] program::Program trace_kernel(const KernelReference& kernel, const std::string& chip);
+[[nodiscard]] TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip);
 
 /// Runs `python3 -m trnsim.script` in place of this process, with this program as the simulator.
 /// \param words what follows the name of the module

@@ -25,8 +25,11 @@
 namespace trnsim::cli {
 namespace {
 
+constexpr int kCheckFailed = 4;  ///< Exit status.
+
 struct RunCommandOptions {
     InputOptions input;
+    ValueOptions values;
     std::string chip;  ///< Empty: chip_or_default() says.
     std::size_t cores = 0;
     ModelOptions model;
@@ -68,6 +71,15 @@ void check_input_kind(const RunCommandOptions& options) {
                 input,
                 input));
         }
+        if (const std::string asked_by = options.values.asked_by(); !asked_by.empty()) {
+            throw UserError(fmt::format(
+                "{}: {} is a script, whose kernels return their values as it is; leave it out, or "
+                "name one kernel as {}::function",
+                asked_by,
+                input,
+                input));
+        }
+        options.values.require_complete();
         return;
     }
     if (!options.script_arguments.empty()) {
@@ -119,13 +131,14 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     return words;
 }
 
-void run(RunCommandOptions options) {
+/// \returns the exit status
+int run(RunCommandOptions options) {
     check_input_kind(options);
     if (is_script(options.input.input)) {
         become_script(script_words(options));
     }
     options.chip = chip_or_default(options.chip);
-    Input input(options.input.input, options.input.arguments);
+    Input input(options.input.input, options.input.arguments, options.values);
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
         json.emplace("--json", options.json);
@@ -153,11 +166,17 @@ void run(RunCommandOptions options) {
     if (!options.is_quiet && options.json != "-") {
         std::cout << report::to_text(report, standard_output_takes_colour());
     }
+    if (report.values && !report.values->passes()) {
+        flush_standard_output();
+        fmt::print(stderr, "{}\n", report::failure(*report.values, options.input.input));
+        return kCheckFailed;
+    }
+    return 0;
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, int& /*exit_status*/) {
+void add_run(CLI::App& app, int& exit_status) {
     const auto options = std::make_shared<RunCommandOptions>();
     CLI::App* command = app.add_subcommand(
         "run", "simulate one kernel on one chip, or a script with all of its kernel calls");
@@ -175,6 +194,8 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
         ->type_name("N")
         ->check(CLI::PositiveNumber);
     add_to(*command, options->model, "VALUE");
+    add_to(*command, options->values);
+    add_check(*command, options->values);
     command
         ->add_option(
             "--json", options->json, "write the result as JSON (-: to standard output, alone)")
@@ -200,11 +221,12 @@ void add_run(CLI::App& app, int& /*exit_status*/) {
         "  trnsim run matmul.nkt --set neuron_core.tensor_engine.clock_ghz=2.8 --policy "
         "spilling=off\n"
         "  trnsim run softmax.py::softmax --arg 'float32[4096,1024]' --cores 8\n"
+        "  trnsim run softmax.py::softmax --arg 'float32[300,1024]' --check ref.py::softmax\n"
         "  trnsim run benchmark.py --json calls.json -- --batch 4\n"
         "  generate_trace | trnsim run - --json - | jq .summary.latency_us\n\n"
         "A script runs as it is, with the kernels it calls simulated and nki.benchmark results "
         "that say what was simulated.");
-    command->callback([options] { run(*options); });
+    command->callback([options, &exit_status] { exit_status = run(*options); });
 }
 
 }  // namespace trnsim::cli

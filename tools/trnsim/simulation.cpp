@@ -49,12 +49,14 @@ report::Report simulate_input(Input& input,
     if (std::string warning = target_warning(program, chip.spec.short_name); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
-    return report::make_report({.trnsim_version = TRNSIM_VERSION,
-                                .input = input.text(),
-                                .header = program.header,
-                                .chip = std::move(chip),
-                                .policies = options.policies},
-                               std::move(result));
+    report::Report report = report::make_report({.trnsim_version = TRNSIM_VERSION,
+                                                 .input = input.text(),
+                                                 .header = program.header,
+                                                 .chip = std::move(chip),
+                                                 .policies = options.policies},
+                                                std::move(result));
+    report.values = input.values();
+    return report;
 }
 
 }  // namespace trnsim::cli

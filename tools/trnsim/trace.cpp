@@ -19,13 +19,14 @@ namespace {
 
 struct TraceOptions {
     InputOptions input;
+    ValueOptions values;
     std::string chip;
     std::string output;
     bool is_quiet = false;
 };
 
 void trace(const TraceOptions& options) {
-    Input input(options.input.input, options.input.arguments);
+    Input input(options.input.input, options.input.arguments, options.values);
     const program::Program& program = input.program_for(chip_or_default(options.chip));
     if (!options.input.is_permissive) {
         require_supported(program, input.text());
@@ -56,6 +57,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
         app.add_subcommand("trace", "record a kernel, or check and convert a trace");
     add_to(*command, options->input);
     add_chip(*command, options->chip, "whose tile limits a kernel is recorded with");
+    add_to(*command, options->values);
     command
         ->add_option("-o,--output",
                      options->output,
@@ -68,6 +70,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
         "Examples:\n"
         "  trnsim trace matmul.py::matmul --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]' "
         "-o matmul.nkt\n"
+        "  trnsim trace top_p.py::top_p --arg 'float32[128,512]' --values -o top_p.nkt\n"
         "  trnsim trace matmul.nkt -o matmul.nkt.zst");
     command->callback([options] { trace(*options); });
 }

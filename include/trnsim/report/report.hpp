@@ -6,9 +6,11 @@
 #include "trnsim/program/program.hpp"
 #include "trnsim/report/roofline.hpp"
 #include "trnsim/report/summary.hpp"
+#include "trnsim/report/value_report.hpp"
 #include "trnsim/simulator/run_result.hpp"
 #include "trnsim/spec/chip_config.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,7 @@ struct Report {
     Peaks peaks;
     Summary summary;
     Roofline roofline;
+    std::optional<ValueReport> values{};  ///< If they were asked for.
 };
 
 /// Derives what is not measured. \pre the times of every engine sum to the total of the run
@@ -44,8 +47,8 @@ struct Report {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> changed_policies(
     const Subject& subject);
 
-/// One screen for a person: at most 45 lines of 100 columns. `use_colour` adds ANSI colours for a
-/// terminal.
+/// One screen for a person: at most 45 lines of 100 columns, and a few more for values.
+/// `use_colour` adds ANSI colours for a terminal.
 [[nodiscard]] std::string to_text(const Report& report, bool use_colour);
 
 /// The result file of `trnsim run --json`, configs/schema/result.schema.json; the same bytes on

@@ -16,7 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string sample_json() {
-    return to_json(make_report(matmul_subject(), matmul_result()));
+    Report report = make_report(matmul_subject(), matmul_result());
+    report.values = matmul_values();
+    return to_json(report);
 }
 
 TEST(ResultJsonTest, IsTheSameByteForByteOnEveryMachine) {
@@ -44,6 +46,11 @@ TEST(ResultJsonTest, ListsTheNumbersThatTheUserSet) {
     const Json json = Json::parse(sample_json());
     EXPECT_EQ(json["config_overrides"], Json::array({"dma.engine_gb_per_s"}));
     EXPECT_EQ(json["config"]["dma.engine_gb_per_s"], 27.2);
+}
+
+TEST(ResultJsonTest, HasNoValuesIfNobodyAskedForThem) {
+    const Json json = Json::parse(to_json(make_report(matmul_subject(), matmul_result())));
+    EXPECT_TRUE(json["values"].is_null());
 }
 
 TEST(ResultJsonTest, ReplacesBytesThatAreNoUtf8) {

@@ -2,6 +2,8 @@
 // Hand-made runs for the tests of texts and files about runs.
 #include "sample_report.hpp"
 
+#include <limits>
+
 namespace trnsim::report {
 namespace {
 
@@ -132,6 +134,25 @@ RunResult matmul_result() {
                      .hbm_read_bytes = 83'886'080,
                      .hbm_write_bytes = 16'777'216}};
     return result;
+}
+
+ValueReport matmul_values() {
+    return {.seed = 7,
+            .reference = "ref.py::matmul",
+            .outputs = {
+                {.name = "result",
+                 .dtype = "float32",
+                 .shape = {2048, 2048},
+                 .minimum = -170.25,
+                 .maximum = std::numeric_limits<double>::infinity(),
+                 .nan_count = 3,
+                 .check = OutputCheck{.differing_count = 1'300,
+                                      .element_count = 4'194'304,
+                                      .max_error = std::numeric_limits<double>::quiet_NaN(),
+                                      .rtol = 1e-5,
+                                      .atol = 0.0,
+                                      .first = DifferingElement{
+                                          .index = {0, 17}, .actual = 0.5, .expected = 0.25}}}}};
 }
 
 Subject matmul_subject() {

@@ -9,6 +9,9 @@ namespace trnsim::report {
 /// An FP32 matmul of 2048 x 2048 x 2048 on Trainium2, with every field filled and all sums kept.
 [[nodiscard]] RunResult matmul_result();
 
+/// What it computed: not what its reference does.
+[[nodiscard]] ValueReport matmul_values();
+
 /// What it was, with one policy and one number of the chip changed by the user.
 [[nodiscard]] Subject matmul_subject();
 

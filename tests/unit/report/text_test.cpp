@@ -77,6 +77,40 @@ TEST(ReportTextTest, FitsAScreenHoweverMuchThereIsToSay) {
     }
 }
 
+TEST(ReportTextTest, ShowsTheOutputsThatDifferBeforeTheOthers) {
+    Report report = make_report(matmul_subject(), matmul_result());
+    report.values = matmul_values();
+    OutputValues right = report.values->outputs.front();
+    right.name = "right";
+    right.check->first.reset();
+    right.check->differing_count = 0;
+    right.check->max_error = 1e-7;
+    report.values->outputs.insert(report.values->outputs.begin(), 9, right);
+    const std::string text = to_text(report, false);
+    EXPECT_THAT(text,
+                HasSubstr("values of seed 7, compared with ref.py::matmul: they differ\n"
+                          "  result float32[2048,2048]: 1,300 of 4,194,304 elements differ, max "
+                          "error nan (rtol=1e-05, atol=0)\n"
+                          "    first [0, 17]: 0.5, expected 0.25\n"
+                          "  right float32[2048,2048]: all 4,194,304 elements agree, max error "
+                          "1e-07 (rtol=1e-05, atol=0)\n"));
+    EXPECT_THAT(text, HasSubstr("  6 more: see --json\n"));
+}
+
+TEST(ReportTextTest, ShowsTheRangeOfValuesThatAreNotCompared) {
+    Report report = make_report(matmul_subject(), matmul_result());
+    report.values = matmul_values();
+    report.values->reference.clear();
+    report.values->outputs.front().check.reset();
+    EXPECT_THAT(to_text(report, false),
+                HasSubstr("values of seed 7\n  result float32[2048,2048]: -170.2 to inf, 3 NaN\n"));
+    report.values->outputs.front().minimum.reset();
+    EXPECT_THAT(to_text(report, false), HasSubstr("result float32[2048,2048]: no number, 3 NaN\n"));
+    report.values->outputs.clear();
+    EXPECT_THAT(to_text(report, false),
+                HasSubstr("the kernel returns no tensor and writes no argument\n"));
+}
+
 TEST(ReportTextTest, BeginsWithLatencyAndWhatBoundsIt) {
     const std::string text = sample_text(matmul_result());
     EXPECT_THAT(line_with(text, "latency"),

@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.comparing import TOLERANCES, compare
 from trnsim.expectations import assert_bound_by, assert_latency
 
 __all__ = ["TOLERANCES", "assert_allclose", "assert_bound_by", "assert_latency"]
-
-TOLERANCES = {"float32": 1e-5, "tfloat32": 2e-3, "float16": 2e-3, "bfloat16": 1.6e-2,
-              "float8_e4m3": 0.13, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
-"""Default relative tolerances: a few units in the last place of the type."""
 
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float = 0.0,
@@ -41,24 +38,13 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     if found.shape != wanted.shape:
         raise AssertionError(f"{name}: shape {list(found.shape)}, expected is "
                              f"{list(wanted.shape)}")
-    if rtol is None:
-        rtol = TOLERANCES.get(found.dtype.name, 0.0)
-    _compare(found, wanted, rtol, atol, name)
-
-
-def _compare(found: Any, wanted: Any, rtol: float, atol: float, name: str) -> None:
-    left, right = found.astype(np.float64), wanted.astype(np.float64)
-    with np.errstate(all="ignore"):
-        error = np.abs(left - right)
-        limit = atol + rtol * np.abs(right)
-        excess = error - limit
-    same = (left == right) | (np.isnan(left) & np.isnan(right))
-    wrong = ~same & ~(error <= limit)
-    if not wrong.any():
+    difference = compare(found, wanted, rtol, atol)
+    index = difference.worst
+    if index is None:
         return
-    order = np.where(wrong, np.where(np.isnan(excess), np.inf, excess), -np.inf)
-    index = tuple(int(one) for one in np.unravel_index(int(np.argmax(order)), order.shape))
+    error = abs(float(found[index]) - float(wanted[index]))
     raise AssertionError(
-        f"{name}: {int(wrong.sum())} of {found.size} {found.dtype.name} elements differ; the worst "
-        f"is {list(index)}: {found[index]!s}, expected is {wanted[index]!s} (difference "
-        f"{error[index]:.3g}, allowed {limit[index]:.3g} with rtol={rtol:g}, atol={atol:g})")
+        f"{name}: {difference.differing} of {found.size} {found.dtype.name} elements differ; the "
+        f"worst is {list(index)}: {found[index]!s}, expected is {wanted[index]!s} (difference "
+        f"{error:.3g}, allowed {difference.limit(wanted[index]):.3g} with "
+        f"rtol={difference.rtol:g}, atol={atol:g})")

@@ -6,12 +6,13 @@ calls one: `script.py -o out.nkt`."""
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterator
 
 from trnsim.frontend.arguments import parse
@@ -23,6 +24,12 @@ from trnsim.frontend.nki import jit
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
+
+if TYPE_CHECKING:
+    from trnsim.frontend.value_report import ValueReport
+
+_CHECK_FAILED = 4
+"""Exit status: the kernel runs, and computes something else than its reference."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,6 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--save-values", metavar="FILE",
                         help="the arguments that are written and the results, as .npz; "
                              "implies --values")
+    parser.add_argument("--check", metavar="REFERENCE",
+                        help="file.py::function of the same arguments, with which the results are "
+                             "compared; implies --values; the exit status is 4 if they differ")
+    parser.add_argument("--rtol", type=float, metavar="X",
+                        help="allowed relative error, with --check [by type, float32: 1e-5]")
+    parser.add_argument("--atol", type=float, default=0.0, metavar="X",
+                        help="allowed absolute error, with --check [0]")
+    parser.add_argument("--value-report", metavar="FILE",
+                        help="with --values, what was computed and compared as JSON; the exit "
+                             "status is 0 then, whatever it says")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
                         help="the trace; .zst compresses, - is standard output")
     return parser
@@ -90,18 +107,46 @@ def find_kernel(text: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _traced(options: argparse.Namespace) -> Program:
-    """The program that the options ask for."""
-    if "::" in options.kernel:
-        values, keywords = _arguments(options.arg)
-        chip = load_chip(options.chip or default_chip())
-        set_target(chip)
-        kernel: Any = find_kernel(options.kernel)
-        if options.lnc is not None:
-            kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
-        return trace(kernel, values, chip, keywords=keywords,
-                     trip_counts=_assumptions(options.assume), values=_wants_values(options),
-                     seed=options.seed, reads_unwritten=options.reads_unwritten)
+def _traced(options: argparse.Namespace) -> tuple[Program, ValueReport | None]:
+    """The program that the options ask for, and what there is to tell about its values."""
+    if "::" not in options.kernel:
+        if options.check:
+            raise UserError(f"--check {options.check}: {options.kernel} is a script, which checks "
+                            "its results itself; leave --check out, or name one kernel as "
+                            f"{options.kernel}::function")
+        return _traced_script(options), None
+    values, keywords = _arguments(options.arg)
+    chip = load_chip(options.chip or default_chip())
+    set_target(chip)
+    kernel: Any = find_kernel(options.kernel)
+    check = _checker(options, kernel, values, keywords) if _wants_values(options) else None
+    if options.lnc is not None:
+        kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
+    program = trace(kernel, values, chip, keywords=keywords,
+                    trip_counts=_assumptions(options.assume), values=_wants_values(options),
+                    seed=options.seed, reads_unwritten=options.reads_unwritten)
+    return program, check(program) if check is not None else None
+
+
+def _checker(options: argparse.Namespace, kernel: Callable[..., Any], values: list[Any],
+             keywords: dict[str, Any]) -> Callable[[Program], ValueReport]:
+    """What makes the value report. A reference is loaded now: its absence is told first."""
+    from trnsim.frontend import value_report
+    from trnsim.frontend.reference import Reference
+
+    if not options.check:
+        return lambda program: value_report.describe(program, options.seed)
+    reference = Reference(options.check)
+
+    def check(program: Program) -> ValueReport:
+        expected = reference(kernel, values, keywords, options.seed)
+        return value_report.check(program, expected, reference, options.seed,
+                                  value_report.Tolerance(options.rtol, options.atol))
+
+    return check
+
+
+def _traced_script(options: argparse.Namespace) -> Program:
     programs = trace_script(options.kernel, options.chip or default_chip(),
                             _assumptions(options.assume), values=_wants_values(options),
                             seed=options.seed)
@@ -128,7 +173,7 @@ def _assumptions(texts: list[str]) -> dict[str, int]:
 
 
 def _wants_values(options: argparse.Namespace) -> bool:
-    return bool(options.values or options.save_values)
+    return bool(options.values or options.save_values or options.check)
 
 
 def _save_values(program: Program, path: str) -> None:
@@ -160,7 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with _kernel_output_on_standard_error():
-            program = _traced(options)
+            program, report = _traced(options)
         if options.save_values:
             _save_values(program, options.save_values)
         if options.output == "-":
@@ -168,6 +213,11 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stdout.flush()
         else:
             program.save(options.output)
+        if report is not None and options.value_report:
+            Path(options.value_report).write_text(json.dumps(report.to_dict()), encoding="utf-8")
+        elif report is not None and not report.passes:
+            print(report.message(options.kernel), file=sys.stderr)
+            return _CHECK_FAILED
     except FrontendError as problem:
         print(problem, file=sys.stderr)
         return problem.exit_status

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of trnsim.comparing.
+"""What counts as equal, and what is told about the rest."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from trnsim.comparing import TOLERANCES, compare
+
+
+def test_equal_arrays_do_not_differ_whatever_is_in_them() -> None:
+    values = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-40], np.float32)
+    found = compare(values, values.copy())
+    assert (found.differing, found.largest, found.first, found.worst) == (0, 0.0, None, None)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", ml_dtypes.bfloat16,
+                                  ml_dtypes.float8_e5m2])
+def test_the_tolerance_is_that_of_the_type(kind: object) -> None:
+    wanted = np.full(4, 1.0)
+    assert compare(wanted.astype(kind), wanted).rtol == TOLERANCES[np.dtype(kind).name]
+
+
+def test_integers_must_be_equal() -> None:
+    assert compare(np.array([1, 2]), np.array([1, 3])).differing == 1
+
+
+def test_first_and_worst_are_two_things() -> None:
+    wanted = np.zeros((2, 3), np.float32)
+    found = wanted.copy()
+    found[0, 2], found[1, 1] = 1.0, 5.0
+    difference = compare(found, wanted, atol=0.5)
+    assert difference.first == (0, 2) and difference.worst == (1, 1)
+    assert (difference.differing, difference.elements, difference.largest) == (2, 6, 5.0)
+
+
+def test_a_number_is_never_close_to_infinity_or_nan() -> None:
+    found = np.array([1.0, 1.0, np.inf], np.float32)
+    wanted = np.array([np.inf, np.nan, 1.0], np.float32)
+    difference = compare(found, wanted, rtol=1e-2)
+    assert difference.differing == 3
+    assert math.isnan(difference.largest)
+
+
+def test_an_empty_array_does_not_differ() -> None:
+    assert compare(np.zeros((0, 3), np.float32), np.zeros((0, 3))).differing == 0

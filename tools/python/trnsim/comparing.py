@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# How far two arrays are apart.
+"""compare(found, wanted) -> Difference, which trnsim.testing and `trnsim run --check` tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+TOLERANCES = {"float32": 1e-5, "tfloat32": 2e-3, "float16": 2e-3, "bfloat16": 1.6e-2,
+              "float8_e4m3": 0.13, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
+"""Default relative tolerances: a few units in the last place of the type."""
+
+Index = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two arrays of one shape. Errors are absolute; NaN if a NaN meets a number."""
+
+    elements: int
+    differing: int
+    largest: float
+    """The largest error of all elements, within the tolerance or not."""
+    first: Index | None
+    """The first element that differs, in row-major order."""
+    worst: Index | None
+    """The element that exceeds its limit by most."""
+    rtol: float
+    atol: float
+
+    def limit(self, wanted: Any) -> float:
+        """The error that is allowed for an element."""
+        size = abs(float(wanted))
+        return self.atol + self.rtol * (size if np.isfinite(size) else 0.0)
+
+
+def compare(found: Any, wanted: Any, rtol: float | None = None, atol: float = 0.0) -> Difference:
+    """Elements are equal if |found - wanted| <= atol + rtol * |wanted|, as are two NaNs.
+
+    `rtol` is by default that of the type of `found`. The arrays must have one shape.
+    """
+    if rtol is None:
+        rtol = TOLERANCES.get(found.dtype.name, 0.0)
+    left, right = found.astype(np.float64), wanted.astype(np.float64)
+    with np.errstate(all="ignore"):
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+        error = np.where(same, 0.0, np.abs(left - right))
+        limit = atol + rtol * np.where(np.isfinite(right), np.abs(right), 0.0)
+        wrong = ~same & ~(error <= limit)
+        excess = np.where(wrong, np.where(np.isnan(error - limit), np.inf, error - limit), -np.inf)
+    count = int(wrong.sum())
+    return Difference(found.size, count, float(error.max()) if found.size else 0.0,
+                      _index(wrong) if count else None, _index(excess) if count else None,
+                      rtol, atol)
+
+
+def _index(values: Any) -> Index:
+    """Where the largest value is, the first of several."""
+    return tuple(int(one) for one in np.unravel_index(int(np.argmax(values)), values.shape))

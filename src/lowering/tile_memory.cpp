@@ -2,6 +2,12 @@
 // Slots, pools and what moves between them and HBM.
 #include "trnsim/lowering/tile_memory.hpp"
 
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
 namespace trnsim::lowering {
 namespace {
 
@@ -13,7 +19,8 @@ TileMemory::TileMemory(const program::Program& program,
                        const NeuronCoreSpec& core,
                        const Policies& policies,
                        Mover& mover)
-    : mover_(mover),
+    : program_(program),
+      mover_(mover),
       sbuf_pool_(core.sbuf.usable_partition_kib * kKib),
       psum_pool_(core.psum.banks * core.psum.bank_bytes, core.psum.bank_bytes),
       sites_(program.buffers.size()),
@@ -65,7 +72,7 @@ bool TileMemory::has_bytes_for(const Tile& tile) const {
 
 bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {
     PooledTiles* pooled = pooled_[tile.buffer];
-    const bool has_moved = pooled != nullptr && make_room(*pooled, stamp);
+    const bool has_moved = pooled != nullptr && make_room(tile, stamp);
     sites_[tile.buffer]->give(tile);
     if (pooled == nullptr) {
         inherit_overlaid(*slots_[tile.buffer]);
@@ -75,19 +82,47 @@ bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {
     return has_moved;
 }
 
-bool TileMemory::make_room(PooledTiles& site, std::uint64_t stamp) {
+bool TileMemory::make_room(const Tile& tile, std::uint64_t stamp) {
+    PooledTiles& site = *pooled_[tile.buffer];
     bool has_moved = false;
     while (!site.has_room()) {
-        Tile& tile = site.pool().least_recently_used(stamp);
-        if (tile.is_dirty) {
-            mover_.save(tile);
-            tile.is_dirty = false;
-            tile.is_saved = true;
+        Tile* other = site.pool().least_recently_used(stamp);
+        if (other == nullptr) {
+            does_not_fit(tile);
         }
-        pooled_[tile.buffer]->take(tile);
+        if (other->is_dirty) {
+            mover_.save(*other);
+            other->is_dirty = false;
+            other->is_saved = true;
+        }
+        pooled_[other->buffer]->take(*other);
         has_moved = true;
     }
     return has_moved;
+}
+
+void TileMemory::does_not_fit(const Tile& tile) const {
+    const PooledTiles& site = *pooled_[tile.buffer];
+    const program::Buffer& wanted = program_.buffers[tile.buffer];
+    std::string beside;
+    for (const auto& [other, bytes] : site.pool().tiles()) {
+        const program::Buffer& buffer = program_.buffers[other->buffer];
+        beside += fmt::format("{}{} of {} ({})",
+                              beside.empty() ? " beside " : " and ",
+                              bytes,
+                              buffer.name,
+                              program_.source_text(buffer.source));
+    }
+    throw ProgramError(
+        fmt::format("{}: a tile of {} ({}) takes {} bytes per partition{}, but {} are usable{}",
+                    wanted.space == Space::Psum ? "PSUM" : "SBUF",
+                    wanted.name,
+                    program_.source_text(wanted.source),
+                    site.tile_bytes(),
+                    beside,
+                    site.pool().capacity(),
+                    beside.empty() ? "; make it smaller"
+                                   : " and one instruction needs them all; make them smaller"));
 }
 
 void TileMemory::inherit_overlaid(TileSlots& site) {

@@ -2,10 +2,6 @@
 // Gaps, tiles and what was there before.
 #include "trnsim/lowering/tile_pool.hpp"
 
-#include "trnsim/base/error.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -89,7 +85,7 @@ void TilePool::remove(const Slot& slot) {
     places_.erase(place);
 }
 
-Tile& TilePool::least_recently_used(std::uint64_t stamp) {
+Tile* TilePool::least_recently_used(std::uint64_t stamp) {
     Tile* oldest = nullptr;
     for (const auto& [address, place] : places_) {
         const bool is_candidate = place->tile->last_use < stamp;
@@ -97,13 +93,15 @@ Tile& TilePool::least_recently_used(std::uint64_t stamp) {
             oldest = place->tile;
         }
     }
-    if (oldest == nullptr) {
-        throw ProgramError(
-            fmt::format("{}: the operands of one instruction do not fit beside each other; make "
-                        "tiles smaller",
-                        bank_bytes_ == 0 ? "SBUF" : "PSUM"));
+    return oldest;
+}
+
+std::vector<std::pair<const Tile*, std::int64_t>> TilePool::tiles() const {
+    std::vector<std::pair<const Tile*, std::int64_t>> all;
+    for (const auto& [address, place] : places_) {
+        all.emplace_back(place->tile, place->bytes);
     }
-    return *oldest;
+    return all;
 }
 
 }  // namespace trnsim::lowering

@@ -66,6 +66,9 @@ void Sequencer::revised() {
 }
 
 void Sequencer::step() {
+    if (services_.fault) {
+        return;  // The simulation is about to stop, and what follows the first fault is no news.
+    }
     // The kernel would turn an exception that leaves a process into a report of its own.
     try {
         run_ahead();

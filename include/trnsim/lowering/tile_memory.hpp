@@ -36,7 +36,7 @@ public:
         virtual void reload(Tile& tile) = 0;
     };
 
-    /// The mover must outlive it. \throws ProgramError if the program does not fit
+    /// Program and mover must outlive it. \throws ProgramError if the program does not fit
     TileMemory(const program::Program& program,
                const NeuronCoreSpec& core,
                const Policies& policies,
@@ -69,9 +69,12 @@ public:
     }
 
 private:
-    bool make_room(PooledTiles& site, std::uint64_t stamp);
+    bool make_room(const Tile& tile, std::uint64_t stamp);
+    /// \throws ProgramError: the tile is too large, alone or beside the others in its pool
+    [[noreturn]] void does_not_fit(const Tile& tile) const;
     void inherit_overlaid(TileSlots& site);
 
+    const program::Program& program_;
     Mover& mover_;
     Allocation allocation_;
     TilePool sbuf_pool_;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -32,8 +33,13 @@ public:
     /// Takes a tile out.
     void remove(const Slot& slot);
 
-    /// The tile unused for longest, older than `stamp`. \throws ProgramError if there is none
-    [[nodiscard]] Tile& least_recently_used(std::uint64_t stamp);
+    /// The tile unused for longest, older than `stamp`; nullptr if there is none.
+    [[nodiscard]] Tile* least_recently_used(std::uint64_t stamp);
+
+    /// The tiles in it, by address, with their bytes per partition.
+    [[nodiscard]] std::vector<std::pair<const Tile*, std::int64_t>> tiles() const;
+
+    [[nodiscard]] std::int64_t capacity() const { return capacity_; }
 
     /// Most bytes in use at once.
     [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
@@ -76,7 +82,8 @@ public:
                 const SiteLiveness& liveness)
         : TileStore(buffer, liveness), pool_(pool), tile_bytes_(tile_bytes) {}
 
-    [[nodiscard]] TilePool& pool() { return pool_; }
+    [[nodiscard]] TilePool& pool() const { return pool_; }
+    [[nodiscard]] std::int64_t tile_bytes() const { return tile_bytes_; }
     [[nodiscard]] bool has_room() const override { return pool_.has_gap(tile_bytes_); }
 
 private:

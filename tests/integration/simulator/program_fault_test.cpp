@@ -64,6 +64,42 @@ TEST(ProgramFault, ADeadlockIsToldTheSameWithProgress) {
               p.error({.policies = {}, .timeline = nullptr, .progress = [](auto, auto) {}}));
 }
 
+TEST(ProgramFault, TheFirstFaultIsToldAndNotWhatFollowsFromIt) {
+    // The second tile does not fit. Other queues ask for more before the simulation has stopped.
+    test::ProgramBuilder builder;
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
+    const auto small = builder.tile("small", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto large = builder.tile("large", Space::Sbuf, Dtype::Float32, {128, 50000});
+    const auto fill = builder.add(
+        Opcode::Memset, {Engine::Gpsimd}, {builder.whole(Role::Dst, large)}, {.value = 1.0});
+    builder.alloc(small).run(builder.copy(small, memory));
+    builder.alloc(large).run(fill);
+    try {
+        static_cast<void>(test::run(builder.build(), test::chip("trn2")));
+        FAIL() << "a tile of 200,000 bytes fits";
+    } catch (const ProgramError& error) {
+        EXPECT_STREQ(error.what(),
+                     "SBUF: a tile of large (kernel.py:3) takes 200000 bytes per partition, but "
+                     "196608 are usable; make it smaller");
+    }
+}
+
+TEST(ProgramFault, AnEventFartherAwayThanAStepOfProgressIsReached) {
+    // One transfer in HBM of far more than 200 us, during which nothing happens.
+    test::ProgramBuilder builder;
+    const auto from = builder.input("from", Dtype::Float32, {1024, 1024, 256});
+    const auto to = builder.output("to", Dtype::Float32, {1024, 1024, 256});
+    builder.run(builder.copy(to, from));
+    int calls = 0;
+    const RunResult result =
+        test::run(builder.build(),
+                  test::chip("trn2"),
+                  {.policies = {}, .timeline = nullptr, .progress = [&](auto, auto) { ++calls; }});
+    EXPECT_GT(result.total.microseconds(), 1000.0);
+    EXPECT_GT(calls, 0);
+    EXPECT_EQ(result.total, test::run(builder.build(), test::chip("trn2")).total);
+}
+
 TEST(ProgramFault, TwoQueuesThatWaitForEachOtherAreADeadlock) {
     Lowered p;
     p.builder.run(p.on_vector, {}, {{1, affine(1)}}, {{2, 1, false}});

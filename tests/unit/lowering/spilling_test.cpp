@@ -2,6 +2,7 @@
 // Spilling: what is saved, what is not, and what comes back.
 #include "lowered_program.hpp"
 #include "support/program_builder.hpp"
+#include "trnsim/base/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -130,6 +131,41 @@ TEST(SpillingTest, TheReportSaysSo) {
     EXPECT_THAT(tiles.allocation().notes, ElementsAre(testing::StartsWith("SBUF is full")));
     EXPECT_EQ(tiles.sbuf_peak_bytes(), 2048);
     EXPECT_TRUE(lowered.lowering().uses(queue_of_ring(0)));
+}
+
+/// What the lowering of a program says that does not fit into 2 KiB.
+std::string does_not_fit(const test::ProgramBuilder& builder) {
+    ChipSpec chip = test::chip_named("trainium2");
+    chip.neuron_core.sbuf.usable_partition_kib = 2;
+    try {
+        test::LoweredProgram(builder.build(), {}, chip);
+    } catch (const ProgramError& error) {
+        return error.what();
+    }
+    return "it fits";
+}
+
+TEST(SpillingTest, ATileLargerThanItsMemoryIsNamed) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 513});
+    const auto fill = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)}, {.value = 1.0});
+    builder.alloc(tile).run(fill);
+    EXPECT_EQ(does_not_fit(builder),
+              "SBUF: a tile of tile (kernel.py:1) takes 2112 bytes per partition, but 2048 are "
+              "usable; make it smaller");
+}
+
+TEST(SpillingTest, TilesThatFitAloneButNotBesideEachOtherAreNamed) {
+    test::ProgramBuilder builder;
+    const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 300});
+    const auto to = builder.tile("to", Space::Sbuf, Dtype::Float32, {128, 300});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, to, from);
+    builder.alloc(from).alloc(to).run(copy);
+    EXPECT_EQ(does_not_fit(builder),
+              "SBUF: a tile of from (kernel.py:1) takes 1216 bytes per partition beside 1216 of to "
+              "(kernel.py:2), but 2048 are usable and one instruction needs them all; make them "
+              "smaller");
 }
 
 TEST(SpillingTest, AccumulatorsBeyondPsumAreSavedAndGoOnWhereTheyWere) {

@@ -2,6 +2,7 @@
 // Costed templates.
 #include "trnsim/lowering/issue_table.hpp"
 
+#include "trnsim/dma/collective_timing.hpp"
 #include "trnsim/neuron_core/instruction_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
@@ -181,6 +182,10 @@ void IssueTable::fill_transfer(IssueTemplate& what,
     what.transfer = dma::transfer_cost(
         chip_.dma, chip_.hbm, dma::dge_mode(spec, what.dge), resolved, partition);
     what.dge_cost = dma::dge_cost(spec, what.dge, what.transfer.descriptors);
+    if (is_exchange(instruction.op)) {
+        dma::add_exchange_latency(
+            chip_, instruction, program_.header.cores, what.transfer, what.dge_cost);
+    }
 }
 
 void IssueTable::meet(IssueTemplate& what, const InstructionTemplate& from) const {

@@ -22,6 +22,9 @@ using program::Step;
 
 namespace {
 
+/// One ring of each engine is kept for exchanges. [NEURON-RUNTIME]
+constexpr int kExchangeRing = neuron_core::kDmaRings - 1;
+
 std::vector<bool> written_buffers(const program::Program& program) {
     std::vector<bool> written(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -132,6 +135,11 @@ void Lowering::assign_rings() {
     for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
         const InstructionTemplate& instruction = program_.templates[index];
         if (!is_dma(instruction.op)) {
+            continue;
+        }
+        if (is_exchange(instruction.op)) {
+            plans_[index].ring = kExchangeRing;
+            ring_purposes_[kExchangeRing] = "exchange";
             continue;
         }
         const Operand& dst = instruction.at(Role::Dst);

@@ -14,10 +14,11 @@
 namespace trnsim::neuron_core {
 namespace {
 
-constexpr std::int64_t kBnStatsMax = 512;      ///< [NKI-ISA]
-constexpr std::int64_t kTop8Min = 8;           ///< [NKI-ISA]
-constexpr std::int64_t kTop8Max = 16384;       ///< [NKI-ISA]
-constexpr std::int64_t kGroupPartitions = 16;  ///< Of one GpSimd processor. [NKI-ISA]
+constexpr std::int64_t kBnStatsMax = 512;       ///< [NKI-ISA]
+constexpr std::int64_t kTop8Min = 8;            ///< [NKI-ISA]
+constexpr std::int64_t kTop8Max = 16384;        ///< [NKI-ISA]
+constexpr std::int64_t kGpsimdDmaBytes = 1024;  ///< Of 4-byte elements; less of others. [NKI-ISA]
+constexpr std::int64_t kGroupPartitions = 16;   ///< Of one GpSimd processor. [NKI-ISA]
 constexpr std::array<std::int64_t, 6> kGatherSizes{1, 2, 4, 8, 16, 32};  ///< [NKI-ISA]
 
 std::string text(std::int64_t value) {
@@ -177,6 +178,14 @@ void LimitCheck::dma() const {
                 "src is " + std::string(name(src.dtype)) + " and dst " +
                     std::string(name(dst.dtype)) +
                     ", but hardware descriptor generation does not cast; use dge software or none");
+    }
+    if (instruction_.op == Opcode::Sendrecv && instruction_.attributes.gpsimd_dma) {
+        const std::int64_t limit = kGpsimdDmaBytes * size_bytes(dst.dtype) / 4;
+        require(bytes_per_partition(dst) <= limit,
+                "dst is " + text(bytes_per_partition(dst)) +
+                    " bytes per partition, but the GpSimd engine's DMA moves up to " + text(limit) +
+                    " of " + std::string(name(dst.dtype)) +
+                    "; split the tile or leave gpsimd_dma out");
     }
     const Operand* index = instruction_.find(Role::Index);
     require(

@@ -65,6 +65,75 @@ void list_fields(FieldList& list, DmaSpec& spec) {
                 "dma_compute relative to a copy.");
 }
 
+void list_fields(FieldList& list, CollectiveSpec& spec) {
+    constexpr Range kRate{0.01, 1e6};
+    constexpr Range kSize{0, 1e15};
+    list.number("launch_ns", spec.launch_ns, "ns", kTime, "Start of a collective, once.");
+    list.number("step_ns",
+                spec.step_ns,
+                "ns",
+                kTime,
+                "A step of the mesh or of recursive doubling and halving.");
+    list.number("ring_hop_ns", spec.ring_hop_ns, "ns", kTime, "A hop of the ring.");
+    list.number("ring_gb_per_s",
+                spec.ring_gb_per_s,
+                "GB/s",
+                kRate,
+                "Links of a chip that the ring uses, one way.");
+    list.number("rdh_gb_per_s",
+                spec.rdh_gb_per_s,
+                "GB/s",
+                kRate,
+                "Rate of a chip in recursive doubling and halving.");
+    list.number("all_to_all_gb_per_s",
+                spec.all_to_all_gb_per_s,
+                "GB/s",
+                kRate,
+                "Rate of a chip when all chips of an instance send to all.");
+    list.number("mesh_bytes_max",
+                spec.mesh_bytes_max,
+                "B",
+                kSize,
+                "Largest tensor that the mesh algorithm moves.");
+    list.number("rdh_bytes_max",
+                spec.rdh_bytes_max,
+                "B",
+                kSize,
+                "Largest tensor that recursive doubling and halving moves.");
+    list.number("all_gather_touches",
+                spec.all_gather_touches,
+                "1",
+                {0, 100},
+                "HBM accesses per byte and pair of ranks of an all-gather.");
+    list.number("reduce_scatter_touches",
+                spec.reduce_scatter_touches,
+                "1",
+                {0, 100},
+                "HBM accesses per byte and pair of ranks of a reduce-scatter.");
+    list.number("chips_per_instance",
+                spec.chips_per_instance,
+                "chips",
+                {1, 65536},
+                "Chips that links connect; beyond is the network.");
+    list.number("network_latency_ns",
+                spec.network_latency_ns,
+                "ns",
+                kTime,
+                "A step between two instances.");
+    list.number(
+        "network_gb_per_s", spec.network_gb_per_s, "GB/s", kRate, "Network of a chip, one way.");
+    list.number("sendrecv_ns",
+                spec.sendrecv_ns,
+                "ns",
+                kTime,
+                "sendrecv between two cores of a chip by DMA, before its bytes.");
+    list.number("sendrecv_gpsimd_ns",
+                spec.sendrecv_gpsimd_ns,
+                "ns",
+                kTime,
+                "The same by the GpSimd engine's own DMA.");
+}
+
 void list_fields(FieldList& list, HbmSpec& spec) {
     list.name("kind", spec.kind, {"HBM2E", "HBM3", "HBM3E"}, "Generation of the memory.");
     list.number("stacks", spec.stacks, "stacks", {1, 64}, "Stacks of the chip.");
@@ -133,6 +202,7 @@ std::vector<Field> chip_fields(ChipSpec& spec) {
         "neuron_cores", spec.neuron_cores, "NeuronCores", {1, 1024}, "NeuronCores of the chip.");
     list.group("neuron_core", spec.neuron_core);
     list.group("dma", spec.dma);
+    list.group("collectives", spec.collectives);
     list.group("hbm", spec.hbm);
     list.group("runtime", spec.runtime);
     return list.take();

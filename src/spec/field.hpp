@@ -106,6 +106,7 @@ void list_fields(FieldList& list, SbufSpec& spec);
 void list_fields(FieldList& list, PsumSpec& spec);
 void list_fields(FieldList& list, NeuronCoreSpec& spec);
 void list_fields(FieldList& list, DmaSpec& spec);
+void list_fields(FieldList& list, CollectiveSpec& spec);
 void list_fields(FieldList& list, HbmSpec& spec);
 void list_fields(FieldList& list, RuntimeSpec& spec);
 

@@ -2,6 +2,7 @@
 // One chip (NeuronDevice) as data: everything a configs/chips/*.json file says, values only.
 #pragma once
 
+#include "trnsim/dma/collective_spec.hpp"
 #include "trnsim/dma/dma_spec.hpp"
 #include "trnsim/memory/hbm_spec.hpp"
 #include "trnsim/neuron_core/gpsimd_engine_spec.hpp"
@@ -42,6 +43,7 @@ struct ChipSpec {
     std::int64_t neuron_cores = 8;
     NeuronCoreSpec neuron_core;
     DmaSpec dma;
+    CollectiveSpec collectives;
     HbmSpec hbm;
     RuntimeSpec runtime;
 };

@@ -167,6 +167,43 @@ TEST(MultiCore, ACoreThatNeverComesIsADeadlockThatNamesIt) {
     }
 }
 
+/// One exchange on one tile, or a collective of `bytes` of each of 64 ranks.
+RunResult exchanging(const std::string& op, const std::string& attributes) {
+    const std::string header =
+        R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace"})"
+        "\n";
+    const auto operand = [](const char* role, const char* access, const char* buffer) {
+        return std::string(R"({"role":")") + role + R"(","access":")" + access + R"(","buffer":)" +
+               buffer + R"(,"pattern":[[1,512]]})";
+    };
+    return test::run(
+        test::read_trace(
+            header +
+            R"({"record":"buffer","id":0,"name":"x","space":"hbm","kind":"input","dtype":"float32","shape":[512]})"
+            "\n"
+            R"({"record":"buffer","id":1,"name":"y","space":"hbm","kind":"output","dtype":"float32","shape":[512]})"
+            "\n"
+            R"({"record":"template","id":0,"op":")" +
+            op + R"(","engines":["dma"],"operands":[)" + operand("dst", "write", "1") + "," +
+            operand("src", "read", "0") + R"(],"attributes":)" + attributes + "}\n" +
+            R"({"record":"run","template":0,"at":[{},{}]})"
+            "\n"
+            R"({"record":"summary","instructions":1})"
+            "\n"),
+        test::chip("trn2"));
+}
+
+TEST(MultiCore, ACollectiveTakesWhatItsLawSays) {
+    const ChipSpec trn2 = test::chip("trn2");
+    // A mesh within the chip: launch and two steps.
+    const RunResult near = exchanging("all_gather", R"({"groups":[[0,1,2,3]],"bytes":2048})");
+    const Picoseconds around = near.kernel_start + near.kernel_end;
+    EXPECT_NEAR((near.total - around).microseconds(), 6.1, 0.05);
+    // Two instances: 15 us more, and 64 KiB of each chip's 2 at 25 GB/s are little.
+    const RunResult far = exchanging("all_gather", R"({"groups":[[0,128]],"bytes":2048})");
+    EXPECT_NEAR((far.total - near.total).microseconds(), 15.0, 0.2);
+}
+
 TEST(MultiCore, CopiesOfAProgramMeetAmongThemselves) {
     const program::Program program = meeting(10, 100);
     const ChipSpec trn2 = test::chip("trn2");

@@ -309,6 +309,24 @@ TEST(DmaLimits, OfDescriptorGeneration) {
     expect_rejected("trn2", indexed, "an indexed transfer needs software descriptor generation");
 }
 
+TEST(ExchangeLimits, GpsimdDmaMovesUpTo1024BytesOfFourByteElements) {
+    const auto swap = [](Dtype dtype, std::int64_t elements) {
+        InstructionTemplate exchange =
+            make(Opcode::Sendrecv,
+                 {tile(Role::Dst, kSbuf, dtype, elements), tile(Role::Src, kSbuf, dtype, elements)},
+                 {.gpsimd_dma = true});
+        exchange.engines = {Engine::Dma};
+        return exchange;
+    };
+    expect_accepted("trn2", swap(Dtype::Float32, 256));
+    expect_rejected("trn2",
+                    swap(Dtype::Float32, 257),
+                    "dst is 1028 bytes per partition, but the GpSimd engine's DMA moves up to 1024 "
+                    "of float32; split the tile or leave gpsimd_dma out");
+    expect_accepted("trn2", swap(Dtype::Bfloat16, 256));
+    expect_rejected("trn2", swap(Dtype::Bfloat16, 257), "moves up to 512 of bfloat16");
+}
+
 TEST(EngineLimits, NameTheEnginesThatCan) {
     expect_rejected(
         "trn2",

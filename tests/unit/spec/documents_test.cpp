@@ -105,7 +105,12 @@ TEST_P(ComponentTables, SayWhatTheChipFileSays) {
         }
         SCOPED_TRACE(leaf.path);
         ASSERT_EQ(rows.count(leaf.path), 1U) << "in no table";
-        const Row& row = rows.at(leaf.path);
+        Row row = rows.at(leaf.path);
+        if (const std::size_t comma = row.at(column).find(", "); comma != std::string::npos) {
+            // trn1 and inf2 share a column, and differ here.
+            row[column] = std::string(name) == "trainium1" ? row[column].substr(0, comma)
+                                                           : row[column].substr(comma + 2);
+        }
         std::string value = leaf.value;
         std::erase(value, '"');
         EXPECT_EQ(row.at(column), value);

@@ -4,12 +4,18 @@
 
     python3 tools/corpus_case.py CHECKOUT FOLDER CHIP... <case.json
 
-A case of tools/corpus_cases has `path` and `function`, and either `arguments` (as `--arg` takes
-them) with `grid`, or `driver`: Python that runs in the kernel's module and launches the kernel
-(`tests` runs the module's own tests). The `launch`-th launch of the function counts. More keys:
+A case of tools/corpus_cases has `path` and `function`, and either `arguments` (see
+corpus_arguments.py) with `grid`, or `driver`: Python that runs in the kernel's module and launches
+the kernel (`tests` runs the module's own tests). The `launch`-th launch of the function counts.
+More keys:
 
     chips      those that the kernel is for; all of them if it is absent
-    harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE, as autocomp does
+    assume     trip counts of loops that only the hardware knows, by register
+    inside     no arguments: the kernel is a helper, which ran if that function's case entered it
+    expected   a piece of the message with which the kernel fails, as it should
+    needs      libraries of the kernel's own host code; without them the case is left out
+    reference  how its values are checked, see corpus_reference.py
+    harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE
     prelude    Python that runs before the kernel's file
     is_script  the kernel's file itself launches the kernel
     folders    are added to sys.path; with module, which is imported by that name
@@ -35,14 +41,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
+import corpus_arguments  # noqa: E402
 import corpus_torch  # noqa: E402
 from trnsim.frontend import TensorArgument, dtype, trace  # noqa: E402
-from trnsim.frontend.arguments import describe, parse  # noqa: E402
+from trnsim.frontend.arguments import describe  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
 from trnsim.frontend.errors import FrontendError  # noqa: E402
-from trnsim.frontend.impersonate import install  # noqa: E402
-from trnsim.frontend.kernel import set_launcher  # noqa: E402
+from trnsim.frontend.impersonate import install, load_kernel_module, package_of  # noqa: E402
+from trnsim.frontend.kernel import Kernel, set_launcher, set_listener  # noqa: E402
 from trnsim.frontend.loops import LoopRange  # noqa: E402
+from trnsim.frontend.nki import jit  # noqa: E402
 from trnsim.frontend.tensor import View  # noqa: E402
 
 MARK = "# SUBSTITUTE HERE"
@@ -76,6 +84,8 @@ def load(checkout: Path, case: dict[str, Any]) -> ModuleType:
     if "module" in case:
         sys.path[:0] = [str(checkout / folder) for folder in case["folders"]]
         return importlib.import_module(case["module"])
+    if "harness" not in case and "." in package_of(path)[1]:
+        return load_kernel_module(path)
     name = "__main__" if case.get("is_script") else path.stem
     module = ModuleType(name)
     module.__dict__.update({"range": LoopRange, "__file__": str(path)})
@@ -177,11 +187,11 @@ def find_launch(checkout: Path, case: dict[str, Any], chip: str) -> Launch:
         if "driver" in case:
             drive(module, case, chip)
         elif not case.get("is_script"):
-            values = [parse(text) for text in case["arguments"]]
             kernel = getattr(module, case["function"])
-            return Launch(kernel[tuple(case["grid"])] if "grid" in case else kernel,
-                          tuple(value for name, value in values if name is None),
-                          {name: value for name, value in values if name is not None})
+            if "grid" in case:
+                kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[
+                    tuple(case["grid"])]
+            return Launch(kernel, *corpus_arguments.values(case))
     except Found as found:
         return found.launch
     finally:
@@ -222,19 +232,24 @@ def main(arguments: list[str]) -> int:
         found["arguments"] = [shown(value) for value in launch.arguments] + [
             f"{name}={shown(value)}" for name, value in launch.keywords.items()]
         found["api"] = getattr(launch.kernel, "api", "")
+    entered: set[str] = set()
+    set_listener(lambda kernel: entered.add(kernel.name))
     for chip in chips:
         target = load_chip(chip)
         set_target(target)
         gc.collect()
         before = time.process_time()
         try:
-            program = trace(launch.kernel, launch.arguments, target, keywords=launch.keywords)
+            program = trace(launch.kernel, launch.arguments, target, keywords=launch.keywords,
+                            trip_counts=case.get("assume"))
             program.save(folder / f"{chip}.nkt")
         except Exception as problem:
             found["reasons"][chip] = failure(problem)
             continue
         found["seconds"][chip] = time.process_time() - before
         found["notes"] = program.notes
+        found["bytes"] = (folder / f"{chip}.nkt").stat().st_size
+    found["entered"] = sorted(entered)
     json.dump(found, output)
     return 0
 

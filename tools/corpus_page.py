@@ -11,15 +11,21 @@ from typing import Any
 CHIPS = ("trn2", "trn1", "inf2", "trn3")
 """The first chip on which a kernel runs gives its counts."""
 
+SUMMARY = ("latency_us", "model_flops", "hbm_read_bytes", "hbm_write_bytes")
+"""What the page needs of a report's summary."""
+
 HEADER = """# Public kernels on trnsim
 
 Written by `tools/corpus --corpus PATH` (PATH: a folder of checkouts called `owner+repository`) from the tables in
 `tools/corpus_cases`. The kernels are unmodified and run in place.
 
-*Right*: whether the values are (– until they are computed). *Instructions* are executed `nisa` operations; *MACs* are
-multiply-accumulates without transposes, relative to the analytic count where the table has one; bytes, instructions and
-MACs are those of trn2, or of the first chip that the kernel is for. Latency is comparable to a profiler's `total_time`.
-*Trace* and *run* are processor seconds of tracing in Python and of simulating on that chip.
+*Right* compares the values that the simulator computes with the reference of the kernel's own repository: the largest
+difference, relative to the largest magnitude of the reference, or *no*; – where the repository has no reference. What
+only a test's own validator judges has *yes*. The shapes are those of the reference, which may be smaller ones.
+*Instructions* are executed `nisa` operations; *MACs* are multiply-accumulates without transposes, relative to the
+analytic count where the table has one; bytes, instructions and MACs are those of trn2, or of the first chip that the
+kernel is for. Latency is comparable to a profiler's `total_time`. *Trace* and *run* are processor seconds of tracing in
+Python and of simulating on that chip.
 
 A MAC ratio above 1 is a kernel that broadcasts with matmuls: NKI's `broadcast_to` over partitions and partition
 reductions run on the Tensor Engine and are counted there.
@@ -42,6 +48,24 @@ class Row:
     notes: list[str] = field(default_factory=list)
     trace_seconds: dict[str, float] = field(default_factory=dict)
     run_seconds: dict[str, float] = field(default_factory=dict)
+    entered: list[str] = field(default_factory=list)
+    """Kernels that this one calls."""
+    bytes: int = 0
+    """Size of the trace."""
+    right: dict[str, Any] = field(default_factory=dict)
+    """What corpus_reference.py found; empty if nothing was compared."""
+    inside: str = ""
+    """For a helper: whether the kernel that calls it ran ("ran") and was right ("right")."""
+
+    def clear(self) -> None:
+        """Forgets everything but the comparison of values."""
+        self.__init__(self.case, right=self.right)  # type: ignore[misc]
+
+    def record(self) -> dict[str, Any]:
+        """All fields but the case, for a file; of the reports, what the page needs."""
+        found = {name: value for name, value in vars(self).items() if name != "case"}
+        found["reports"] = {chip: _kept(report) for chip, report in self.reports.items()}
+        return found
 
     @property
     def chips(self) -> list[str]:
@@ -49,9 +73,31 @@ class Row:
         return [chip for chip in CHIPS if chip in self.case.get("chips", CHIPS)]
 
     @property
+    def is_measured(self) -> bool:
+        """Whether a run has traced it or failed to."""
+        return bool(self.reports or self.reasons or "inside" in self.case)
+
+    @property
     def ran(self) -> bool:
         """Whether the kernel was simulated on at least one of its chips."""
-        return bool(self.reports)
+        return bool(self.reports) or self.inside != ""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether the values agree with the reference; None if there is none."""
+        if self.inside:
+            return True if self.inside == "right" else None
+        return not self.right["reason"] if "error" in self.right else None
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether the kernel does what its table says."""
+        if self.right.get("reason"):
+            return False
+        expected = self.case.get("expected")
+        if expected is not None and self.is_measured:
+            return all(expected in reason for reason in self.reasons.values())
+        return self.ran or "broken" in self.case or not self.is_measured
 
     @property
     def name(self) -> str:
@@ -66,6 +112,44 @@ class Row:
         return found
 
 
+def _kept(report: dict[str, Any]) -> dict[str, Any]:
+    summary = report["summary"]
+    return {"summary": {key: summary[key] for key in SUMMARY if key in summary},
+            "run": {"nisa_call_count": report["run"]["nisa_call_count"]}}
+
+
+def inherit(rows: list[Row]) -> None:
+    """Lets helpers have what the kernels that enter them have."""
+    for row in rows:
+        if "inside" not in row.case:
+            continue
+        callers = [one for one in rows if one.case["function"] == row.case["inside"]
+                   and one.case["repository"] == row.case["repository"]]
+        function = row.case["function"]
+        if any(one.is_right and function in one.right["kernels"] for one in callers):
+            row.inside = "right"
+        elif any(one.ran and function in one.entered for one in callers):
+            row.inside = "ran"
+
+
+def summary(rows: list[Row], values: bool) -> str:
+    """The last line of a run."""
+    if not values:
+        return f"{sum(row.ran for row in rows)} of {len(rows)} kernels ran"
+    compared = [row for row in rows if row.right or row.inside == "right"]
+    return (f"{sum(row.is_right is True for row in compared)} of {len(compared)} kernels with a "
+            "reference are right")
+
+
+def _right(row: Row) -> str:
+    if row.is_right is None:
+        return "no" if row.right else "–"
+    if not row.is_right:
+        return "no"
+    error = row.right.get("error")
+    return "yes" if error is None else f"{error:.1e}" if error else "0"
+
+
 def _macs(row: Row, summary: dict[str, Any]) -> str:
     """The ratio to the analytic count, or the count itself where there is none."""
     macs = summary["model_flops"] / 2
@@ -77,9 +161,12 @@ def _macs(row: Row, summary: dict[str, Any]) -> str:
 
 def line(row: Row) -> str:
     """One row of the table."""
-    arguments = ", ".join(row.arguments or row.case.get("arguments", []))
+    given = row.case.get("arguments", [])
+    arguments = ", ".join(row.arguments or (given if isinstance(given, list) else []))
+    if "inside" in row.case:
+        arguments = f"called by {row.case['inside']}"
     cells = [row.name, arguments if len(arguments) < 160 else f"{arguments[:150]} …",
-             "yes" if row.ran else "no", "–"]
+             "yes" if row.ran else "no", _right(row)]
     chip = next(iter(row.reports), None)
     if chip is None:
         cells += ["–"] * 3
@@ -104,11 +191,14 @@ def _cause(row: Row) -> str:
 def page(rows: list[Row]) -> str:
     """The whole document."""
     repositories = list(dict.fromkeys(row.case["repository"] for row in rows))
-    text = HEADER + "| repository | kernels | ran |\n|---|---|---|\n"
+    text = HEADER + ("| repository | kernels | ran | with a reference | right |\n"
+                     "|---|---|---|---|---|\n")
     groups = {name: [row for row in rows if row.case["repository"] == name]
               for name in repositories}
     for name, group in groups.items():
-        text += f"| {name} | {len(group)} | {sum(row.ran for row in group)} |\n"
+        compared = [row for row in group if row.right or row.inside == "right"]
+        text += (f"| {name} | {len(group)} | {sum(row.ran for row in group)} | {len(compared)} | "
+                 f"{sum(row.is_right is True for row in compared)} |\n")
     for name, group in groups.items():
         text += f"\n## {name}\n\n{COLUMNS}" + "\n".join(map(line, group)) + "\n"
         failures = [f"* {Path(row.case['path']).name}::{row.case['function']} on "
@@ -116,4 +206,8 @@ def page(rows: list[Row]) -> str:
                     for row in group for reason, chips in row.by_reason().items()]
         if failures:
             text += "\nWhat does not run, and why:\n\n" + "\n".join(failures) + "\n"
+        wrong = [f"* {Path(row.case['path']).name}::{row.case['function']}: "
+                 f"{row.right['reason']}" for row in group if row.right.get("reason")]
+        if wrong:
+            text += "\nWhat is not right, and why:\n\n" + "\n".join(wrong) + "\n"
     return text

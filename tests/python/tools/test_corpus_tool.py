@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/corpus: what a table selects, how a kernel is loaded, and the page.
-"""The runner of public kernels, with a checkout made here."""
+"""The runner of public kernels, with a checkout made here; nki-library where TRNSIM_CORPUS has it."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
+CORPUS = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent"))
+LIBRARY = TOOLS / "corpus_cases" / "aws-neuron+nki-library.json"
 KERNEL = """
 @nki.jit
 def double(x):
@@ -74,5 +77,156 @@ def test_the_page_counts_what_ran_and_says_why_not(corpus: Any) -> None:
     row = corpus.Row({"repository": "one/two", "path": "a.py", "function": "double",
                       "arguments": [], "broken": "it is so"}, reasons={"trn2": "a.py:1: no"})
     text = corpus.page([row])
-    assert "| one/two | 1 | 0 |" in text
+    assert "| one/two | 1 | 0 | 0 | 0 |" in text
     assert "* a.py::double on trn2: a.py:1: no (the kernel: it is so)" in text
+
+
+# Arguments by name ------------------------------------------------------------------------------
+
+OBJECTS = """
+from dataclasses import dataclass
+from enum import Enum
+import nki, nki.isa as nisa, nki.language as nl
+
+class Mode(Enum):
+    TWICE = 2
+
+@dataclass
+class Options:
+    mode: Mode
+    rows: tuple
+
+@nki.jit
+def helper(tile):
+    nisa.memset(tile, value=0)
+
+@nki.jit
+def scale(x, options, name="", dtype=None):
+    assert options.mode is Mode.TWICE and options.rows == (1, 2) and name == "a"
+    tile = nl.ndarray((128, 64), dtype=dtype, buffer=nl.sbuf)
+    helper(tile)
+
+@nki.jit
+def broken(x):
+    raise ValueError("no such thing")
+"""
+MODULE = "kernels_of_a_test:"
+SCALE: dict[str, Any] = {
+    "path": "kernels_of_a_test.py", "function": "scale", "grid": [2], "arguments": {
+        "x": "float32[128,64]", "name": {"text": "a"}, "dtype": {"dtype": "bfloat16"},
+        "options": {"call": MODULE + "Options", "arguments": {
+            "mode": {"enum": MODULE + "Mode.TWICE"}, "rows": {"tuple": [1, 2]}}}}}
+
+
+def test_arguments_of_every_kind_reach_the_kernel(tmp_path: Path) -> None:
+    (tmp_path / "kernels_of_a_test.py").write_text(OBJECTS)
+    found = case_of(tmp_path, SCALE)
+    assert not found["reasons"] and found["entered"] == ["helper"]
+    assert '"cores":2' in (tmp_path / "trn2.nkt").read_text()
+
+
+def test_an_exception_of_the_kernel_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "kernels_of_a_test.py").write_text(OBJECTS)
+    found = case_of(tmp_path, {"path": "kernels_of_a_test.py", "function": "broken",
+                               "arguments": {"x": "float32[4]"}})
+    assert "kernels_of_a_test.py:26: the kernel raises ValueError: no such thing" in (
+        found["reasons"]["trn2"])
+
+
+def row_of(corpus: Any, function: str, **found: Any) -> Any:
+    case = {"repository": "one/two", "path": "a.py", "function": function}
+    return corpus.Row(case | found.pop("case", {}), **found)
+
+
+REPORT = {"trn2": {"summary": {"latency_us": 1, "model_flops": 0, "hbm_read_bytes": 0,
+                               "hbm_write_bytes": 0}, "run": {"nisa_call_count": 1}}}
+
+
+def test_a_helper_has_what_the_kernel_has_that_enters_it(corpus: Any) -> None:
+    caller = row_of(corpus, "scale", entered=["helper"], reports=REPORT)
+    helper = row_of(corpus, "helper", case={"inside": "scale"})
+    other = row_of(corpus, "broken", case={"inside": "scale"})
+    corpus.inherit([caller, helper, other])
+    assert (helper.ran, helper.is_right, other.ran) == (True, None, False)
+    caller.right = {"error": 0.0, "reason": "", "kernels": ["scale", "helper"]}
+    corpus.inherit([caller, helper, other])
+    assert (helper.is_right, other.is_right) == (True, None)
+
+
+def test_a_kernel_is_as_expected_if_it_runs_is_right_or_fails_as_told(corpus: Any) -> None:
+    fails = {"trn2": "a.py:1: no such thing"}
+    assert row_of(corpus, "f", reports=REPORT).is_as_expected
+    assert not row_of(corpus, "f", reasons=fails).is_as_expected
+    assert row_of(corpus, "f", reasons=fails, case={"expected": "such thing"}).is_as_expected
+    assert not row_of(corpus, "f", reasons=fails, case={"expected": "other"}).is_as_expected
+    assert not row_of(corpus, "f", reports=REPORT, right={"reason": "1 of 2"}).is_as_expected
+
+
+def test_rows_are_kept_for_later_runs(corpus: Any, tmp_path: Path) -> None:
+    row = row_of(corpus, "f", reports=REPORT, trace_seconds={"trn2": 1.0},
+                 run_seconds={"trn2": 1.0}, right={"error": 1e-7, "reason": "", "kernels": []})
+    corpus.save(tmp_path / "rows.json", {"f": row, "unmeasured": row_of(corpus, "g")})
+    again = corpus.saved(tmp_path / "rows.json")
+    assert list(again) == ["f"]
+    assert corpus.line(corpus.Row(row.case, **again["f"])) == corpus.line(row)
+    assert "| yes | 1.0e-07 | 1 |" in corpus.line(row)
+
+
+# Values -----------------------------------------------------------------------------------------
+
+def values_of(checkout: Path, case: dict[str, Any]) -> Any:
+    """What corpus_reference.py finds out about a case."""
+    done = subprocess.run([sys.executable, str(TOOLS / "corpus_reference.py"), str(checkout),
+                           "trn2"], input=json.dumps(case), text=True, capture_output=True,
+                          check=True)
+    return json.loads(done.stdout)
+
+
+DOUBLE = {"path": "kernel.py", "function": "double", "harness": "harness.py",
+          "arguments": ["float32[128,4]"]}
+
+
+@pytest.mark.parametrize(("check", "reason"), [
+    ("agrees(kernel(*values), 2 * values[0], rtol=0)", ""),
+    ("agrees(kernel(*values), 2 * values[0], norm=1e-6)", ""),
+    ("assert np.allclose(kernel(*values), 2 * values[0])", ""),
+    ("agrees(kernel(*values), 3 * values[0])", "1 of 1 comparisons fail"),
+    ("np.allclose(kernel(*values), 3 * values[0])", "1 of 1 comparisons fail"),
+    ("kernel(*values)", "nothing was compared"),
+    ("raise ValueError('so')", "<check>:1: ValueError: so")])
+def test_values_are_compared_with_a_reference(tmp_path: Path, check: str, reason: str) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "harness.py").write_text(HARNESS)
+    assert values_of(tmp_path, {**DOUBLE, "reference": {"check": check}})["reason"] == reason
+
+
+def test_a_driver_that_compares_is_a_reference(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "harness.py").write_text(HARNESS)
+    driver = "x = np.random.rand(128, 4).astype(np.float32)\nnp.testing.assert_allclose(double(x), " \
+             "x + x)"
+    found = values_of(tmp_path, {**DOUBLE, "driver": driver, "reference": {"driver": True}})
+    assert found == {"error": 0.0, "reason": "", "kernels": ["double"]}
+
+
+def test_a_reference_without_its_library_is_left_out(tmp_path: Path) -> None:
+    found = values_of(tmp_path, {**DOUBLE, "reference": {"check": "", "needs": ["no_such_library"]}})
+    assert found["reason"] == "no_such_library is not installed" and "error" not in found
+
+
+# nki-library ------------------------------------------------------------------------------------
+
+def test_the_table_names_the_55_entry_kernels() -> None:
+    cases = json.loads(LIBRARY.read_text())["cases"]
+    entries = {(case["path"], case["function"]) for case in cases}
+    assert len(entries - {("src/nkilib_src/nkilib/core/moe/moe_tkg/moe_tkg.py", "moe_tkg")}) == 55
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="TRNSIM_CORPUS is not set")
+def test_a_kernel_of_nki_library_traces(tmp_path: Path) -> None:
+    case = next(one for one in json.loads(LIBRARY.read_text())["cases"]
+                if one["function"] == "cumsum")
+    done = subprocess.run([sys.executable, str(TOOLS / "corpus_case.py"),
+                           str(CORPUS / "aws-neuron+nki-library"), str(tmp_path), "trn2"],
+                          input=json.dumps(case), text=True, capture_output=True, check=True)
+    assert json.loads(done.stdout)["reasons"] == {}

@@ -95,6 +95,11 @@ class _StandInModule(ModuleType):
         return value
 
 
+def absent_module(name: str) -> ModuleType:
+    """A module every name of which is a stand-in."""
+    return _StandInModule(name)
+
+
 class _StandInFinder(MetaPathFinder, Loader):
     """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels on the two cores of a logical NeuronCore, registers and runtime loops.
-"""What depends on another core, or on a value that the kernel has computed."""
+"""What depends on another core or rank, or on a value that the kernel has computed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend import ProgramError, run_kernel
+from trnsim.frontend import ProgramError, UnsupportedFeature, run_kernel, run_ranks, trace
 from trnsim.testing import assert_allclose
-from values_helpers import integers, loaded, nisa, nki, nl, normal, stored, tile
+from values_helpers import collectives, integers, loaded, nisa, nki, nl, normal, stored, tile
 
 
 @nki.jit
@@ -110,3 +110,122 @@ def test_columns_by_index_on_trainium3() -> None:
                               for first in range(0, 64, 16)])
     assert_allclose(run_kernel(kernel, data, index, api="nki", chip="trn3"),
                     np.take_along_axis(data, columns.astype(np.int64), axis=1), rtol=0)
+
+
+# Ranks ------------------------------------------------------------------------------------------
+
+GROUP = collectives.ReplicaGroup([[0, 1], [2, 3]])
+RANKS = 4
+
+
+def ranked(body: Any, *shape: int, lnc: int = 1) -> tuple[list[Any], list[Any]]:
+    """The inputs of four ranks, and what `body(dst, src)` makes of them in HBM of `shape`."""
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        src = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="src")
+        dst = nl.ndarray(shape, dtype=x.dtype, buffer=nl.shared_hbm, name="dst")
+        nisa.dma_copy(src, x)
+        body(dst, src)
+        return dst
+    data = [normal(8, 6, seed=rank) for rank in range(RANKS)]
+    return data, run_ranks(kernel[lnc], [{"x": one} for one in data])
+
+
+@pytest.mark.parametrize("lnc", [1, 2])
+def test_all_reduce_adds_what_the_ranks_of_a_group_have(lnc: int) -> None:
+    data, found = ranked(lambda dst, src: collectives.all_reduce([src], [dst], GROUP, nl.add), 8, 6,
+                         lnc=lnc)
+    for rank, one in enumerate(found):
+        assert_allclose(one, data[rank // 2 * 2] + data[rank // 2 * 2 + 1], rtol=0)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_all_gather_puts_the_ranks_of_a_group_side_by_side(axis: int) -> None:
+    data, found = ranked(lambda dst, src: collectives.all_gather([src], [dst], GROUP, axis),
+                         *((16, 6) if axis == 0 else (8, 12)))
+    for rank, one in enumerate(found):
+        assert_allclose(one, np.concatenate(data[rank // 2 * 2:][:2], axis), rtol=0)
+
+
+def test_reduce_scatter_leaves_each_rank_its_part() -> None:
+    data, found = ranked(lambda dst, src: collectives.reduce_scatter([src], [dst], GROUP, 0,
+                                                                     nl.maximum), 4, 6)
+    for rank, one in enumerate(found):
+        whole = np.maximum(data[rank // 2 * 2], data[rank // 2 * 2 + 1])
+        assert_allclose(one, whole[rank % 2 * 4:][:4], rtol=0)
+
+
+def test_all_to_all_exchanges_parts() -> None:
+    data, found = ranked(lambda dst, src: collectives.all_to_all([src], [dst], GROUP), 8, 6)
+    for rank, one in enumerate(found):
+        parts = [data[other][rank % 2 * 4:][:4] for other in (rank // 2 * 2, rank // 2 * 2 + 1)]
+        assert_allclose(one, np.concatenate(parts), rtol=0)
+
+
+def test_a_ring_sends_to_the_successor() -> None:
+    data, found = ranked(lambda dst, src: collectives.collective_permute_implicit(
+        [[src]], [[dst]], GROUP), 8, 6)
+    for rank, one in enumerate(found):
+        assert_allclose(one, data[rank // 2 * 2 + (rank + 1) % 2], rtol=0)
+
+
+def test_a_ring_with_a_reduction_sends_the_sum() -> None:
+    data, found = ranked(lambda dst, src: collectives.collective_permute_implicit_reduce(
+        [[src]], [[src]], [[dst]], GROUP, nl.add), 8, 6)
+    for rank, one in enumerate(found):
+        assert_allclose(one, 2 * data[rank // 2 * 2 + (rank + 1) % 2], rtol=0)
+
+
+def test_a_rank_that_receives_nothing_keeps_what_it_has() -> None:
+    def body(dst: Any, src: Any) -> None:
+        nisa.dma_copy(dst, src)
+        collectives.collective_permute([src], [dst], [(0, 3)])
+    data, found = ranked(body, 8, 6)
+    for one, wanted in zip(found, (*data[:3], data[0]), strict=True):
+        assert_allclose(one, wanted, rtol=0)
+
+
+def test_every_rank_knows_its_number() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((1, 6), dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, x.ap([[6, 1], [1, 6]], scalar_offset=collectives.rank_id()))
+        return out
+    data = normal(RANKS, 6)
+    found = run_ranks(kernel, [{"x": data}] * RANKS)
+    assert_allclose(np.concatenate(found), data, rtol=0)
+
+
+def test_the_data_of_a_rank_alone_stand_for_those_of_all() -> None:
+    def kernel(x: Any) -> Any:
+        dst = nl.ndarray((16, 6), dtype=x.dtype, buffer=nl.shared_hbm)
+        collectives.all_gather([x], [dst], GROUP)
+        return dst
+    data = normal(8, 6)
+    program = trace(kernel, [data], values=True, api="nki")
+    assert_allclose(program.outputs, np.concatenate([data, data]), rtol=0)
+    assert any("the data of rank 0 stand for those of all ranks" in one for one in program.notes)
+
+
+@pytest.mark.parametrize(("groups", "message"), [
+    ([[0, 1]], "all_reduce: rank 2 is in none of the groups"),
+    ([[0, 1, 2, 3, 4]], "the group has rank 4, but 4 ranks run; pass arguments for all")])
+def test_a_group_that_does_not_fit_the_ranks_is_an_error(groups: Any, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        ranked(lambda dst, src: collectives.all_reduce([src], [dst], groups, nl.add), 8, 6)
+
+
+def test_a_rank_that_waits_for_ever_is_an_error() -> None:
+    def body(dst: Any, src: Any) -> None:
+        if collectives.rank_id().value == 0:
+            collectives.all_reduce([src], [dst], GROUP, nl.add)
+    with pytest.raises(ProgramError, match=r"rank 0 waits for ranks \[0, 1\] in a collective, "
+                                           "which never comes"):
+        ranked(body, 8, 6)
+
+
+def test_counts_of_the_run_time_have_no_values() -> None:
+    def kernel(x: Any, counts: Any) -> None:
+        collectives.all_gather_v([x], [x], GROUP, counts)
+    with pytest.raises(UnsupportedFeature, match="the values of all_gather with counts"):
+        run_kernel(kernel, normal(8, 6), integers(0, 2, 3, 4), api="nki")

@@ -16,6 +16,7 @@ install()
 nki: Any = importlib.import_module("nki")
 nl: Any = importlib.import_module("nki.language")
 nisa: Any = importlib.import_module("nki.isa")
+collectives: Any = importlib.import_module("nki.collectives")
 
 Array = Any
 BF16, FP16 = ml_dtypes.bfloat16, np.float16

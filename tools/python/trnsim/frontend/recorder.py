@@ -109,6 +109,8 @@ class Recorder:
         self.core = core
         self.cores = cores
         """The core whose program is recorded, of the cores of the logical NeuronCore."""
+        self.rank = 0
+        """The rank of the program among those that collectives join."""
         self.trip_counts: Mapping[str, int] = {}
         """Trips of loops whose bounds are only known at run time, by the name of their register."""
         self.grid_rank = 0

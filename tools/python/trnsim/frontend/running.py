@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a kernel on arrays.
-"""run_kernel(function, *arguments) -> what the kernel computes."""
+"""run_kernel(function, *arguments) -> what the kernel computes; run_ranks for collectives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trnsim.frontend.chip import Chip, load_chip, set_target
-from trnsim.frontend.tracing import trace
+from trnsim.frontend.program import Program
+from trnsim.frontend.tracing import trace, trace_ranks
 
 
 def run_kernel(function: Callable[..., Any], *arguments: Any, chip: str | Chip = "trn2",
@@ -27,8 +28,26 @@ def run_kernel(function: Callable[..., Any], *arguments: Any, chip: str | Chip =
     set_target(target)
     program = trace(function, arguments, target, keywords=keywords, api=api, values=values,
                     seed=seed, reads_unwritten=reads_unwritten)
-    if not values:
-        return program.result
+    return _computed(program) if values else program.result
+
+
+def run_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]],
+              chip: str | Chip = "trn2", *, seed: int = 0, api: str | None = None,
+              reads_unwritten: bool = False) -> list[Any]:
+    """What a kernel with collectives returns on each rank, as run_kernel does.
+
+    `ranks` has the arguments of each rank by name. The ranks run the kernel in turn and meet at its
+    collectives. In run_kernel, the data of the one rank that runs stand for those of all.
+
+    UserError and ProgramError as for run_kernel; also if the ranks do not meet.
+    """
+    target = chip if isinstance(chip, Chip) else load_chip(chip)
+    set_target(target)
+    return [_computed(program) for program in trace_ranks(
+        function, ranks, target, api=api, seed=seed, reads_unwritten=reads_unwritten)]
+
+
+def _computed(program: Program) -> Any:
     if program.outputs is not None or not program.written:
         return program.outputs
     found = tuple(program.written.values())

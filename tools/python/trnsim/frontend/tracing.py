@@ -54,7 +54,7 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     if values:
-        return _evaluated(launch, api, seed, reads_unwritten)
+        return _evaluated([launch], api, seed, reads_unwritten)[0]
     try:
         return _trace(launch, api, takes_shortcuts)
     except Retrace:
@@ -71,45 +71,55 @@ class Launch(NamedTuple):
     trip_counts: Mapping[str, int]
     make: Callable[..., Recorder] | None = None
     """Makes the recorder of a core, if it is to be another kind."""
-    run: Callable[[int, Callable[[int], None]], None] | None = None
-    """Runs the programs of all cores, if not one after the other."""
+
+
+class _Attempt:
+    """One attempt at a trace: the programs of all cores of a launch."""
+
+    def __init__(self, launch: Launch, api: str | None, takes_shortcuts: bool) -> None:
+        function, chip = launch.function, launch.chip
+        self._launch = launch
+        self._kernel = function if isinstance(function, Kernel) else None
+        self._body = self._kernel.function if self._kernel is not None else function
+        self._used = dialect(api or (self._kernel.api if self._kernel is not None
+                                     else _guess(self._body)))
+        self._grid = self._kernel.grid if self._kernel is not None else ()
+        self._takes_shortcuts = takes_shortcuts
+        self._recorders: dict[int, Recorder] = {}
+        self._results: dict[int, Any] = {}
+        self.cores = self._used.cores(self._grid)
+        if self.cores > 1 and chip.generation < LNC_GENERATION:
+            raise UserError(f"kernel {getattr(self._body, '__name__', '')} is launched on "
+                            f"{self.cores} cores, but {chip.name} has {chip.neuron_core}, whose "
+                            "cores are not combined; launch it on 1 or choose another chip")
+
+    def run(self, core: int) -> None:
+        """Runs the program of a core."""
+        used = self._used
+        active = (self._launch.make or Recorder)(self._launch.chip, used.api, core, self.cores)
+        active.takes_shortcuts = self._takes_shortcuts
+        active.sample = used.sample
+        active.grid_rank = len(self._grid)
+        active.trip_counts = self._launch.trip_counts
+        self._recorders[core] = active
+        self._results[core] = _record(active, self._body, self._launch, self._grid, used)
+
+    def program(self) -> Program:
+        """The trace, when the programs of all cores have run."""
+        if self._kernel is not None and self._kernel.schedule:
+            self._recorders[0].note("assumption", "with_schedule: instructions run in program order "
+                                    "where the data allow it; its edges are not in the trace")
+        return Program([self._recorders[core] for core in range(self.cores)],
+                       _header(self._body, self._launch, self._used, self.cores),
+                       self._results[0])
 
 
 def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
     """One attempt at a trace: the programs of all cores, one after the other."""
-    function, chip = launch.function, launch.chip
-    kernel = function if isinstance(function, Kernel) else None
-    body = kernel.function if kernel is not None else function
-    used = dialect(api or (kernel.api if kernel is not None else _guess(body)))
-    grid = kernel.grid if kernel is not None else ()
-    cores = used.cores(grid)
-    if cores > 1 and chip.generation < LNC_GENERATION:
-        raise UserError(f"kernel {getattr(body, '__name__', '')} is launched on {cores} cores, but "
-                        f"{chip.name} has {chip.neuron_core}, whose cores are not combined; "
-                        "launch it on 1 or choose another chip")
-    recorders: dict[int, Recorder] = {}
-    results: dict[int, Any] = {}
-
-    def program(core: int) -> None:
-        active = (launch.make or Recorder)(chip, used.api, core, cores)
-        active.takes_shortcuts = takes_shortcuts
-        active.sample = used.sample
-        active.grid_rank = len(grid)
-        active.trip_counts = launch.trip_counts
-        recorders[core] = active
-        results[core] = _record(active, body, launch, grid, used)
-
-    (launch.run or _one_after_the_other)(cores, program)
-    if kernel is not None and kernel.schedule:
-        recorders[0].note("assumption", "with_schedule: instructions run in program order where "
-                                        "the data allow it; its edges are not in the trace")
-    return Program([recorders[core] for core in range(cores)],
-                   _header(body, launch, used, cores), results[0])
-
-
-def _one_after_the_other(cores: int, program: Callable[[int], None]) -> None:
-    for core in range(cores):
-        program(core)
+    attempt = _Attempt(launch, api, takes_shortcuts)
+    for core in range(attempt.cores):
+        attempt.run(core)
+    return attempt.program()
 
 
 def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tuple[Any, ...],
@@ -137,21 +147,45 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     return result
 
 
-def _evaluated(launch: Launch, api: str | None, seed: int, reads_unwritten: bool) -> Program:
-    """A trace with values; numpy's warnings of overflow and invalid operations are off."""
+def trace_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]],
+                chip: str | Chip = "trn2", *, api: str | None = None,
+                trip_counts: Mapping[str, int] | None = None, seed: int = 0,
+                reads_unwritten: bool = False) -> list[Program]:
+    """Runs a kernel with values once per rank, which meet at collectives; their programs.
+
+    `ranks` has the arguments of each rank by name. The rest is as in trace().
+    """
+    target = chip if isinstance(chip, Chip) else load_chip(chip)
+    return _evaluated([Launch(function, (), named, target, trip_counts or {}) for named in ranks],
+                      api, seed, reads_unwritten)
+
+
+def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
+               reads_unwritten: bool) -> list[Program]:
+    """Traces with values of ranks; numpy's warnings of overflow and invalid operations are off."""
     values = importlib.import_module("trnsim.frontend.values.recorder")
     numpy = importlib.import_module("numpy")
-    team = values.Team()
+    world = values.World(len(launches))
 
-    def make(chip: Chip, name: str, core: int, cores: int) -> Recorder:
-        found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
-                                               team)
-        return found
+    def attempt_of(rank: int, launch: Launch) -> _Attempt:
+        made: dict[str, Any] = {}
 
+        def make(chip: Chip, name: str, core: int, cores: int) -> Recorder:
+            team = made.setdefault("team", values.Team(world, rank, cores))
+            found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
+                                                   team)
+            return found
+        return _Attempt(launch._replace(make=make), api, False)
+
+    attempts = [attempt_of(rank, launch) for rank, launch in enumerate(launches)]
+    cores = attempts[0].cores
     with numpy.errstate(all="ignore"):
-        program = _trace(launch._replace(make=make, run=team.run), api, False)
-    program.collect()
-    return program
+        world.turns.run(len(attempts) * cores,
+                        lambda number: attempts[number // cores].run(number % cores))
+    programs = [attempt.program() for attempt in attempts]
+    for program in programs:
+        program.collect()
+    return programs
 
 
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:

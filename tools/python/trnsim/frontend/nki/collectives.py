@@ -2,7 +2,8 @@
 # The public module nki.collectives.
 """Collectives in kernels: each is one operation of the trace, with its group, bytes and kind.
 
-The trace is that of the first rank: rank 0 of the group. [NKI-COLLECTIVES]
+The trace is that of rank 0. With values, all ranks run if there are arguments for all (run_ranks);
+otherwise the data of rank 0 stand for those of all ranks. [NKI-COLLECTIVES]
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 
 REDUCTIONS = ("add", "minimum", "maximum")
-TRACED_RANK = 0
-
 
 class ReplicaGroup(NKIObject):
     """The ranks that take part in a collective: lists of ranks without overlap."""
@@ -64,7 +63,7 @@ def _tensors(op: str, role: str, given: Any) -> list[View]:
 
 
 def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any],
-                metadata: Any = None) -> NkiInstruction:
+                metadata: Any = None, immediates: tuple[Any, ...] = ()) -> NkiInstruction:
     """Records a collective. `bytes` is what each rank puts in."""
     sources, targets = _tensors(op, "srcs", srcs), _tensors(op, "dsts", dsts)
     spaces = {view.space for view in (*sources, *targets)}
@@ -77,7 +76,7 @@ def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any],
     if metadata is not None:
         operands.append(("index", "read", metadata))
     moved = sum(view.size * view.dtype.itemsize for view in sources)
-    return issue(op, operands, {**attributes, "bytes": moved})
+    return issue(op, operands, {**attributes, "bytes": moved}, immediates=immediates)
 
 
 def _check_sizes(op: str, srcs: Any, dsts: Any, groups: tuple[tuple[int, ...], ...],
@@ -112,7 +111,8 @@ def all_gather(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0
     """Each dst = the srcs of all ranks, side by side."""
     groups = _groups("all_gather", replica_group)
     _check_sizes("all_gather", srcs, dsts, groups, (len(groups[0]), 1))
-    return _collective("all_gather", srcs, dsts, {"groups": groups})
+    return _collective("all_gather", srcs, dsts, {"groups": groups},
+                       immediates=(int(collective_dim),))
 
 
 def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
@@ -121,7 +121,8 @@ def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int
     """dst = this rank's part of the reduction of the srcs of all ranks."""
     groups = _groups("reduce_scatter", replica_group)
     _check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
-    return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": _reduction(op)})
+    return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": _reduction(op)},
+                       immediates=(int(collective_dim),))
 
 
 def all_to_all(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
@@ -129,7 +130,8 @@ def all_to_all(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0
     """dst = this rank's parts of the srcs of all ranks."""
     groups = _groups("all_to_all", replica_group)
     _check_sizes("all_to_all", srcs, dsts, groups, (1, 1))
-    return _collective("all_to_all", srcs, dsts, {"groups": groups})
+    return _collective("all_to_all", srcs, dsts, {"groups": groups},
+                       immediates=(int(collective_dim),))
 
 
 def all_gather_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
@@ -192,16 +194,19 @@ def collective_permute_implicit_current_processing_rank_id(
     """The rank whose data a ring has brought by an iteration: in rank 0, 0, n - 1, n - 2, ..."""
     groups = _groups("collective_permute_implicit_current_processing_rank_id", replica_group)
     issue("register_move", (), {})
-    _note_rank()
-    return VirtualRegister(groups[0][-int(iteration_id) % len(groups[0])], "rank")
+    rank = _traced_rank()
+    group = next((one for one in groups if rank in one), groups[0])
+    place = group.index(rank) if rank in group else 0
+    return VirtualRegister(group[(place - int(iteration_id)) % len(group)], "rank")
 
 
 def rank_id(name: str | None = None) -> VirtualRegister:
     """The rank that is traced."""
     issue("register_move", (), {})
-    _note_rank()
-    return VirtualRegister(TRACED_RANK, "rank")
+    return VirtualRegister(_traced_rank(), "rank")
 
 
-def _note_rank() -> None:
-    recorder.required().note("assumption", f"the program is that of rank {TRACED_RANK}")
+def _traced_rank() -> int:
+    active = recorder.required()
+    active.note("assumption", f"the program is that of rank {active.rank}")
+    return active.rank

@@ -8,6 +8,7 @@ none). [NKI-ISA, range_select] Integers round the same way and saturate; NaN bec
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -78,12 +79,24 @@ def from_array(value: Any, kind: DType) -> Array:
         value = value.float() if "bfloat16" in str(value.dtype) or "float8" in str(
             value.dtype) else value
         value = value.numpy()
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        value = np.from_dlpack(value)
     array = np.asarray(value)
     target = storage_type(kind)
     if array.dtype != target:
         same_bits = array.dtype.itemsize == target.itemsize and kind.name in _PACKED
         array = array.view(target) if same_bits else cast(array, kind)
     return np.ascontiguousarray(array)
+
+
+def update(given: Any, result: Array) -> None:
+    """Puts what a kernel has written into its argument: numpy's and torch's can be changed."""
+    if isinstance(given, np.ndarray):
+        if given.flags.writeable:
+            np.copyto(given, result, casting="unsafe")
+    elif hasattr(given, "detach") and hasattr(given, "copy_"):
+        plain = result if result.dtype.kind in "iubf" else to_float32(result)
+        given.detach().copy_(sys.modules["torch"].from_numpy(np.ascontiguousarray(plain)))
 
 
 def random_array(kind: DType, shape: tuple[int, ...], generator: np.random.Generator) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trnsim.frontend.values import (
+                                    collectives,
                                     dma,
                                     elementwise,
                                     exchange,
@@ -39,6 +40,8 @@ EVALUATORS: dict[str, Callable[..., None]] = {
         gather.nc_stream_shuffle, gather.sequence_bounds, gather.nonzero_with_count, gather.topk,
         top8.max8, top8.nc_find_index8, top8.nc_match_replace8, random.rng, random.rand2,
         random.dropout, random.set_rng_seed, random.rand_set_state, random.rand_get_state,
-        exchange.core_barrier, exchange.sendrecv, exchange.register_store)},
+        exchange.core_barrier, exchange.sendrecv, exchange.register_store,
+        collectives.all_reduce, collectives.all_gather, collectives.reduce_scatter,
+        collectives.all_to_all, collectives.collective_permute)},
     "register_move": exchange.nothing, "register_load": exchange.nothing,
 }

@@ -20,11 +20,13 @@ from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
-from trnsim.frontend.values.casting import Array, cast, from_array, random_array
+from trnsim.frontend.values.casting import Array, cast, from_array, random_array, update
 from trnsim.frontend.values.evaluate import EVALUATORS
 from trnsim.frontend.values.machine import Machine, fitted, memory_of
 from trnsim.frontend.values.memory import Memory
-from trnsim.frontend.values.team import Team
+from trnsim.frontend.values.team import Team, World
+
+__all__ = ["Team", "ValueRecorder", "World"]
 
 
 class ValueRecorder(Recorder):
@@ -40,6 +42,7 @@ class ValueRecorder(Recorder):
         super().__init__(chip, api, core, cores)
         self._team = team or Team()
         self._team.join(core, self)
+        self.rank = self._team.rank
         self.takes_shortcuts = False
         self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki", core,
                                self._team)
@@ -133,8 +136,7 @@ class ValueRecorder(Recorder):
             memory = memory_of(storage)
             if memory.is_modified:
                 found[storage.buffer.name] = result = memory.whole()
-                if isinstance(contents, np.ndarray) and contents.flags.writeable:
-                    np.copyto(contents, result, casting="unsafe")
+                update(contents, result)
         return found
 
     # Instructions -----------------------------------------------------------------------------

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 import corpus_arguments
 import ml_dtypes
 import numpy as np
-from trnsim.frontend import dtype, impersonate, trace
+from trnsim.frontend import dtype, impersonate
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.kernel import Kernel, set_listener
 from trnsim.frontend.nki import jit
+from trnsim.frontend.tracing import trace_ranks
 
 ABSENT = frozenset((
     "allpairspy", "aws_embedded_metrics", "boto3", "botocore", "debugpy", "fabric2", "filelock",
@@ -73,6 +74,7 @@ class Manager:
         self.errors: list[float] = []
         self.wrong: list[str] = []
         self.kernels: set[str] = set()
+        self.trace_mode: Any = None
 
     def execute(self, given: Any) -> None:
         """Runs the kernel of a `KernelArgs` and compares its outputs with the reference."""
@@ -83,15 +85,15 @@ class Manager:
         kernel = (function if isinstance(function, Kernel) else jit(function))[
             compiler.logical_nc_config]
         self.kernels.add(kernel.name)
-        inputs = {name.removesuffix(".must_alias_input"): value
-                  for name, value in (given.kernel_input or {}).items()}
-        program = trace(kernel, [], chip, keywords=inputs, api="nki", values=True,
-                        reads_unwritten=True)
-        self.compare(program, given.validation_args)
+        inputs = [_inputs(given.kernel_input, rank)
+                  for rank in range(given.inference_args.collective_ranks)]
+        programs = trace_ranks(kernel, inputs, chip, api="nki", reads_unwritten=True)
+        for rank, program in enumerate(programs):
+            self.compare(program, given.validation_args, rank)
 
-    def compare(self, program: Any, validation: Any) -> None:
-        """Compares the outputs of a program with the reference of a `ValidationArgs`."""
-        wanted, kinds = _reference(validation.golden_output)
+    def compare(self, program: Any, validation: Any, rank: int) -> None:
+        """Compares the outputs of a rank with the reference of a `ValidationArgs`."""
+        wanted, kinds = _reference(validation.golden_output, rank)
         for name, found in _by_name(program, wanted).items():
             target = wanted[name]
             if hasattr(target, "validator"):
@@ -125,12 +127,18 @@ def relative_error(found: Any, wanted: Any) -> float:
     return float(difference.max() / (magnitude or 1.0))
 
 
-def _reference(golden: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _inputs(given: Any, rank: int) -> dict[str, Any]:
+    """The arguments of a rank."""
+    named = given.for_rank(rank) if hasattr(given, "for_rank") else given or {}
+    return {name.removesuffix(".must_alias_input"): value for name, value in named.items()}
+
+
+def _reference(golden: Any, rank: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The reference of each output and the type that it is read in."""
     if isinstance(golden, dict):
         return golden, {name: one.dtype for name, one in golden.items()}
     if hasattr(golden, "for_rank"):
-        return _reference(golden.for_rank(0))
+        return _reference(golden.for_rank(rank), rank)
     wanted = golden.golden
     return wanted, {name: golden.output_ndarray.get(name, one).dtype
                     for name, one in wanted.items()}
@@ -184,9 +192,14 @@ class Plugin:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """One test is enough; with `values` it has those in the place of its own parameters."""
         del items[1:]
-        for item in items:
-            if self.values:
-                item.callspec.params.update(self.values)
+        for item in items if self.values else ():
+            given = item.callspec.params
+            for name, value in self.values.items():
+                if hasattr(given[name], "tensors"):
+                    for tensor, sizes in value.items():
+                        given[name].tensors[tensor].update(sizes)
+                else:
+                    given[name] = value
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keeps the first failure."""

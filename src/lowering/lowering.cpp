@@ -373,13 +373,15 @@ void Lowering::give_bytes(const PlannedStep& step) {
             needs_bytes = needs_bytes || operand.tile->slot == nullptr;
         }
     }
-    if (!needs_bytes) {
-        return;
-    }
     bool has_moved = false;
-    for (const ResolvedOperand& operand : step.operands) {
-        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
-            has_moved = tiles_.give_bytes(*operand.tile, stamp_) || has_moved;
+    while (needs_bytes) {  // A tile may have to move for another one of the same step.
+        needs_bytes = false;
+        for (const ResolvedOperand& operand : step.operands) {
+            if (operand.tile != nullptr && operand.tile->slot == nullptr) {
+                const bool has_moved_now = tiles_.give_bytes(*operand.tile, stamp_);
+                needs_bytes = needs_bytes || has_moved_now;
+                has_moved = has_moved || has_moved_now;
+            }
         }
     }
     if (has_moved) {

@@ -88,17 +88,25 @@ bool TileMemory::make_room(const Tile& tile, std::uint64_t stamp) {
     while (!site.has_room()) {
         Tile* other = site.pool().least_recently_used(stamp);
         if (other == nullptr) {
-            does_not_fit(tile);
+            // Those used now lie in the way of one another, if they fit at all: they start anew.
+            if (!site.pool().restart(site.tile_bytes(), stamp)) {
+                does_not_fit(tile);
+            }
+            other = site.pool().least_recently_used(stamp + 1);
         }
-        if (other->is_dirty) {
-            mover_.save(*other);
-            other->is_dirty = false;
-            other->is_saved = true;
-        }
-        pooled_[other->buffer]->take(*other);
+        move_out(*other);
         has_moved = true;
     }
     return has_moved;
+}
+
+void TileMemory::move_out(Tile& tile) {
+    if (tile.is_dirty) {
+        mover_.save(tile);
+        tile.is_dirty = false;
+        tile.is_saved = true;
+    }
+    pooled_[tile.buffer]->take(tile);
 }
 
 void TileMemory::does_not_fit(const Tile& tile) const {

@@ -96,6 +96,15 @@ Tile* TilePool::least_recently_used(std::uint64_t stamp) {
     return oldest;
 }
 
+bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {
+    if (places_.empty() || restarted_ == stamp || used_ + bytes > capacity_) {
+        return false;
+    }
+    restarted_ = stamp;
+    next_ = 0;
+    return true;
+}
+
 std::vector<std::pair<const Tile*, std::int64_t>> TilePool::tiles() const {
     std::vector<std::pair<const Tile*, std::int64_t>> all;
     for (const auto& [address, place] : places_) {

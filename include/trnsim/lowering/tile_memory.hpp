@@ -53,8 +53,8 @@ public:
         return sites_[tile.buffer]->next_slot();
     }
 
-    /// Gives bytes to a tile that has none. If it must, it moves tiles not used at `stamp`; true if
-    /// so.
+    /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those
+    /// used at `stamp` it moves only where they would fit beside the new one in another place.
     bool give_bytes(Tile& tile, std::uint64_t stamp);
 
     /// Counts a use of a tile; after the last one it is gone, and true.
@@ -70,6 +70,7 @@ public:
 
 private:
     bool make_room(const Tile& tile, std::uint64_t stamp);
+    void move_out(Tile& tile);
     /// \throws ProgramError: the tile is too large, alone or beside the others in its pool
     [[noreturn]] void does_not_fit(const Tile& tile) const;
     void inherit_overlaid(TileSlots& site);

@@ -36,6 +36,10 @@ public:
     /// The tile unused for longest, older than `stamp`; nullptr if there is none.
     [[nodiscard]] Tile* least_recently_used(std::uint64_t stamp);
 
+    /// Whether so many bytes would fit beside the tiles in it if all were placed anew; from now on
+    /// they are placed from the first byte on. False the second time at a stamp.
+    [[nodiscard]] bool restart(std::int64_t bytes, std::uint64_t stamp);
+
     /// The tiles in it, by address, with their bytes per partition.
     [[nodiscard]] std::vector<std::pair<const Tile*, std::int64_t>> tiles() const;
 
@@ -65,7 +69,8 @@ private:
 
     std::int64_t capacity_;
     std::int64_t bank_bytes_;
-    std::int64_t next_ = 0;  ///< Where the search for a gap begins.
+    std::int64_t next_ = 0;        ///< Where the search for a gap begins.
+    std::uint64_t restarted_ = 0;  ///< Stamp.
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
     std::map<std::int64_t, std::unique_ptr<Place>> places_;  ///< By address.

@@ -127,6 +127,18 @@ TEST(TilePoolTest, GivesUpTheTileUnusedForLongestButNoneInUse) {
     EXPECT_EQ(pool.least_recently_used(3), nullptr);
 }
 
+TEST(TilePoolTest, RestartsOnceAtAStampIfAllWouldFitBesideEachOther) {
+    Pool pool(300);
+    const Slot& low = pool.put(50);
+    static_cast<void>(pool.put(150));
+    pool.remove(low);
+    EXPECT_FALSE(pool.has_gap(120)) << "150 bytes are free, but not in one piece";
+    EXPECT_FALSE(pool.restart(160, 1)) << "too many";
+    EXPECT_TRUE(pool.restart(120, 1));
+    EXPECT_FALSE(pool.restart(120, 1)) << "it did not help";
+    EXPECT_TRUE(pool.restart(120, 2));
+}
+
 TEST(TilePoolTest, ATileOfPsumStaysInABankOrBeginsOne) {
     Pool pool(4000, 1000);
     EXPECT_EQ(pool.put(600).address, 0);

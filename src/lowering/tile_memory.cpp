@@ -86,16 +86,16 @@ bool TileMemory::make_room(const Tile& tile, std::uint64_t stamp) {
     PooledTiles& site = *pooled_[tile.buffer];
     bool has_moved = false;
     while (!site.has_room()) {
-        Tile* other = site.pool().least_recently_used(stamp);
-        if (other == nullptr) {
-            // Those used now lie in the way of one another, if they fit at all: they start anew.
-            if (!site.pool().restart(site.tile_bytes(), stamp)) {
-                does_not_fit(tile);
-            }
-            other = site.pool().least_recently_used(stamp + 1);
-        }
-        move_out(*other);
         has_moved = true;
+        if (Tile* other = site.pool().least_recently_used(stamp)) {
+            move_out(*other);
+        } else if (site.pool().restart(site.tile_bytes(), stamp)) {
+            while (Tile* in_the_way = site.pool().least_recently_used(stamp + 1)) {
+                move_out(*in_the_way);
+            }
+        } else {
+            does_not_fit(tile);
+        }
     }
     return has_moved;
 }

@@ -14,7 +14,10 @@ using neuron_core::Operation;
 using neuron_core::QueueId;
 
 TimeEstimate::TimeEstimate(const ChipSpec& chip)
-    : chip_(chip), fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)) {}
+    : chip_(chip),
+      fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)),
+      wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
+      tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
 
 TimeEstimate::Ends TimeEstimate::ends_of(QueueId queue, std::uint64_t number) const {
     const Queue& from = queues_[queue];
@@ -25,9 +28,8 @@ TimeEstimate::Ends TimeEstimate::ends_of(QueueId queue, std::uint64_t number) co
 }
 
 Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
-    const SemaphoreFileSpec& semaphores = chip_.neuron_core.semaphore_file;
     const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
-    const Picoseconds wakeup = is_tensor ? semaphores.wakeup_tensor_ns : semaphores.wakeup_ns;
+    const Picoseconds wakeup = is_tensor ? tensor_wakeup_ : wakeup_;
     Picoseconds latest;
     for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
         const auto producer = static_cast<QueueId>(std::countr_zero(left));

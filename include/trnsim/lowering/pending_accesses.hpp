@@ -4,6 +4,7 @@
 
 #include "trnsim/lowering/region.hpp"
 
+#include <cstddef>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -20,7 +21,12 @@ public:
     }
 
     void remove(const PlannedStep& step) {
-        std::erase_if(entries_, [&](const Entry& entry) { return entry.step == &step; });
+        for (std::size_t i = entries_.size(); i-- > 0;) {
+            if (entries_[i].step == &step) {
+                entries_[i] = entries_.back();
+                entries_.pop_back();
+            }
+        }
     }
 
     /// Calls f(step) for each that has to come before an access: the bytes meet and one of the two

@@ -31,10 +31,25 @@ struct Region {
     [[nodiscard]] std::int64_t end() const { return base_byte + shape->end_byte; }
 };
 
+/// overlap() where one region has gaps and their spans have a byte in common.
+[[nodiscard]] bool patterns_overlap(const Region& a, const Region& b);
+
 /// Whether two regions of the same memory have a byte in common; exact up to AccessPattern's bound.
-[[nodiscard]] bool overlap(const Region& a, const Region& b);
+[[nodiscard]] inline bool overlap(const Region& a, const Region& b) {
+    return a.begin() < b.end() && b.begin() < a.end() &&
+           a.partition < b.partition + b.shape->partitions &&
+           b.partition < a.partition + a.shape->partitions &&
+           ((a.shape->is_dense && b.shape->is_dense) || patterns_overlap(a, b));
+}
 
 /// Whether every byte of `inner` is certainly in `outer`.
-[[nodiscard]] bool contains(const Region& outer, const Region& inner);
+[[nodiscard]] inline bool contains(const Region& outer, const Region& inner) {
+    return outer.begin() <= inner.begin() && inner.end() <= outer.end() &&
+           outer.partition <= inner.partition &&
+           inner.partition + inner.shape->partitions <= outer.partition + outer.shape->partitions &&
+           (outer.shape->is_dense ||
+            (outer.shape->pattern == inner.shape->pattern && outer.base_byte == inner.base_byte &&
+             outer.shape->element_bytes == inner.shape->element_bytes));
+}
 
 }  // namespace trnsim::lowering

@@ -58,6 +58,8 @@ private:
     std::array<Queue, neuron_core::kQueues> queues_;
     Picoseconds dma_free_at_;
     Picoseconds fill_;
+    Picoseconds wakeup_;
+    Picoseconds tensor_wakeup_;
 };
 
 }  // namespace trnsim::lowering

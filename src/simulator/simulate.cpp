@@ -6,6 +6,7 @@
 #include "core_source.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/device/neuron_device.hpp"
+#include "trnsim/lowering/shared_memory_check.hpp"
 
 #include <systemc>
 
@@ -61,6 +62,18 @@ struct Cores {
             programs.back().core = core;
             instructions += one->instruction_count;
         }
+        if (program.header.cores > 1 && program.header.form == program::Form::Program) {
+            check_shared_memory(static_cast<std::size_t>(program.header.cores));
+        }
+    }
+
+    /// Of the last `count` parts, which are one program. \throws ProgramError for a race
+    void check_shared_memory(std::size_t count) const {
+        std::vector<const program::Program*> members;
+        for (std::size_t i = parts.size() - count; i < parts.size(); ++i) {
+            members.push_back(parts[i].get());
+        }
+        lowering::SharedMemoryCheck(members).run();
     }
 
     std::vector<std::unique_ptr<neuron_core::CoreMeeting>> meetings;

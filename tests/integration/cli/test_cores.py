@@ -35,3 +35,40 @@ def test_more_cores_than_the_chip_has(trnsim: CommandLine) -> None:
 
 def test_no_core_is_no_number_of_cores(trnsim: CommandLine) -> None:
     assert "--cores" in trnsim.fails(2, "run", "add.nkt", "--cores", "0")
+
+
+RACING = '''
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def exchange(x, meets=True):
+    core = nl.program_id(0)
+    between = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="between")
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="out")
+    mine, other = nl.ds(core * 64, 64), nl.ds(64 - core * 64, 64)
+    tile = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[mine, :])
+    nisa.dma_copy(dst=between[mine, :], src=tile)
+    if meets:
+        nisa.core_barrier(between, (0, 1))
+    nisa.dma_copy(dst=tile, src=between[other, :])
+    nisa.dma_copy(dst=out[mine, :], src=tile)
+    return out
+
+
+exchange_on_two = exchange[2]
+'''
+
+
+def test_cores_that_use_shared_memory_without_meeting_are_a_race(trnsim: CommandLine) -> None:
+    (trnsim.folder / "racing.py").write_text(RACING)
+    kernel = ("racing.py::exchange_on_two", "--arg", "float32[128,32]")
+    assert trnsim.result(*kernel)["summary"]["latency_us"] > 0
+    message = trnsim.fails(3, "run", *kernel, "--arg", "False")
+    write = RACING.splitlines().index("    nisa.dma_copy(dst=between[mine, :], src=tile)") + 1
+    assert message.startswith("race: core ") and f"racing.py:{write}: dma_copy" in message
+    assert f"racing.py:{write + 3}: dma_copy, src" in message
+    assert "no core_barrier or sendrecv orders the two; let the cores meet in between" in message

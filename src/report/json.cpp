@@ -144,6 +144,17 @@ Json critical_path_json(const RunResult& result) {
     return path;
 }
 
+Json advice_json(const RunResult& result) {
+    Json all = Json::array();
+    for (const Advice& advice : result.advice) {
+        all.push_back({{"source", advice.source},
+                       {"op", advice.op},
+                       {"advice", advice.text},
+                       {"time_ns", in_nanoseconds(advice.time)}});
+    }
+    return all;
+}
+
 Json cores_json(const RunResult& result) {
     Json cores = Json::array();
     for (const CoreResult& core : result.cores) {
@@ -190,6 +201,7 @@ std::string to_json(const Report& report) {
                     {"cores", cores_json(result)},
                     {"attribution", attribution_json(result)},
                     {"critical_path", critical_path_json(result)},
+                    {"advice", advice_json(result)},
                     {"values", values_json(report.values)},
                     {"warnings", result.warnings},
                     {"assumptions", result.assumptions}};

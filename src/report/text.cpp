@@ -252,6 +252,25 @@ void add_notes(const Report& report, Screen& screen) {
     }
 }
 
+/// The advice that saves most; its line of the kernel first, what to do on a line of its own.
+void add_advice(const Report& report, Screen& screen) {
+    const std::vector<Advice>& all = report.result.advice;
+    if (all.empty()) {
+        return;
+    }
+    const Advice& first = all.front();
+    const std::size_t semicolon = first.text.find("; ");
+    screen.dim(fmt::format("advice: {} {}: {}",
+                           in_short(first.source, kLineColumns),
+                           first.op,
+                           first.text.substr(0, semicolon)));
+    if (semicolon != std::string::npos) {
+        const std::string more =
+            all.size() > 1 ? fmt::format("; {} more: see --json", all.size() - 1) : std::string{};
+        screen.dim(fmt::format("  {}{}", first.text.substr(semicolon + 2), more));
+    }
+}
+
 std::string assignments(const std::vector<std::pair<std::string, std::string>>& pairs) {
     std::vector<std::string> texts;
     texts.reserve(pairs.size());
@@ -285,6 +304,7 @@ std::string to_text(const Report& report, bool use_colour) {
     add_stalls(report, screen);
     add_values(report, screen);
     add_notes(report, screen);
+    add_advice(report, screen);
     add_settings(report, screen);
     return screen.text();
 }

@@ -2,10 +2,13 @@
 // From statistics of modules to plain numbers.
 #include "core_result.hpp"
 
+#include "trnsim/dma/dma_advice.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace trnsim {
 namespace {
@@ -90,6 +93,39 @@ void collect_lines(const NeuronCore& core,
     });
 }
 
+/// Below this share of the run a slow transfer is not worth a word. [ASSUMED]
+constexpr std::int64_t kLeastAdvisedShare = 100;
+
+void collect_advice(const NeuronCore& core,
+                    const CoreSource& source,
+                    const ChipSpec& chip,
+                    RunResult& result) {
+    std::map<std::pair<std::string, std::string>, Advice> found;
+    const std::vector<InstructionTemplate>& templates = source.trace().templates;
+    for (const TemplateStats& stats : core.log().templates()) {
+        const bool is_asked_for = stats.what != nullptr &&
+                                  stats.what->operation == neuron_core::Operation::Transfer &&
+                                  stats.what->source < templates.size();
+        if (!is_asked_for) {
+            continue;
+        }
+        if (const auto text = dma::advice(chip.dma, templates[stats.what->source])) {
+            const std::string line = source.names().source_text(*stats.what);
+            Advice& entry = found[{line, *text}];
+            entry.source = line;
+            entry.op = stats.what->name;
+            entry.text = *text;
+            entry.time += stats.count * stats.what->transfer.service;
+        }
+    }
+    for (auto& [key, advice] : found) {
+        if (kLeastAdvisedShare * advice.time >= result.total) {
+            result.advice.push_back(std::move(advice));
+        }
+    }
+    std::ranges::stable_sort(result.advice, std::ranges::greater{}, &Advice::time);
+}
+
 void collect_critical_path(const NeuronCore& core, RunResult& result) {
     const neuron_core::Sequencer& last = core.last_to_end();
     const EngineStats& stats = last.stats();
@@ -155,6 +191,7 @@ RunResult core_result(const NeuronCore& core,
     collect_tensor(core, result);
     collect_critical_path(core, result);
     collect_lines(core, source.names(), result);
+    collect_advice(core, source, chip, result);
     if (source.lowering() != nullptr) {
         collect_lowering(*source.lowering(), result);
     }

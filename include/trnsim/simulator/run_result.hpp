@@ -89,6 +89,14 @@ struct LineResult {
     Picoseconds on_critical_path;
 };
 
+/// What is legal and slow in one line of the kernel.
+struct Advice {
+    std::string source;  ///< "kernel.py:44"
+    std::string op;
+    std::string text;  ///< "what is; what to do [tag]"
+    Picoseconds time;  ///< That the DMA engines need for it, undisturbed.
+};
+
 /// One step kind of the critical path: "kernel start", "kernel.py:52 nc_matmul (tensor)",
 /// "semaphore".
 struct CriticalPathEntry {
@@ -119,6 +127,7 @@ struct RunResult {
     std::int64_t activation_table_loads = 0;
     std::vector<LineResult> lines;                 ///< By active + stalled time, largest first.
     std::vector<CriticalPathEntry> critical_path;  ///< Sums to total; largest first.
+    std::vector<Advice> advice;                    ///< By time, largest first.
     std::vector<std::string> warnings;
     std::vector<std::string> assumptions;  ///< What the frontend assumed.
     std::vector<CoreResult> cores;         ///< Every NeuronCore of the launch.

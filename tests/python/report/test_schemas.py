@@ -85,6 +85,6 @@ def test_another_schema_version_does_not_fit(kind: str) -> None:
 def test_the_sample_fills_every_list_of_a_result() -> None:
     """Otherwise the tests above would not see what is in them."""
     result = sample("result")
-    for name in ("arguments", "config_overrides", "attribution", "critical_path", "warnings"):
+    for name in ("arguments", "config_overrides", "attribution", "critical_path", "advice", "warnings"):
         assert result[name], name
     assert result["dma"]["rings"] and result["dma"]["engine_busy_ns"]

@@ -127,6 +127,10 @@ RunResult matmul_result() {
                             {"kernel end", us(2.08)}};
     result.warnings = {
         "matmul.py:196: 4 KiB descriptors; DMA is most efficient from 512 B per descriptor on"};
+    result.advice = {{.source = "kernels/matmul.py:196",
+                      .op = "dma_copy",
+                      .text = "128 descriptors of 64 B; make them longer [NKI-DMA]",
+                      .time = us(64.25)}};
     result.assumptions = {"engine_choice=first: 64 tensor_copy on vector"};
     result.cores = {{.total = kTotal,
                      .tensor_active = result.engines.at(Engine::Tensor).active,

@@ -64,6 +64,10 @@ Report oversized_report() {
         result.lines.push_back(line);
         result.warnings.push_back(std::string(400, 'y') + "\nsecond line");
         result.assumptions.emplace_back(400, 'z');
+        result.advice.push_back({.source = std::string(200, 'a'),
+                                 .op = "dma_copy",
+                                 .text = std::string(200, 'b') + "; " + std::string(200, 'd'),
+                                 .time = Picoseconds{}});
         result.critical_path.push_back({std::string(150, 'c'), Picoseconds{}});
     }
     return make_report(std::move(subject), std::move(result));
@@ -71,7 +75,7 @@ Report oversized_report() {
 
 TEST(ReportTextTest, FitsAScreenHoweverMuchThereIsToSay) {
     const std::vector<std::string> lines = lines_of(to_text(oversized_report(), false));
-    EXPECT_LE(lines.size(), 45U);
+    EXPECT_LE(lines.size(), 47U);
     for (const std::string& line : lines) {
         EXPECT_LE(line.size(), 100U) << line;
     }
@@ -95,6 +99,18 @@ TEST(ReportTextTest, ShowsTheOutputsThatDifferBeforeTheOthers) {
                           "  right float32[2048,2048]: all 4,194,304 elements agree, max error "
                           "1e-07 (rtol=1e-05, atol=0)\n"));
     EXPECT_THAT(text, HasSubstr("  6 more: see --json\n"));
+}
+
+TEST(ReportTextTest, ShowsTheAdviceThatSavesMostAndCountsTheRest) {
+    RunResult result = matmul_result();
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("advice: …/matmul.py:196 dma_copy: 128 descriptors of 64 B\n"
+                          "  make them longer [NKI-DMA]\n"));
+    result.advice.push_back(result.advice.front());
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("  make them longer [NKI-DMA]; 1 more: see --json\n"));
+    result.advice.clear();
+    EXPECT_THAT(sample_text(result), Not(HasSubstr("advice")));
 }
 
 TEST(ReportTextTest, ShowsTheRangeOfValuesThatAreNotCompared) {

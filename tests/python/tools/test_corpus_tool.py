@@ -165,9 +165,11 @@ def test_a_kernel_is_as_expected_if_it_runs_is_right_or_fails_as_told(corpus: An
 def test_rows_are_kept_for_later_runs(corpus: Any, tmp_path: Path) -> None:
     row = row_of(corpus, "f", reports=REPORT, trace_seconds={"trn2": 1.0},
                  run_seconds={"trn2": 1.0}, right={"error": 1e-7, "reason": "", "kernels": []})
-    corpus.save(tmp_path / "rows.json", {"f": row, "unmeasured": row_of(corpus, "g")})
+    compared = row_of(corpus, "h", right=row.right)
+    corpus.save(tmp_path / "rows.json",
+                {"f": row, "unmeasured": row_of(corpus, "g"), "compared": compared})
     again = corpus.saved(tmp_path / "rows.json")
-    assert list(again) == ["f"]
+    assert list(again) == ["f", "compared"]
     assert corpus.line(corpus.Row(row.case, **again["f"])) == corpus.line(row)
     assert "| yes | 1.0e-07 | 1 |" in corpus.line(row)
 

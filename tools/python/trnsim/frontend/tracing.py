@@ -107,8 +107,9 @@ class _Attempt:
     def program(self) -> Program:
         """The trace, when the programs of all cores have run."""
         if self._kernel is not None and self._kernel.schedule:
-            self._recorders[0].note("assumption", "with_schedule: instructions run in program order "
-                                    "where the data allow it; its edges are not in the trace")
+            self._recorders[0].note(
+                "assumption", "with_schedule: instructions run in program order where the data "
+                "allow it; its edges are not in the trace")
         return Program([self._recorders[core] for core in range(self.cores)],
                        _header(self._body, self._launch, self._used, self.cores),
                        self._results[0])

@@ -61,7 +61,10 @@ class Blocks(Operators):
         if number is None:
             number = self.base
             for item, size in zip(items, lead):
-                if type(item) is not int:
+                kind = type(item)
+                if kind is LoopIndex:
+                    item = item.value
+                elif kind is not int:
                     if item is Ellipsis and given == 1:
                         return self
                     item = self._integer(items, item)

@@ -33,7 +33,8 @@ class World:
                  data: list[Array]) -> dict[int, list[Array]]:
         """What each of the members has put into its collective of the same number."""
         if self.ranks == 1:
-            recorder.required().note("assumption", "the data of rank 0 stand for those of all ranks")
+            recorder.required().note("assumption",
+                                     "the data of rank 0 stand for those of all ranks")
             return {rank: data for rank in members}
         key = (core, tuple(members))
         self._counts[team.rank, *key] += 1

@@ -20,7 +20,6 @@ namespace trnsim {
 namespace {
 
 using device::NeuronDevice;
-using neuron_core::NeuronCore;
 using Sources = std::vector<std::unique_ptr<CoreSource>>;
 
 /// Simulated time between two calls of the progress function.

@@ -135,57 +135,68 @@ TEST(LivenessTest, HbmArgumentsHaveNoInstances) {
     EXPECT_EQ(analyse_liveness(program)[in].instances, 0);
 }
 
-/// The same by walking forwards and remembering every instance.
-std::vector<SiteLiveness> naive_liveness(const program::Program& program) {
-    struct Life {
-        std::int64_t alloc = 0;
-        std::int64_t last = -1;
-        std::int64_t uses = 0;
-    };
-    std::vector<std::vector<Life>> lives(program.buffers.size());
-    std::vector<SiteLiveness> result(program.buffers.size());
+/// Of one instance: when it is allocated, when last used, and by how many operands.
+struct Life {
+    std::int64_t alloc = 0;
+    std::int64_t last = -1;
+    std::int64_t uses = 0;
+};
+
+/// The lives of every site's instances, by walking forwards and remembering every one.
+std::vector<std::vector<Life>> lives_by_site(const program::Program& program) {
+    std::vector<std::vector<Life>> result(program.buffers.size());
     program::Cursor cursor(program);
     std::int64_t number = 0;
     for (const program::Step* step = cursor.next(); step != nullptr;
          step = cursor.next(), ++number) {
         if (step->is_alloc) {
-            lives[step->run].push_back({.alloc = number});
+            result[step->run].push_back({.alloc = number});
             continue;
         }
         const auto& operands = program.templates[program.runs[step->run].instruction].operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
-            auto& instances = lives[operands[i].buffer];
-            if (instances.empty()) {
-                continue;
+            auto& instances = result[operands[i].buffer];
+            if (!instances.empty()) {
+                Life& life = instances[static_cast<std::size_t>(step->at[i].instance)];
+                life.last = number;
+                ++life.uses;
             }
-            Life& life = instances[static_cast<std::size_t>(step->at[i].instance)];
-            life.last = number;
-            ++life.uses;
-            SiteLiveness& site = result[operands[i].buffer];
-            site.last_step = number;
         }
     }
-    for (std::size_t site = 0; site < lives.size(); ++site) {
-        result[site].instances = static_cast<std::int64_t>(lives[site].size());
-        if (!lives[site].empty()) {
-            result[site].first_step = lives[site].front().alloc;
+    return result;
+}
+
+std::int64_t most_alive(const std::vector<Life>& lives) {
+    std::map<std::int64_t, std::int64_t> changes;
+    for (const Life& life : lives) {
+        if (life.last >= 0) {
+            ++changes[life.alloc];
+            --changes[life.last + 1];
         }
-        std::map<std::int64_t, std::int64_t> changes;
-        for (const Life& life : lives[site]) {
-            if (life.last >= 0) {
-                ++changes[life.alloc];
-                --changes[life.last + 1];
+    }
+    std::int64_t alive = 0;
+    std::int64_t most = 0;
+    for (const auto& [step, change] : changes) {
+        alive += change;
+        most = std::max(most, alive);
+    }
+    return most;
+}
+
+/// What analyse_liveness finds by walking backwards.
+std::vector<SiteLiveness> naive_liveness(const program::Program& program) {
+    std::vector<SiteLiveness> result;
+    for (const std::vector<Life>& lives : lives_by_site(program)) {
+        SiteLiveness& site = result.emplace_back();
+        site.instances = static_cast<std::int64_t>(lives.size());
+        site.live_peak = most_alive(lives);
+        site.first_step = lives.empty() ? 0 : lives.front().alloc;
+        for (const Life& life : lives) {
+            site.last_step = std::max(site.last_step, life.last);
+            if (site.uses.empty() || site.uses.back().uses != life.uses) {
+                site.uses.push_back({.instances = 0, .uses = life.uses});
             }
-            Uses& uses = result[site].uses;
-            if (uses.empty() || uses.back().uses != life.uses) {
-                uses.push_back({.instances = 0, .uses = life.uses});
-            }
-            ++uses.back().instances;
-        }
-        std::int64_t live = 0;
-        for (const auto& [step, change] : changes) {
-            live += change;
-            result[site].live_peak = std::max(result[site].live_peak, live);
+            ++site.uses.back().instances;
         }
     }
     return result;

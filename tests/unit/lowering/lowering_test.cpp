@@ -18,7 +18,6 @@ namespace {
 
 using neuron_core::queue_of;
 using neuron_core::queue_of_ring;
-using neuron_core::QueueId;
 using test::affine;
 using test::at;
 using test::LoweredProgram;

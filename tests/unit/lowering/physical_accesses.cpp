@@ -12,7 +12,6 @@
 
 namespace trnsim::test {
 
-using lowering::TileStore;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 using program::Step;

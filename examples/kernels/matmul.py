@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix product in three steps of reuse; the left matrix has its contraction dimension first.
+"""Matrix product in steps of reuse; the left matrix has its contraction dimension first.
 
     lhs_t [K, M], rhs [K, N], K and M multiples of 128, N of 512   ->   lhs_t.T @ rhs  [M, N]
 
     matmul_naive      every tile is loaded for every product: bound by DMA
     matmul_hoisted    a row of left tiles stays in SBUF while the right matrix streams by
+    matmul_blocked    a block of tiles_m x tiles_n tiles of the result shares its loads over all of K
     matmul            blocks of both stay in SBUF, partial sums too: bound by the tensor engine
 
 Try
@@ -80,6 +81,40 @@ def matmul_hoisted(lhs_t, rhs):
                 moving = load(rhs, k_tile * TILE_K, n_tile * TILE_N, TILE_N)
                 nisa.nc_matmul(dst=psum, stationary=left[k_tile], moving=moving)
             store(out, m_tile * TILE_M, n_tile * TILE_N, psum)
+    return out
+
+
+def load_tiles(source, start, tiles, width, whole):
+    """All K tiles of `tiles` columns of tiles, [column][K tile]; `whole`: a load brings all columns."""
+    k_tiles = range(source.shape[0] // TILE_K)
+    if not whole:
+        return [[load(source, k_tile * TILE_K, start + tile * width, width) for k_tile in k_tiles]
+                for tile in range(tiles)]
+    panels = [load(source, k_tile * TILE_K, start, tiles * width) for k_tile in k_tiles]
+    return [[panel[:, nl.ds(tile * width, width)] for panel in panels] for tile in range(tiles)]
+
+
+@nki.jit
+def matmul_blocked(lhs_t, rhs, tiles_m=2, tiles_n=2, whole=False):
+    """Left tiles stay for a row of blocks, right tiles for a block; `whole` loads them by panels."""
+    k, m, n = check_shapes(lhs_t, rhs)
+    block_m, block_n = tiles_m * TILE_M, tiles_n * TILE_N
+    assert m % block_m == 0 and n % block_n == 0, (
+        f"M, N = {m}, {n} must be multiples of the blocks {block_m}, {block_n}")
+    out = nl.ndarray((m, n), dtype=lhs_t.dtype, buffer=nl.shared_hbm)
+
+    for m_block in nl.affine_range(m // block_m):
+        left = load_tiles(lhs_t, m_block * block_m, tiles_m, TILE_M, whole)
+        for n_block in nl.affine_range(n // block_n):
+            right = load_tiles(rhs, n_block * block_n, tiles_n, TILE_N, whole)
+            for m_tile in range(tiles_m):
+                for n_tile in range(tiles_n):
+                    psum = nl.ndarray((TILE_M, TILE_N), dtype=nl.float32, buffer=nl.psum)
+                    for k_tile in range(k // TILE_K):
+                        nisa.nc_matmul(dst=psum, stationary=left[m_tile][k_tile],
+                                       moving=right[n_tile][k_tile])
+                    store(out, m_block * block_m + m_tile * TILE_M,
+                          n_block * block_n + n_tile * TILE_N, psum)
     return out
 
 

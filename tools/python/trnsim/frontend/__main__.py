@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command `python3 -m trnsim.frontend`.
 """Traces a kernel: `kernel.py::function --arg 'float32[128,512]' -o out.nkt`, or a script that
-calls one: `script.py -o out.nkt`."""
+calls one: `script.py -o out.nkt -- its own arguments`."""
 
 from __future__ import annotations
 
@@ -107,14 +107,19 @@ def find_kernel(text: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _traced(options: argparse.Namespace) -> tuple[Program, ValueReport | None]:
-    """The program that the options ask for, and what there is to tell about its values."""
+def _traced(options: argparse.Namespace,
+            words: list[str]) -> tuple[Program, ValueReport | None]:
+    """The program that the options ask for, and what there is to tell about its values. `words`
+    are a script's own."""
     if "::" not in options.kernel:
         if options.check:
             raise UserError(f"--check {options.check}: {options.kernel} is a script, which checks "
                             "its results itself; leave --check out, or name one kernel as "
                             f"{options.kernel}::function")
-        return _traced_script(options), None
+        return _traced_script(options, words), None
+    if words:
+        raise UserError(f"{words[0]}: {options.kernel} is no script, which could have words of "
+                        "its own after --; leave them out")
     values, keywords = _arguments(options.arg)
     chip = load_chip(options.chip or default_chip())
     set_target(chip)
@@ -146,10 +151,10 @@ def _checker(options: argparse.Namespace, kernel: Callable[..., Any], values: li
     return check
 
 
-def _traced_script(options: argparse.Namespace) -> Program:
+def _traced_script(options: argparse.Namespace, words: list[str]) -> Program:
     programs = trace_script(options.kernel, options.chip or default_chip(),
                             _assumptions(options.assume), values=_wants_values(options),
-                            seed=options.seed)
+                            arguments=words, seed=options.seed)
     if options.launch is None and len(programs) > 1:
         raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
                         f"--launch 1 to {len(programs)}")
@@ -202,10 +207,12 @@ def _arguments(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    end = words.index("--") if "--" in words else len(words)
+    options = _parser().parse_args(words[:end])
     try:
         with _kernel_output_on_standard_error():
-            program, report = _traced(options)
+            program, report = _traced(options, words[end + 1:])
         if options.save_values:
             _save_values(program, options.save_values)
         if options.output == "-":

@@ -145,11 +145,12 @@ def _result(value: Any, kernel: str) -> Any:
 
 
 def trace_script(path: str | Path, chip: str = "trn2",
-                 trip_counts: Mapping[str, int] | None = None, *, values: bool = False,
+                 trip_counts: Mapping[str, int] | None = None, *,
+                 arguments: Sequence[str] = (), values: bool = False,
                  seed: int = 0) -> list[Program]:
     """Runs a Python script as `__main__` and traces every kernel that it calls.
 
-    With `values` the script gets what its kernels compute, as numpy arrays; `seed` makes the
+    `arguments` are the script's own. With `values` the script gets what its kernels compute, as numpy arrays; `seed` makes the
     contents of tensors that have none.
 
     UserError if the script raises or calls no kernel.
@@ -159,14 +160,14 @@ def trace_script(path: str | Path, chip: str = "trn2",
     set_target(target)
     programs: list[Program] = []
 
-    def launch(kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        programs.append(trace(kernel, arguments, target, keywords=keywords,
+    def launch(kernel: Kernel, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        programs.append(trace(kernel, inputs, target, keywords=keywords,
                               trip_counts=trip_counts, values=values, seed=seed))
         if values:
             return programs[-1].outputs
         return _result(programs[-1].result, kernel.name)
 
-    run_script(file, [], launch, lambda: bool(programs))
+    run_script(file, arguments, launch, lambda: bool(programs))
     if not programs:
         raise UserError(f"{file}: calls no kernel; name one as {file}::function with its --arg")
     return programs

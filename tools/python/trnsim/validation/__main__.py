@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# The command `python3 -m trnsim.validation`, which `trnsim validate` becomes.
+"""Compares simulated with measured latencies of published kernels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import BinaryIO
+from collections.abc import Sequence
+
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.writer import save
+from trnsim.validation.ablation import ablate
+from trnsim.validation.binding import ROWS, Places, check_corpus
+from trnsim.validation.pages import write
+from trnsim.validation.rows import Row, choose, read_csv, read_rows, unique
+from trnsim.validation.runs import Variant, simulate
+from trnsim.validation.summary import Validation, document
+from trnsim.validation.tables import text
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="trnsim validate", description=__doc__,
+                                     allow_abbrev=False)
+    parser.add_argument("--chip")
+    parser.add_argument("--family")
+    parser.add_argument("--corpus")
+    parser.add_argument("--rows", type=Path)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--policy", action="append", default=[], dest="policies")
+    parser.add_argument("--ablate", action="store_true")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--json", default="")
+    parser.add_argument("--write-docs", type=Path, metavar="ROOT")
+    parser.add_argument("-q", "--quiet", action="store_true")
+    return parser
+
+
+def _rows(options: argparse.Namespace, places: Places) -> list[Row]:
+    """The chosen rows, published and the user's own."""
+    rows = read_rows(places.root / ROWS)
+    if options.rows is not None:
+        rows = unique([*rows, *read_csv(options.rows)])
+    return choose(rows, options.chip, options.family)
+
+
+def validate(options: argparse.Namespace) -> Validation:
+    """Runs what was asked for. UserError if it cannot be."""
+    places = Places.find(options.corpus)
+    rows = _rows(options, places)
+    notes = check_corpus(rows, places)
+    settings, policies = tuple(options.settings), tuple(options.policies)
+
+    def run(variant: Variant, chosen: Sequence[Row]) -> list:  # type: ignore[type-arg]
+        return simulate(chosen, places, variant, options.jobs, settings, policies)
+
+    outcomes = run(Variant(), rows)
+    ablations = []
+    if options.ablate:
+        done = [one for one in outcomes if one.is_run]
+        ablations = ablate(done, lambda variant: run(variant, [one.row for one in done]))
+    return Validation(outcomes, notes, ablations,
+                      {"chip": options.chip, "family": options.family,
+                       "has_corpus": places.corpus is not None,
+                       "settings": list(settings), "policies": list(policies)})
+
+
+def _report(validation: Validation, options: argparse.Namespace) -> None:
+    told = json.dumps(document(validation), indent=1) + "\n"
+    if options.write_docs is not None:
+        for page in write(validation, options.write_docs):
+            print(f"wrote {page}", file=sys.stderr)
+    if options.json == "-":
+        sys.stdout.write(told)
+        return
+    if options.json:
+        save(Path(options.json), lambda file: _write(file, told))
+    if not options.quiet:
+        print(text(validation), end="")
+
+
+def _write(file: BinaryIO, told: str) -> None:
+    file.write(told.encode())
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    options = _parser().parse_args(sys.argv[1:] if words is None else words)
+    try:
+        if options.jobs < 1:
+            raise UserError(f"--jobs {options.jobs}: at least one row is run at a time; use 1 or "
+                            "more")
+        validation = validate(options)
+        _report(validation, options)
+    except FrontendError as problem:
+        print(problem, file=sys.stderr)
+        return problem.exit_status
+    return validation.status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # End as a program that the signal ends, without a stack of ours.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# Traces of the validated kernels, kept from one run to the next.
+"""Cache.trace(launch, chip): the trace's file; made once for each content of everything it is from.
+
+The cache is $TRNSIM_CACHE_DIR, else trnsim in $XDG_CACHE_HOME or ~/.cache; it may be deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from collections.abc import Iterable
+
+import trnsim
+from trnsim.binary import find_binary, share_folders
+from trnsim.frontend.errors import FrontendError, ProgramError, UserError
+from trnsim.validation.binding import Launch
+
+CACHE_VARIABLE = "TRNSIM_CACHE_DIR"
+FILE_VARIABLE = "TRNSIM_VALIDATION_FILE"
+"""Tells a driver which file of the checkout its row was measured with."""
+TIMEOUT_SECONDS = 900
+
+
+def cache_folder() -> Path:
+    """Where traces are kept."""
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen) / "traces"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "trnsim" / "traces"
+
+
+class Cache:
+    """A folder of traces, named after the hash of what they were made from."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or cache_folder()
+
+    def key(self, launch: Launch, chip: str) -> str:
+        """Changes with the frontend, the chip, the kernel and the files beside it."""
+        parts = [_frontend_hash(), chip, Path(launch.target).name, *launch.arguments,
+                 _folder_hash(launch.file.parent)]
+        if launch.is_driver:
+            parts.append(_folder_hash(Path(launch.target).parent))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+    def trace(self, launch: Launch, chip: str) -> Path:
+        """The trace of a launch. UserError or ProgramError as the frontend ends."""
+        file = self.folder / f"{self.key(launch, chip)}.nkt"
+        if file.is_file():
+            return file
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="trnsim-", dir=self.folder) as folder:
+            made = Path(folder) / "made.nkt"
+            _run_frontend(launch, chip, made)
+            made.replace(file)
+        return file
+
+
+def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
+    words = [sys.executable, "-m", "trnsim.frontend", launch.target, "--chip", chip, "-o",
+             str(output)]
+    if launch.is_driver:
+        words += ["--", *launch.arguments]
+    else:
+        words += [f"--arg={value}" for value in launch.arguments]
+    path = os.pathsep.join([str(Path(trnsim.__file__).resolve().parents[1]),
+                            *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, FILE_VARIABLE: str(launch.file),
+                   "PYTHONHASHSEED": "0"}
+    try:
+        ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, check=False,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               timeout=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{launch.target}: is not traced after {TIMEOUT_SECONDS} s; leave the row "
+                        "out") from None
+    if ended.returncode == 0:
+        return
+    said = ended.stderr.decode(errors="replace").strip()
+    kind = {2: UserError, 3: ProgramError}.get(ended.returncode, FrontendError)
+    raise kind(said or f"{launch.target}: the frontend ended with status {ended.returncode}")
+
+
+@lru_cache(maxsize=1)
+def _frontend_hash() -> str:
+    """Of the frontend and of the chips, whose limits it checks."""
+    package = Path(trnsim.__file__).resolve().parent
+    files = sorted((package / "frontend").rglob("*.py"))
+    named = os.environ.get("TRNSIM_CONFIG_DIR")
+    folders = [Path(named)] if named else [one / "configs" for one in share_folders(find_binary())]
+    for folder in folders:
+        if (folder / "chips").is_dir():
+            files += sorted((folder / "chips").glob("*.json"))
+            break
+    return _hash(files)
+
+
+@lru_cache(maxsize=None)
+def _folder_hash(folder: Path) -> str:
+    return _hash(sorted(folder.glob("*.py")))
+
+
+def _hash(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()

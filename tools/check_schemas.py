@@ -16,6 +16,7 @@ import jsonschema
 # Which schema describes which files; a trace is JSON Lines, each line a record.
 DESCRIBES = {
     "chip.schema.json": ("configs/chips/*.json",),
+    "measurements.schema.json": ("tests/validation/rows/*.json",),
     "trace.schema.json": ("examples/**/*.nkt", "tests/**/*.nkt"),
 }
 

@@ -7,6 +7,7 @@
     matmul_hoisted    a row of left tiles stays in SBUF while the right matrix streams by
     matmul_blocked    a block of tiles_m x tiles_n tiles of the result shares its loads over all of K
     matmul            blocks of both stay in SBUF, partial sums too: bound by the tensor engine
+    matmul_panels     sums of whole columns stay in SBUF: the right matrix is read only once
 
 Try
 
@@ -158,4 +159,54 @@ def matmul(lhs_t, rhs, tiles_m=4, tiles_n=2, tiles_k=8):
                 result = nl.ndarray((TILE_M, block_n), dtype=out.dtype, buffer=nl.sbuf)
                 nisa.tensor_copy(dst=result, src=sums[:, m_tile, :])
                 nisa.dma_copy(dst=out[row:row + TILE_M, n_start:n_start + block_n], src=result)
+    return out
+
+
+def load_block(source, row, column, tiles, width):
+    """A new SBUF block [128, tiles, width]: `tiles` loads, one below the other in HBM."""
+    block = nl.ndarray((TILE_K, tiles, width), dtype=source.dtype, buffer=nl.sbuf)
+    for tile in range(tiles):
+        first = row + tile * TILE_K
+        nisa.dma_copy(dst=block[:, tile, :],
+                      src=source[first:first + TILE_K, column:column + width])
+    return block
+
+
+def add_products(sums, left, right):
+    """Adds a K block's products to the sums, one [128, tiles_n, 512] tile for each 128 rows."""
+    for n_tile in nl.affine_range(sums[0].shape[1]):
+        for m_tile in nl.affine_range(len(sums)):
+            psum = nl.ndarray((TILE_M, TILE_N), dtype=nl.float32, buffer=nl.psum)
+            for k_tile in nl.affine_range(left.shape[1]):
+                nisa.nc_matmul(dst=psum,
+                               stationary=left[:, k_tile, nl.ds(m_tile * TILE_M, TILE_M)],
+                               moving=right[:, k_tile, nl.ds(n_tile * TILE_N, TILE_N)])
+            target = sums[m_tile][:, n_tile, :]
+            nisa.tensor_tensor(dst=target, data1=target, data2=psum, op=nl.add)
+
+
+@nki.jit
+def matmul_panels(lhs_t, rhs, tiles_m=4, tiles_n=2, tiles_k=8):
+    """Block columns of the result one after the other, each from top to bottom for each K block."""
+    k, m, n = check_shapes(lhs_t, rhs)
+    block_m, block_n, block_k = tiles_m * TILE_M, tiles_n * TILE_N, tiles_k * TILE_K
+    assert m % block_m == 0 and n % block_n == 0 and k % block_k == 0, (
+        f"M, N, K = {m}, {n}, {k} must be multiples of the blocks {block_m}, {block_n}, {block_k}")
+    out = nl.ndarray((m, n), dtype=lhs_t.dtype, buffer=nl.shared_hbm)
+
+    for n_block in nl.affine_range(n // block_n):
+        sums = []
+        for m_tile in nl.affine_range(m // TILE_M):
+            tile = nl.ndarray((TILE_M, tiles_n, TILE_N), dtype=out.dtype, buffer=nl.sbuf)
+            nisa.memset(dst=tile, value=0.0)
+            sums.append(tile)
+        for k_block in nl.sequential_range(k // block_k):
+            right = load_block(rhs, k_block * block_k, n_block * block_n, tiles_k, block_n)
+            for m_block in nl.affine_range(m // block_m):
+                left = load_block(lhs_t, k_block * block_k, m_block * block_m, tiles_k, block_m)
+                add_products(sums[m_block * tiles_m:(m_block + 1) * tiles_m], left, right)
+        for m_tile in nl.affine_range(m // TILE_M):
+            nisa.dma_copy(dst=out[m_tile * TILE_M:(m_tile + 1) * TILE_M,
+                                  n_block * block_n:(n_block + 1) * block_n],
+                          src=sums[m_tile].reshape((TILE_M, block_n)))
     return out

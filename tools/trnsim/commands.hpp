@@ -13,5 +13,6 @@ void add_sweep(CLI::App& app, int& exit_status);
 void add_describe(CLI::App& app, int& exit_status);
 void add_trace(CLI::App& app, int& exit_status);
 void add_diff(CLI::App& app, int& exit_status);
+void add_validate(CLI::App& app, int& exit_status);
 
 }  // namespace trnsim::cli

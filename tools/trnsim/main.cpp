@@ -98,6 +98,7 @@ int run(int argc, char** argv) {
     cli::add_describe(app, exit_status);
     cli::add_trace(app, exit_status);
     cli::add_diff(app, exit_status);
+    cli::add_validate(app, exit_status);
     app.footer(
         "Examples:\n"
         "  trnsim run kernel.py::softmax --arg 'float32[4096,1024]'\n"

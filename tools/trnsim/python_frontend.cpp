@@ -255,8 +255,8 @@ TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip
     return traced;
 }
 
-void become_script(std::vector<std::string> words) {
-    words.insert(words.begin(), {python_interpreter(), "-m", "trnsim.script"});
+void become_python(const std::string& module, std::vector<std::string> words) {
+    words.insert(words.begin(), {python_interpreter(), "-m", module});
     std::vector<std::string> environment = frontend_environment();
     spdlog::debug("becomes {}", fmt::join(words, " "));
     std::fflush(nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the Python side: turns a kernel into a program trace, or runs a script of kernel calls.
+// Runs the Python side: turns a kernel into a program trace, or becomes one of its commands.
 #pragma once
 
 #include "options.hpp"
@@ -32,9 +32,10 @@ struct TracedKernel {
 /// 2, 3; std::runtime_error for any other
 [[nodiscard]] TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip);
 
-/// Runs `python3 -m trnsim.script` in place of this process, with this program as the simulator.
+/// Runs `python3 -m` with a module of the package in place of this process, and with this program as
+/// the simulator.
 /// \param words what follows the name of the module
 /// \throws UserError if the interpreter cannot be started
-[[noreturn]] void become_script(std::vector<std::string> words);
+[[noreturn]] void become_python(const std::string& module, std::vector<std::string> words);
 
 }  // namespace trnsim::cli

@@ -135,7 +135,7 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
 int run(RunCommandOptions options) {
     check_input_kind(options);
     if (is_script(options.input.input)) {
-        become_script(script_words(options));
+        become_python("trnsim.script", script_words(options));
     }
     options.chip = chip_or_default(options.chip);
     Input input(options.input.input, options.input.arguments, options.values);

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from collections.abc import Iterable
 
 import trnsim
-from trnsim.binary import find_binary, share_folders
+from trnsim.frontend.chip import load_chip
 from trnsim.frontend.errors import FrontendError, ProgramError, UserError
 from trnsim.validation.binding import Launch
 
@@ -25,6 +26,7 @@ CACHE_VARIABLE = "TRNSIM_CACHE_DIR"
 FILE_VARIABLE = "TRNSIM_VALIDATION_FILE"
 """Tells a driver which file of the checkout its row was measured with."""
 TIMEOUT_SECONDS = 900
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+\.?(\w+)", re.MULTILINE)
 
 
 def cache_folder() -> Path:
@@ -42,11 +44,11 @@ class Cache:
         self.folder = folder or cache_folder()
 
     def key(self, launch: Launch, chip: str) -> str:
-        """Changes with the frontend, the chip, the kernel and the files beside it."""
-        parts = [_frontend_hash(), chip, Path(launch.target).name, *launch.arguments,
-                 _folder_hash(launch.file.parent)]
+        """Changes with the frontend, what it knows of the chip, and the kernel with its imports."""
+        parts = [_frontend_hash(), repr(load_chip(chip)), Path(launch.target).name,
+                 *launch.arguments, _module_hash(launch.file)]
         if launch.is_driver:
-            parts.append(_folder_hash(Path(launch.target).parent))
+            parts.append(_module_hash(Path(launch.target)))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     def trace(self, launch: Launch, chip: str) -> Path:
@@ -89,21 +91,19 @@ def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _frontend_hash() -> str:
-    """Of the frontend and of the chips, whose limits it checks."""
-    package = Path(trnsim.__file__).resolve().parent
-    files = sorted((package / "frontend").rglob("*.py"))
-    named = os.environ.get("TRNSIM_CONFIG_DIR")
-    folders = [Path(named)] if named else [one / "configs" for one in share_folders(find_binary())]
-    for folder in folders:
-        if (folder / "chips").is_dir():
-            files += sorted((folder / "chips").glob("*.json"))
-            break
-    return _hash(files)
+    return _hash(sorted((Path(trnsim.__file__).resolve().parent / "frontend").rglob("*.py")))
 
 
 @lru_cache(maxsize=None)
-def _folder_hash(folder: Path) -> str:
-    return _hash(sorted(folder.glob("*.py")))
+def _module_hash(file: Path) -> str:
+    """Of a Python file and of the files beside it that it imports."""
+    found = [file]
+    for one in found:
+        if one.is_file():
+            names = _IMPORT.findall(one.read_text(encoding="utf-8", errors="replace"))
+            beside = (one.parent / f"{name}.py" for name in names)
+            found += [other for other in beside if other.is_file() and other not in found]
+    return _hash(one for one in found if one.is_file())
 
 
 def _hash(files: Iterable[Path]) -> str:

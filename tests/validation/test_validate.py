@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the command, and of the model on rows that run anywhere.
+"""`trnsim validate`: a sample of rows stays within its error band; outputs and messages are right."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from trnsim.frontend.errors import UserError
+from trnsim.validation.ablation import VARIANTS, Ablation, ablate
+from trnsim.validation.binding import ROWS, Places
+from trnsim.validation.pages import PAGE, README, write
+from trnsim.validation.rows import Row, read_rows
+from trnsim.validation.runs import Outcome, Variant, simulate
+from trnsim.validation.summary import Validation, document
+from trnsim.validation.tables import text
+
+BANDS = {"sky_2048_1_1_1": 25.0, "sky_2048_2_4_1": 25.0, "sky_2048_16_1_1": 25.0,
+         "sky_tut_nki_matmul_hoist_load_": 30.0, "nad_mm4096_V2": 15.0, "asst4_xg_st2000": 25.0,
+         "asst4_xg_stream200": 30.0, "akc_mlp_baseline_fp32_256x512x1024": 40.0}
+"""Error in per cent that a row must not exceed: a regression shows, a calibration does not."""
+
+
+@pytest.fixture(scope="module")
+def sample() -> dict[str, Outcome]:
+    """The rows of BANDS, simulated with own kernels."""
+    rows = [row for row in read_rows(ROOT / ROWS) if row.id in BANDS]
+    return {one.row.id: one for one in simulate(rows, Places(ROOT))}
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_row_is_within_its_band(sample: dict[str, Outcome], name: str) -> None:
+    outcome = sample[name]
+    assert outcome.is_run, outcome.reason
+    assert abs(outcome.point.error) <= BANDS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in BANDS if name.startswith("sky_2048")])
+def test_bytes_and_transfers_are_exact(sample: dict[str, Outcome], name: str) -> None:
+    outcome = sample[name]
+    for key in ("hbm_read_bytes", "hbm_write_bytes", "dma_transfers"):
+        assert outcome.counts[key] == outcome.row.published[key], key
+
+
+def test_own_kernels_move_what_the_measured_source_asks_for(sample: dict[str, Outcome]) -> None:
+    for outcome in sample.values():
+        for key in ("hbm_read_bytes", "hbm_write_bytes"):
+            assert outcome.counts[key] == outcome.row.counted[key], outcome.row.id
+
+
+def test_roofline_is_never_above_the_model(sample: dict[str, Outcome]) -> None:
+    for outcome in sample.values():
+        assert 0 < outcome.roofline_us <= outcome.simulated_us * 1.000001, outcome.row.id
+
+
+def test_document_fits_its_schema(sample: dict[str, Outcome]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    outcomes = [*sample.values(), Outcome(next(iter(sample.values())).row, reason="no kernel")]
+    variant = Variant("v", settings=("dma.completion_ns=0",), what="nothing")
+    told = document(Validation(outcomes, ["a note"],
+                               [Ablation(variant, {"sky_2048": 1.0}, 1.0),
+                                Ablation(variant, {}, None, "no such policy")],
+                               {"chip": None, "family": None, "has_corpus": False,
+                                "settings": [], "policies": []}))
+    schema = json.loads((ROOT / "configs/schema/validation.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(told)))
+
+
+def test_text_names_every_row_and_why_one_was_not_run(sample: dict[str, Outcome]) -> None:
+    missing = Outcome(Row("absent", "f", "new_api", "trn2", 1.0), reason="no kernel for it yet")
+    told = text(Validation([*sample.values(), missing], ["a note"]))
+    assert all(name in told for name in BANDS)
+    assert "1 rows: no kernel for it yet" in told and "absent" in told and "note: a note" in told
+
+
+def outcome(name: str, simulated: float) -> Outcome:
+    return Outcome(Row(name, "f", "new_api", "trn2", 100.0), "own", simulated_us=simulated,
+                   roofline_us=50.0, counts={"hbm_read_bytes": 1, "hbm_write_bytes": 1,
+                                             "dma_transfers": 1, "dma_active_percent": 10,
+                                             "tensor_engine_active_percent": 10})
+
+
+def test_ablation_shows_the_error_of_every_variant() -> None:
+    tried: list[Variant] = []
+
+    def run(variant: Variant) -> list[Outcome]:
+        tried.append(variant)
+        return [outcome("a", 120.0)] if variant.name != "dge" else [
+            Outcome(Row("a", "f", "new_api", "trn2", 100.0), reason="no such policy")]
+
+    told = ablate([outcome("a", 101.0)], run)
+    assert tried == list(VARIANTS)
+    assert told[0].families == {"f": pytest.approx(1.0)}
+    assert told[1].families == {"f": pytest.approx(20.0)}
+    assert [one.reason for one in told if one.overall is None] == ["a: no such policy"]
+
+
+def test_every_variant_is_one_that_the_simulator_knows(sample: dict[str, Outcome]) -> None:
+    row = sample["asst4_xg_stream200"].row
+    for variant in VARIANTS:
+        [told] = simulate([row], Places(ROOT), variant)
+        assert told.is_run, f"{variant.name}: {told.reason}"
+
+
+def test_pages_are_rewritten_between_their_markers(tmp_path: Path) -> None:
+    for page in (PAGE, README):
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
+    validation = Validation([outcome("made_up_row", 123.0)])
+    write(validation, tmp_path)
+    before = (tmp_path / PAGE).read_text()
+    assert "made_up_row" in before and "sky_2048_1_1_1" not in before
+    assert "23.0" in (tmp_path / README).read_text()
+    write(validation, tmp_path)
+    assert (tmp_path / PAGE).read_text() == before
+
+
+def test_page_without_its_markers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / PAGE).write_text("nothing\n")
+    with pytest.raises(UserError, match="has no lines <!-- validate:summary -->"):
+        write(Validation([outcome("a", 1.0)]), tmp_path)
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    """trnsim validate."""
+    return subprocess.run([os.environ.get("TRNSIM_BINARY", "trnsim"), "validate", *words],
+                          capture_output=True, text=True, check=False, timeout=300)
+
+
+def told_by(*words: str) -> Any:
+    ended = command(*words, "--json", "-")
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_command_runs_rows_of_the_user(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples/kernels/vector_add.py", tmp_path / "kernels.py")
+    rows = tmp_path / "mine.csv"
+    rows.write_text("id,family,class,chip,measured_us,kernel,arguments\n"
+                    "mine,own,as_written,trn2,20,kernels.py::vector_add_columns,"
+                    "float32[25600] float32[25600] width=200\n")
+    told = told_by("--rows", str(rows), "--family", "own")
+    [row] = told["rows"]
+    assert row["id"] == "mine" and row["way"] == "own" and not row["calibrate"]
+    assert row["error_percent"] == pytest.approx(100 * (row["simulated_us"] / 20 - 1), abs=1e-6)
+
+
+def test_command_lists_rows_that_need_a_checkout() -> None:
+    told = told_by("--family", "aws_mamba")
+    assert told["rows"][0]["reason"] == "needs --corpus with a checkout of aws-neuron/nki-samples"
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--family", "skye"], "--family skye: nothing was measured for it"),
+    (["--corpus", "/nowhere"], "--corpus /nowhere: is not a folder"),
+    (["--rows", "/nowhere.csv"], "--rows /nowhere.csv: cannot be read"),
+    (["--jobs", "0"], "--jobs"),
+    (["--colour"], "--colour is not one of its words"),
+])
+def test_bad_input_is_told(words: list[str], message: str) -> None:
+    ended = command(*words)
+    assert ended.returncode == 2
+    assert message in ended.stderr and ended.stdout == ""
+
+
+def test_row_that_cannot_be_run_sets_the_exit_status(tmp_path: Path) -> None:
+    rows = tmp_path / "mine.csv"
+    rows.write_text("id,family,class,chip,measured_us,kernel,arguments\n"
+                    "mine,own,new_api,trn2,20,none.py::f,float32[128]\n")
+    ended = command("--rows", str(rows), "--family", "own")
+    assert ended.returncode == 2
+    assert "not run" in ended.stdout and "there is no such file" in ended.stdout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sum of two long vectors, a tile of 128 x width elements at a time.
 
-    a, b [128 n], n a multiple of width   ->   a + b  [128 n]
+    a, b [128 n], n a multiple of width   ->   a + b  [128, n] or [n / width, 128, width]
 
     vector_add_columns   each partition has n neighbours; a tile is `width` columns of all rows
     vector_add_blocks    a tile is 128 x width neighbours, one stretch of HBM

@@ -32,10 +32,9 @@ struct TracedKernel {
 /// 2, 3; std::runtime_error for any other
 [[nodiscard]] TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip);
 
-/// Runs `python3 -m` with a module of the package in place of this process, and with this program as
-/// the simulator.
-/// \param words what follows the name of the module
-/// \throws UserError if the interpreter cannot be started
+/// Runs `python3 -m` with a module of the package in place of this process, and with this program
+/// as the simulator. \param words what follows the name of the module \throws UserError if the
+/// interpreter cannot be started
 [[noreturn]] void become_python(const std::string& module, std::vector<std::string> words);
 
 }  // namespace trnsim::cli

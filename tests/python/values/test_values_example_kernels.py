@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,10 @@ def softmax(x: Array) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+def gelu(y: Array) -> Array:
+    return y * 0.5 * (1 + np.vectorize(math.erf)(y / math.sqrt(2)))
+
+
 def mean_of_windows(images: Array, window: int) -> Array:
     c, h, w = images.shape
     return images.reshape(c, h // window, window, w // window, window).mean(axis=(2, 4))
@@ -92,6 +97,18 @@ CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, flo
      product, 1e-2, 0.05),
     ("matmul.py::matmul", [normal(512, 256), normal(512, 512)],
      {"tiles_m": 2, "tiles_n": 1, "tiles_k": 2}, product, 1e-5, 1e-4),
+    ("matmul.py::matmul_blocked", [normal(512, 256), normal(512, 1024)], {}, product, 1e-5, 1e-4),
+    ("matmul.py::matmul_blocked", [normal(512, 256), normal(512, 1024)],
+     {"tiles_n": 1, "whole": True}, lambda lhs_t, rhs, whole: product(lhs_t, rhs), 1e-5, 1e-4),
+    ("matmul.py::matmul_panels", [normal(512, 512), normal(512, 1024)],
+     {"tiles_m": 2, "tiles_n": 1, "tiles_k": 2}, product, 1e-5, 1e-4),
+    ("vector_add.py::vector_add_columns", [normal(25600), normal(25600, seed=1)], {"width": 50},
+     lambda a, b, width: (a + b).reshape(128, -1), 0, 0),
+    ("vector_add.py::vector_add_blocks", [normal(25600), normal(25600, seed=1)], {"width": 50},
+     lambda a, b, width: (a + b).reshape(-1, 128, width), 0, 0),
+    ("mlp.py::linear", [normal(256, 128), normal(256, 1024), normal(1, 1024)], {},
+     lambda x_t, weight, bias: product(x_t, weight) + bias, 1e-5, 1e-4),
+    ("mlp.py::gelu", [normal(256, 1024)], {}, gelu, 1e-4, 1e-6),
     ("softmax.py::softmax", [normal(300, 1024)], {}, softmax, 1e-5, 0),
     ("rmsnorm.py::rmsnorm", [normal(300, 1024), normal(1, 1024)], {},
      lambda x, gain: rms(x) * gain, 1e-5, 0),

@@ -19,7 +19,7 @@ from trnsim.validation.ablation import ablate
 from trnsim.validation.binding import ROWS, Places, check_corpus
 from trnsim.validation.pages import write
 from trnsim.validation.rows import Row, choose, read_csv, read_rows, unique
-from trnsim.validation.runs import Variant, simulate
+from trnsim.validation.runs import Outcome, Variant, simulate
 from trnsim.validation.summary import Validation, document
 from trnsim.validation.tables import text
 
@@ -56,7 +56,7 @@ def validate(options: argparse.Namespace) -> Validation:
     notes = check_corpus(rows, places)
     settings, policies = tuple(options.settings), tuple(options.policies)
 
-    def run(variant: Variant, chosen: Sequence[Row]) -> list:  # type: ignore[type-arg]
+    def run(variant: Variant, chosen: Sequence[Row]) -> list[Outcome]:
         return simulate(chosen, places, variant, options.jobs, settings, policies)
 
     outcomes = run(Variant(), rows)

@@ -42,8 +42,8 @@ def _rewrite(file: Path, blocks: dict[str, list[str]]) -> None:
         if not pattern.search(page):
             raise UserError(f"{file}: has no lines {start} and {end}; put them where the table "
                             "is to stand")
-        block = "\n".join([start, *lines, end])
-        page = pattern.sub(lambda _, block=block: block, page, count=1)
+        before, after = pattern.split(page, maxsplit=1)
+        page = before + "\n".join([start, *lines, end]) + after
     file.write_text(page, encoding="utf-8")
 
 
@@ -68,11 +68,10 @@ def _parts(validation: Validation) -> list[str]:
 def _rows(validation: Validation) -> list[str]:
     lines: list[str] = []
     for family, group in validation.families().items():
-        row = group[0].row
+        by = ", ".join(sorted({one.row.measured_by or "the user" for one in group}))
         ways = " and ".join(sorted({one.way for one in group}))
         lines += ["", f"### {family}", "",
-                  f"{', '.join(sorted({one.row.chip for one in group}))}, measured by "
-                  f"{row.measured_by or 'the user'}; {ways} kernels.", "",
+                  f"{', '.join(sorted({one.row.chip for one in group}))}, measured by {by}; {ways} kernels.", "",
                   *markdown(tables.ROW_HEAD, [tables.row_cells(one) for one in group])]
     return lines[1:]
 

@@ -14,6 +14,10 @@ Cells = Sequence[str]
 FAMILY_HEAD = ("", "rows", "mean", "median", "bias", "worst", "worst row", "tau", "ordered",
                "roofline")
 PARTS_HEAD = ("", "bytes within 5 %", "transfers exact", "tensor active", "DMA active")
+_ROW_UNITS = ("simulated and measured in us, error and roofline's error in %; HBM bytes in MB and "
+              "active shares in % as simulated / published")
+_FAMILY_UNITS = ("absolute errors in %; tau and ordered: is the order that of silicon, ordered in "
+                 "% of the pairs that differ by more than 5 %")
 ROW_HEAD = ("row", "simulated", "measured", "error", "roofline", "HBM bytes", "tensor", "DMA")
 
 
@@ -81,14 +85,12 @@ def text(validation: Validation) -> str:
     lines: list[str] = []
     for family, group in validation.families().items():
         lines += [family, *indented(columns(ROW_HEAD, [row_cells(one) for one in group])), ""]
-    lines += ["simulated and measured in us, error and roofline's error in %; HBM bytes in MB and "
-              "active shares in % as simulated / published", ""]
+    lines += [_ROW_UNITS, ""]
     lines += _not_run(validation)
     if validation.run:
         families = [family_cells(*one) for one in validation.families().items()]
         wholes = [family_cells(*one) for one in validation.wholes().items()]
-        lines += ["absolute errors in %; tau and ordered: is the order that of silicon, "
-                  "ordered in % of the pairs that differ by more than 5 %"]
+        lines.append(_FAMILY_UNITS)
         lines += indented(columns(FAMILY_HEAD, [*families, *wholes], left=(0, 6)))
         lines += ["", "parts; bytes and transfers in % of rows, active shares off by so many points"]
         lines += indented(columns(PARTS_HEAD, [parts_cells(*one)

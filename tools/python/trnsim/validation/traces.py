@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from collections.abc import Iterable
 
@@ -89,12 +89,12 @@ def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
     raise kind(said or f"{launch.target}: the frontend ended with status {ended.returncode}")
 
 
-@lru_cache(maxsize=1)
+@cache
 def _frontend_hash() -> str:
     return _hash(sorted((Path(trnsim.__file__).resolve().parent / "frontend").rglob("*.py")))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _module_hash(file: Path) -> str:
     """Of a Python file and of the files beside it that it imports."""
     found = [file]

@@ -86,7 +86,7 @@ def matmul_hoisted(lhs_t, rhs):
 
 
 def load_tiles(source, start, tiles, width, whole):
-    """All K tiles of `tiles` columns of tiles, [column][K tile]; `whole`: a load brings all columns."""
+    """All K tiles of `tiles` columns of tiles, [column][K tile]; `whole`: one load for a row."""
     k_tiles = range(source.shape[0] // TILE_K)
     if not whole:
         return [[load(source, k_tile * TILE_K, start + tile * width, width) for k_tile in k_tiles]

@@ -5,7 +5,7 @@
 
     matmul_naive      every tile is loaded for every product: bound by DMA
     matmul_hoisted    a row of left tiles stays in SBUF while the right matrix streams by
-    matmul_blocked    a block of tiles_m x tiles_n tiles of the result shares its loads over all of K
+    matmul_blocked    a block of the result shares its loads over all of K
     matmul            blocks of both stay in SBUF, partial sums too: bound by the tensor engine
     matmul_panels     sums of whole columns stay in SBUF: the right matrix is read only once
 
@@ -97,7 +97,7 @@ def load_tiles(source, start, tiles, width, whole):
 
 @nki.jit
 def matmul_blocked(lhs_t, rhs, tiles_m=2, tiles_n=2, whole=False):
-    """Left tiles stay for a row of blocks, right tiles for a block; `whole` loads them by panels."""
+    """Left tiles stay for a row of blocks, right tiles for a block; `whole`: loaded by panels."""
     k, m, n = check_shapes(lhs_t, rhs)
     block_m, block_n = tiles_m * TILE_M, tiles_n * TILE_N
     assert m % block_m == 0 and n % block_n == 0, (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the command, and of the model on rows that run anywhere.
-"""`trnsim validate`: a sample of rows stays within its error band; outputs and messages are right."""
+"""A sample of rows stays within its error band; outputs and messages of the command are right."""
 
 from __future__ import annotations
 

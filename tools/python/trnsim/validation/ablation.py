@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the model would be worth without each of its parts.
-"""VARIANTS: every policy and mechanism that can be switched to its trivial variant, one at a time."""
+"""VARIANTS: every policy and mechanism that has a trivial variant, switched one at a time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which program stands for a row on this machine.
-"""bind(row, places): the original kernel in a checkout, else an own kernel, else why there is none."""
+"""bind(row, places): the original kernel in a checkout, else an own one, else why there is none."""
 
 from __future__ import annotations
 

@@ -69,9 +69,10 @@ def _rows(validation: Validation) -> list[str]:
     lines: list[str] = []
     for family, group in validation.families().items():
         by = ", ".join(sorted({one.row.measured_by or "the user" for one in group}))
+        chips = ", ".join(sorted({one.row.chip for one in group}))
         ways = " and ".join(sorted({one.way for one in group}))
         lines += ["", f"### {family}", "",
-                  f"{', '.join(sorted({one.row.chip for one in group}))}, measured by {by}; {ways} kernels.", "",
+                  f"{chips}, measured by {by}; {ways} kernels.", "",
                   *markdown(tables.ROW_HEAD, [tables.row_cells(one) for one in group])]
     return lines[1:]
 

@@ -18,6 +18,7 @@ _ROW_UNITS = ("simulated and measured in us, error and roofline's error in %; HB
               "active shares in % as simulated / published")
 _FAMILY_UNITS = ("absolute errors in %; tau and ordered: is the order that of silicon, ordered in "
                  "% of the pairs that differ by more than 5 %")
+_PARTS_UNITS = "parts; bytes and transfers in % of rows, active shares off by so many points"
 ROW_HEAD = ("row", "simulated", "measured", "error", "roofline", "HBM bytes", "tensor", "DMA")
 
 
@@ -92,7 +93,7 @@ def text(validation: Validation) -> str:
         wholes = [family_cells(*one) for one in validation.wholes().items()]
         lines.append(_FAMILY_UNITS)
         lines += indented(columns(FAMILY_HEAD, [*families, *wholes], left=(0, 6)))
-        lines += ["", "parts; bytes and transfers in % of rows, active shares off by so many points"]
+        lines += ["", _PARTS_UNITS]
         lines += indented(columns(PARTS_HEAD, [parts_cells(*one)
                                                for one in validation.wholes().items()]))
     if validation.ablations:

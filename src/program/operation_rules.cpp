@@ -76,6 +76,7 @@ constexpr RuleList<Engine, 5> kVector{Engine::Vector};
 constexpr RuleList<Engine, 5> kScalar{Engine::Scalar};
 constexpr RuleList<Engine, 5> kGpsimd{Engine::Gpsimd};
 constexpr RuleList<Engine, 5> kTensorVector{Engine::Tensor, Engine::Vector};
+constexpr RuleList<Engine, 5> kVectorScalar{Engine::Vector, Engine::Scalar};
 constexpr RuleList<Engine, 5> kVectorGpsimd{Engine::Vector, Engine::Gpsimd};
 constexpr RuleList<Engine, 5> kElementwise{Engine::Vector, Engine::Scalar, Engine::Gpsimd};
 constexpr RuleList<Engine, 5> kDma{Engine::Dma};
@@ -156,7 +157,7 @@ constexpr std::array kRules{
                   {kDst, kData, vector(Role::Bound0), vector(Role::Bound1), kMaybeReduceResult},
                   {}},
     OperationRule{Opcode::Memset, kVectorGpsimd, S::Free, {kDst}, {must(A::Value)}},
-    OperationRule{Opcode::Reciprocal, kVector, S::Elementwise, {kDst, kData}, {}},
+    OperationRule{Opcode::Reciprocal, kVectorScalar, S::Elementwise, {kDst, kData}, {}},
     OperationRule{Opcode::Exponential,
                   kVector,
                   S::Elementwise,

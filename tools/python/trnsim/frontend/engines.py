@@ -51,6 +51,8 @@ _FIXED: dict[str, Engines] = {
 def legal(chip: Chip, instruction: Instruction) -> Engines:
     """Engines that an explicit `engine=` may name."""
     op = instruction.op
+    if op == "reciprocal" and chip.generation == 2:
+        return VECTOR + SCALAR  # As an activation; seen on trn1. [NKI-SHARED] [ACCURACY-STUDY, 5.1]
     if op in _FIXED:
         return _FIXED[op]
     return _LEGAL[op](chip, instruction)
@@ -59,8 +61,6 @@ def legal(chip: Chip, instruction: Instruction) -> Engines:
 def choose(chip: Chip, instruction: Instruction) -> Engines:
     """Engines among which the compiler chooses when the program names none."""
     op = instruction.op
-    if op in _FIXED:
-        return _FIXED[op]
     if op == "tensor_tensor":
         allowed = legal(chip, instruction)
         prefers_gpsimd = instruction.attributes["op"] == "power" or _is_integer(instruction)

@@ -78,6 +78,7 @@ T number(std::string_view policy, std::string_view text, T least, T most) {
 }
 
 constexpr std::int64_t kMostRings = 16;
+constexpr std::int64_t kMostInterval = 1'000'000;
 constexpr std::int64_t kMostWindow = 4096;
 constexpr std::int64_t kMostExtra = 1'000'000;
 constexpr double kMostFactor = 1e6;
@@ -86,7 +87,10 @@ constexpr double kMostFactor = 1e6;
 
 Policies default_policies(std::string_view api) {
     if (api == "nki") {
-        return {.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
+        return {.buffer_factor = 1.25,
+                .buffer_extra = 2,
+                .dma_interval_ns = 1050,
+                .matmul_window = 256};
     }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
@@ -119,6 +123,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.ring_assignment = choose(kRingAssignments, name, text);
     } else if (name == "dma_rings") {
         policies.dma_rings = number<std::int64_t>(name, text, 1, kMostRings);
+    } else if (name == "dma_interval_ns") {
+        policies.dma_interval_ns = number<std::int64_t>(name, text, 0, kMostInterval);
     } else if (name == "dge") {
         policies.dge = choose(kDge, name, text);
     } else if (name == "reuse_stationary") {
@@ -145,6 +151,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"spilling", text_of(kSpilling, policies.spilling)},
             {"ring_assignment", text_of(kRingAssignments, policies.ring_assignment)},
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
+            {"dma_interval_ns", fmt::format("{}", policies.dma_interval_ns)},
             {"dge", text_of(kDge, policies.dge)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},

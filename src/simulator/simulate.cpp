@@ -164,9 +164,18 @@ RunResult collect(const NeuronDevice& device,
     return last;
 }
 
+/// The chip as the compiler uses it.
+ChipSpec with_policies(ChipSpec chip, const lowering::Policies& policies) {
+    if (policies.dma_interval_ns > 0) {
+        chip.dma.ring_interval_ns = from_nanoseconds(static_cast<double>(policies.dma_interval_ns));
+    }
+    return chip;
+}
+
 }  // namespace
 
-RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
+RunResult simulate(const Launch& launch, const ChipSpec& of_config, const RunOptions& options) {
+    const ChipSpec chip = with_policies(of_config, options.policies);
     check_cores(launch, chip);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(

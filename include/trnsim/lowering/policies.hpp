@@ -39,8 +39,9 @@ struct Policies {
     Spilling spilling = Spilling::LeastRecentlyUsed;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    DgeMode dge = DgeMode::Auto;      ///< Where the program leaves the choice.
-    bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
+    std::int64_t dma_interval_ns = 0;  ///< Least time between two DMAs of a ring; 0: the chip's.
+    DgeMode dge = DgeMode::Auto;       ///< Where the program leaves the choice.
+    bool reuse_stationary = true;      ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
 };

@@ -39,6 +39,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "ring_assignment=per_site",
                                          "dma_rings=1",
                                          "dma_rings=16",
+                                         "dma_interval_ns=0",
+                                         "dma_interval_ns=1050",
                                          "dge=auto",
                                          "dge=none",
                                          "dge=software",
@@ -103,7 +105,8 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
-              "buffer_factor, buffer_extra, spilling, ring_assignment, dma_rings, dge, "
+              "buffer_factor, buffer_extra, spilling, ring_assignment, dma_rings, "
+              "dma_interval_ns, dge, "
               "reuse_stationary, matmul_window, reorder_window");
 }
 
@@ -132,6 +135,8 @@ TEST(PoliciesTest, ANumberOutOfRangeIsAnErrorThatNamesTheRange) {
               "--policy dma_rings: \"17\", but it is a number from 1 to 16; give one");
     EXPECT_EQ(error_of("dma_rings=4.5"),
               "--policy dma_rings: \"4.5\", but it is a number from 1 to 16; give one");
+    EXPECT_EQ(error_of("dma_interval_ns=-1"),
+              "--policy dma_interval_ns: \"-1\", but it is a number from 0 to 1000000; give one");
     EXPECT_EQ(error_of("matmul_window=0"),
               "--policy matmul_window: \"0\", but it is a number from 1 to 4096; give one");
     EXPECT_EQ(error_of("reorder_window=4097"),

@@ -54,7 +54,9 @@ bool TileStore::use(Tile& tile) {
     assert(tile.slot != nullptr && tile.pending.empty());
     free_slot(*tile.slot);
     tiles_.erase(tile.instance);
-    tile = Tile{};
+    tile.slot = nullptr;  // The rest keeps its memory for the next tile.
+    tile.is_spilled = tile.is_dirty = tile.is_saved = false;
+    tile.last_use = 0;
     blanks_.push_back(&tile);
     --living_;
     return true;

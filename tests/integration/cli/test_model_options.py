@@ -50,6 +50,20 @@ def test_an_unknown_policy_is_answered_with_the_known(trnsim: CommandLine) -> No
     assert "off" in trnsim.fails(2, "run", "add.nkt", "--policy", "spilling=never")
 
 
+def test_the_method_says_what_the_latency_compares_with(trnsim: CommandLine) -> None:
+    profiled = trnsim.result("add.nkt")
+    benchmarked = trnsim.result("add.nkt", "--method", "benchmark")
+    assert profiled["run"]["method"] == "profiler" and benchmarked["run"]["method"] == "benchmark"
+    assert benchmarked["summary"]["latency_us"] < profiled["summary"]["latency_us"]
+    outcome = trnsim("run", "add.nkt", "--method", "benchmark")
+    assert "like nki.benchmark's latency" in outcome.output
+
+
+def test_an_unknown_method_is_answered_with_the_known(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "add.nkt", "--method", "stopwatch")
+    assert "stopwatch" in message and "profiler" in message and "benchmark" in message
+
+
 def test_describe_shows_value_unit_source_and_meaning(trnsim: CommandLine) -> None:
     outcome = trnsim("describe", "trn2.neuron_core.tensor_engine")
     assert outcome.status == 0, outcome.error

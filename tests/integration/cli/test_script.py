@@ -135,11 +135,12 @@ def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLi
 def test_chip_settings_and_policies_hold_for_all_calls(trnsim: CommandLine, script: Path) -> None:
     outcome = trnsim("run", "driver.py", "--chip", "trn3", "--set",
                      "neuron_core.vector_engine.clock_ghz=0.5", "--policy", "dma_rings=2",
-                     "--json", "-")
+                     "--method", "benchmark", "--json", "-")
     for call in json.loads(outcome.output)["calls"]:
         assert call["result"]["chip"] == "trainium3"
         assert call["result"]["config_overrides"] == ["neuron_core.vector_engine.clock_ghz"]
         assert call["result"]["policies"]["dma_rings"] == "2"
+        assert call["result"]["run"]["method"] == "benchmark"
 
 
 def test_a_script_that_raises_reports_what_it_called_before(

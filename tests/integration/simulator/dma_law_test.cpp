@@ -43,6 +43,39 @@ TEST(DmaLaw, ASmallLoadIsVisibleAfterTwoMicroseconds) {
     EXPECT_NEAR(transfers(2048, true, 1).at(0).duration.nanoseconds(), 2050.0, 0.15 * 2050.0);
 }
 
+/// The time of so many small loads on one ring.
+Picoseconds time_of_loads(std::int64_t count, const lowering::Policies& policies) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});
+    const auto memory = builder.input("memory", Dtype::Uint8, {128, 64});
+    const auto load = builder.copy(tile, memory, DgeMode::None);
+    builder.alloc(tile);
+    builder.loop(count).run(load).end();
+    return test::run(builder.build(), test::chip("trn2"), policies).total;
+}
+
+TEST(DmaLaw, APolicyKeepsTheTransfersOfARingApart) {
+    const lowering::Policies apart{.dma_interval_ns = 5000};
+    const Picoseconds more = time_of_loads(60, apart) - time_of_loads(10, apart);
+    EXPECT_EQ(more, 50L * Picoseconds{5'000'000});
+    EXPECT_LT(time_of_loads(60, {}), time_of_loads(60, apart));
+}
+
+TEST(DmaLaw, ABenchmarkCountsLessOfTheStartThanAProfiler) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});
+    const auto load = builder.copy(tile, builder.input("memory", Dtype::Uint8, {128, 64}));
+    builder.alloc(tile).run(load);
+    const program::Program program = builder.build();
+    const ChipSpec chip = test::chip("trn2");
+    const RunResult profiled = test::run(program, chip);
+    const RunResult benchmarked = test::run(program, chip, {.method = Method::Benchmark});
+    EXPECT_EQ(benchmarked.method, Method::Benchmark);
+    EXPECT_EQ(benchmarked.kernel_start, chip.runtime.benchmark_start_ns);
+    EXPECT_EQ(profiled.total - benchmarked.total,
+              chip.runtime.kernel_start_ns - chip.runtime.benchmark_start_ns);
+}
+
 TEST(DmaLaw, AnEmptyKernelIsItsStartAndItsEnd) {
     test::ProgramBuilder builder;
     const RunResult empty = test::run(builder.build(), test::chip("trn2"));

@@ -42,6 +42,16 @@ def test_the_text_is_the_report_and_the_dict_the_result_file() -> None:
     assert repr(result).startswith("<trnsim.Result double on trainium2: ")
 
 
+def test_the_method_reaches_the_simulator() -> None:
+    profiled = trnsim.simulate(double, X)
+    benchmarked = trnsim.simulate(double, X, method="benchmark")
+    assert benchmarked.latency_us < profiled.latency_us
+    both = trnsim.compare(double, X, chips=("trn2",), method="benchmark")
+    assert both["trn2"].latency_us == benchmarked.latency_us
+    with pytest.raises(trnsim.UserError, match="stopwatch.*profiler"):
+        trnsim.simulate(double, X, method="stopwatch")
+
+
 def test_arrays_and_texts_are_the_same_argument() -> None:
     assert (trnsim.simulate(double, np.zeros((512, 256), np.float32)).to_dict()
             == trnsim.simulate(double, X).to_dict())

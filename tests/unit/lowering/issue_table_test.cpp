@@ -107,6 +107,19 @@ TEST(IssueTableTest, CostsAreThoseOfTheTimingFunctions) {
               neuron_core::multiply_moving_interval(tensor, templates[sample.matmul]));
     EXPECT_EQ(multiply->macs, 128 * 128 * 512);
     EXPECT_EQ(multiply->busy_columns, 512);
+    EXPECT_EQ(multiply->row_share, 1.0);
+}
+
+TEST(IssueTableTest, AProductOverHalfOfTheRowsSaysSo) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {64, 128});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {64, 512});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    const auto matmul = builder.matmul(sum, left, right);
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(program, trn2);
+    EXPECT_EQ(table.multiply_moving(matmul)->row_share, 0.5);
 }
 
 TEST(IssueTableTest, ATransferKnowsItsEnginesBytesAndDescriptors) {

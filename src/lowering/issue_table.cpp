@@ -93,19 +93,33 @@ IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
     }
 }
 
-IssueTemplate& IssueTable::add(Key key, Operation operation, Engine engine, std::uint32_t source) {
+IssueTemplate& IssueTable::add(const Key& key,
+                               Operation operation,
+                               Engine engine,
+                               std::uint32_t source) {
     IssueTemplate& what = templates_.emplace_back();
     what.operation = operation;
     what.engine = engine;
     what.index = static_cast<std::uint32_t>(templates_.size() - 1);
     what.source = source;
-    index_.emplace(key, &what);
+    auto& of_kind = index_[static_cast<std::size_t>(key.kind)];
+    if (of_kind.size() <= key.number) {
+        of_kind.resize(key.number + std::size_t{1});
+    }
+    of_kind[key.number].push_back({.key = key, .what = &what});
     return what;
 }
 
 const IssueTemplate* IssueTable::find(const Key& key) const {
-    const auto found = index_.find(key);
-    return found == index_.end() ? nullptr : found->second;
+    const auto& of_kind = index_[static_cast<std::size_t>(key.kind)];
+    if (key.number < of_kind.size()) {
+        for (const Known& known : of_kind[key.number]) {
+            if (known.key.way == key.way && known.key.place == key.place) {
+                return known.what;
+            }
+        }
+    }
+    return nullptr;
 }
 
 const IssueTemplate* IssueTable::compute(std::uint32_t instruction,

@@ -41,8 +41,8 @@ void PlannedStep::find_waits(const TilePlaces& places) {
     for (const ResolvedOperand& operand : operands) {
         const Slot* slot = operand.tile == nullptr ? nullptr : operand.tile->slot;
         if (operand.tile != nullptr && slot == nullptr) {
-            has_waits = false;
             slot = places.next_slot(*operand.tile);
+            has_waits = has_waits && slot != nullptr;
         }
         operand.collect(queue, slot, operand.is_loaded ? load.waits : own.waits);
     }

@@ -10,11 +10,37 @@ namespace trnsim::lowering {
 
 using neuron_core::QueueId;
 
+namespace {
+
+using Steps = RingBuffer<PlannedStep*>;
+
+/// \pre it is there; usually near the front
+void erase(Steps& steps, const PlannedStep& step) {
+    std::size_t place = 0;
+    while (steps[place] != &step) {
+        ++place;
+    }
+    steps.erase(place);
+}
+
+/// Keeps program order; usually near the end.
+void insert(Steps& steps, PlannedStep& step) {
+    std::size_t place = steps.size();
+    while (place > 0 && steps[place - 1]->order > step.order) {
+        --place;
+    }
+    steps.insert(place, &step);
+}
+
+}  // namespace
+
 ReorderWindow::ReorderWindow(const Reach& reach,
                              std::size_t capacity,
                              const TimeEstimate& estimate,
                              const TilePlaces& places)
-    : estimate_(estimate), places_(places), reach_(reach), capacity_(capacity) {}
+    : estimate_(estimate), places_(places), capacity_(capacity) {
+    std::ranges::copy(reach, reach_.begin());
+}
 
 PlannedStep& ReorderWindow::blank() {
     if (blanks_.empty()) {
@@ -31,13 +57,9 @@ void ReorderWindow::admit(PlannedStep& step) {
     ++size_;
     Queue& queue = queues_[step.queue];
     queue.steps.push_back(&step);
-    queue.is_known = false;
     occupied_ |= 1U << step.queue;
-    if (!reorders()) {
-        return;
-    }
     for (const ResolvedOperand& operand : step.operands) {
-        PendingAccesses* pending = operand.pending();
+        PendingAccesses* pending = reorders() ? operand.pending() : nullptr;
         if (pending == nullptr) {
             continue;
         }
@@ -51,6 +73,19 @@ void ReorderWindow::admit(PlannedStep& step) {
         });
         pending->add(step, operand.region, access);
     }
+    if (step.blockers == 0) {
+        queue.unblock(step, reach_[step.queue]);
+    }
+}
+
+bool ReorderWindow::Queue::reaches(const PlannedStep& step, std::size_t reach) const {
+    return steps.size() <= reach || step.order <= steps[reach - 1]->order;
+}
+
+void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
+    insert(ready, step);
+    const bool is_beaten = best != nullptr && start == free_at && best->order < step.order;
+    is_known = is_known && (is_beaten || !reaches(step, reach));
 }
 
 bool ReorderWindow::has_bytes(const PlannedStep& step) const {
@@ -72,48 +107,37 @@ void ReorderWindow::settle(PlannedStep& step) const {
 }
 
 void ReorderWindow::choose(Queue& queue, QueueId id) const {
-    const Picoseconds free_at = estimate_.free_at(id);
-    queue.free_at = free_at;
-    const std::size_t reach = std::min(queue.steps.size(), static_cast<std::size_t>(reach_[id]));
+    queue.free_at = estimate_.free_at(id);
     queue.is_known = true;
     queue.needs_bytes = false;
     queue.best = nullptr;
-    for (std::size_t i = 0; i < reach; ++i) {
-        PlannedStep& step = *queue.steps[i];
-        if (step.blockers > 0) {
-            continue;
+    for (std::size_t i = 0; i < queue.ready.size(); ++i) {
+        PlannedStep& step = *queue.ready[i];
+        if (!queue.reaches(step, reach_[id])) {
+            return;
         }
         if (!has_bytes(step)) {
             queue.needs_bytes = true;
             continue;
         }
         settle(step);
-        const Picoseconds start = std::max({free_at, step.own.met, step.load.met});
+        const Picoseconds start = std::max({queue.free_at, step.own.met, step.load.met});
         if (queue.best == nullptr || start < queue.start) {
             queue.best = &step;
             queue.start = start;
-            if (start == free_at) {
+            if (start == queue.free_at) {
                 return;
             }
         }
     }
 }
 
-PlannedStep& ReorderWindow::take() {
-    assert(size_ > 0);
-    if (!reorders()) {
-        const auto only = static_cast<QueueId>(std::countr_zero(occupied_));
-        queues_[only].best = queues_[only].steps.front();
-        return take_from(only);
-    }
-    const Queue* first = nullptr;
-    QueueId first_id = 0;
+ReorderWindow::Queue* ReorderWindow::first_to_start() {
+    Queue* first = nullptr;
     for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
         const auto id = static_cast<QueueId>(std::countr_zero(left));
         Queue& queue = queues_[id];
-        const bool is_stale = !queue.is_known || queue.free_at != estimate_.free_at(id) ||
-                              (queue.best != nullptr && !has_bytes(*queue.best));
-        if (is_stale) {
+        if (!queue.is_known || queue.free_at != estimate_.free_at(id)) {
             choose(queue, id);
         }
         if (queue.best == nullptr) {
@@ -122,18 +146,30 @@ PlannedStep& ReorderWindow::take() {
         if (first == nullptr || queue.start < first->start ||
             (queue.start == first->start && queue.best->order < first->best->order)) {
             first = &queue;
-            first_id = id;
         }
     }
-    return take_from(first != nullptr ? first_id : earliest());
+    return first;
 }
 
-PlannedStep& ReorderWindow::take_from(QueueId id) {
-    Queue& queue = queues_[id];
+PlannedStep& ReorderWindow::take() {
+    assert(size_ > 0);
+    if (!reorders()) {
+        return take_best(earliest());
+    }
+    Queue* first = first_to_start();
+    while (first != nullptr && !has_bytes(*first->best)) {  // Another step took them.
+        first->is_known = false;
+        first = first_to_start();
+    }
+    return take_best(first != nullptr ? *first : earliest());
+}
+
+PlannedStep& ReorderWindow::take_best(Queue& queue) {
     PlannedStep& step = *queue.best;
-    queue.steps.erase(std::ranges::find(queue.steps, &step));
+    erase(queue.steps, step);
+    erase(queue.ready, step);
     if (queue.steps.empty()) {
-        occupied_ &= ~(1U << id);
+        occupied_ &= ~(1U << step.queue);
     }
     queue.best = nullptr;
     queue.is_known = false;
@@ -141,19 +177,17 @@ PlannedStep& ReorderWindow::take_from(QueueId id) {
     return step;
 }
 
-QueueId ReorderWindow::earliest() {
-    QueueId first = 0;
-    std::uint64_t order = admitted_;
+ReorderWindow::Queue& ReorderWindow::earliest() {
+    Queue* first = nullptr;
     for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
-        const auto id = static_cast<QueueId>(std::countr_zero(left));
-        const PlannedStep& oldest = *queues_[id].steps.front();
-        if (oldest.order < order) {
-            order = oldest.order;
-            first = id;
+        Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
+        queue.best = queue.steps.front();
+        if (first == nullptr || queue.best->order < first->best->order) {
+            first = &queue;
         }
+        queue.is_known = false;
     }
-    queues_[first].best = queues_[first].steps.front();
-    return first;
+    return *first;
 }
 
 void ReorderWindow::retire(PlannedStep& step) {
@@ -166,7 +200,7 @@ void ReorderWindow::retire(PlannedStep& step) {
     }
     for (PlannedStep* later : step.blocked) {
         if (--later->blockers == 0) {
-            queues_[later->queue].is_known = false;
+            queues_[later->queue].unblock(*later, reach_[later->queue]);
         }
     }
     blanks_.push_back(&step);
@@ -181,8 +215,8 @@ void ReorderWindow::look_again() {
 void ReorderWindow::forget_estimates() {
     for (Queue& queue : queues_) {
         queue.is_known = false;
-        for (PlannedStep* step : queue.steps) {
-            step->has_waits = false;
+        for (std::size_t i = 0; i < queue.steps.size(); ++i) {
+            queue.steps[i]->has_waits = false;
         }
     }
 }

@@ -9,11 +9,6 @@
 #include <string>
 
 namespace trnsim::lowering {
-namespace {
-
-constexpr std::int64_t kKib = 1024;
-
-}  // namespace
 
 TileMemory::TileMemory(const program::Program& program,
                        const NeuronCoreSpec& core,
@@ -68,6 +63,12 @@ bool TileMemory::has_bytes_for(const Tile& tile) const {
             return sites_[other]->is_over();
         });
     return is_free && sites_[tile.buffer]->has_bytes_for(tile);
+}
+
+const Slot* TileMemory::next_slot(const Tile& tile) const {
+    const TileSlots* slots = slots_[tile.buffer];
+    // Slots that lie where others were get the history of those with their first tile.
+    return slots != nullptr && slots->overlaid().empty() ? slots->next_slot() : nullptr;
 }
 
 bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {

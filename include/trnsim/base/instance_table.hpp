@@ -31,6 +31,7 @@ public:
             }
             entries_[place] = {.key = key, .value = T{}};
             ++size_;
+            displaced_ += std::size_t{place != home(key)};
         }
         return entries_[place].value;
     }
@@ -40,10 +41,13 @@ public:
         if (entries_[hole].key != key) {
             return;
         }
+        displaced_ -= std::size_t{hole != home(key)};
         // What was pushed aside by the erased key moves back.
-        for (std::size_t next = wrap(hole + 1); entries_[next].key != kNone;
+        for (std::size_t next = wrap(hole + 1); displaced_ > 0 && entries_[next].key != kNone;
              next = wrap(next + 1)) {
-            if (wrap(next - home(entries_[next].key)) >= wrap(next - hole)) {
+            const std::size_t best = home(entries_[next].key);
+            if (wrap(next - best) >= wrap(next - hole)) {
+                displaced_ -= std::size_t{hole == best};
                 entries_[hole] = std::move(entries_[next]);
                 hole = next;
             }
@@ -81,15 +85,19 @@ private:
     void grow() {
         std::vector<Entry> old(entries_.size() * 2);
         std::swap(old, entries_);
+        displaced_ = 0;
         for (Entry& entry : old) {
             if (entry.key != kNone) {
-                entries_[place_of(entry.key)] = std::move(entry);
+                const std::size_t place = place_of(entry.key);
+                displaced_ += std::size_t{place != home(entry.key)};
+                entries_[place] = std::move(entry);
             }
         }
     }
 
     std::vector<Entry> entries_ = std::vector<Entry>(8);  ///< A power of two, at most half in use.
     std::size_t size_ = 0;
+    std::size_t displaced_ = 0;  ///< Keys that are not at their own place.
 };
 
 }  // namespace trnsim

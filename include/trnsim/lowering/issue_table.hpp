@@ -9,12 +9,13 @@
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -66,11 +67,22 @@ private:
         TableLoad,
         Wait,
         Save,
-        Reload
+        Reload,
+        Count
     };
-    using Key = std::tuple<Kind, std::uint32_t, int, std::int32_t>;
+    /// What tells one issue template from another.
+    struct Key {
+        Kind kind = Kind::Compute;
+        std::uint32_t number = 0;  ///< Of the instruction template, buffer or issue template.
+        int way = 0;               ///< Engine or DGE mode.
+        std::int32_t place = 0;    ///< Partition, or pair of partition groups.
+    };
+    struct Known {
+        Key key;
+        const IssueTemplate* what = nullptr;
+    };
 
-    IssueTemplate& add(Key key,
+    IssueTemplate& add(const Key& key,
                        neuron_core::Operation operation,
                        Engine engine,
                        std::uint32_t source);
@@ -87,7 +99,8 @@ private:
     const ChipSpec& chip_;
     std::vector<std::vector<Engine>> engines_;
     std::deque<IssueTemplate> templates_;
-    std::map<Key, const IssueTemplate*> index_;
+    /// By kind and number: usually one or two of each.
+    std::array<std::vector<std::vector<Known>>, static_cast<std::size_t>(Kind::Count)> index_;
     std::map<std::uint32_t, std::uint32_t> spill_buffers_;  ///< By issue template.
 };
 

@@ -62,7 +62,8 @@ struct PlannedStep {
     /// As new, but for its memory.
     void clear();
 
-    /// Looks up what it waits for. With a tile that has no bytes yet it is a guess, and not final.
+    /// Looks up what it waits for. With a tile of which nobody knows where it will be it is a
+    /// guess, and not final.
     void find_waits(const TilePlaces& places);
 };
 

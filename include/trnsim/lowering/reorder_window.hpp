@@ -2,6 +2,7 @@
 // The compiler's list scheduler: which of the next steps goes onto its queue first.
 #pragma once
 
+#include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/lowering/planned_step.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/time_estimate.hpp"
@@ -63,22 +64,28 @@ public:
 private:
     /// The steps of a queue in program order, and the first choice among them.
     struct Queue {
-        std::vector<PlannedStep*> steps;
+        RingBuffer<PlannedStep*> steps;
+        RingBuffer<PlannedStep*> ready;  ///< Those of them that nothing in the window blocks.
         PlannedStep* best = nullptr;
         Picoseconds start;
         Picoseconds free_at;       ///< Of the queue, when they were chosen.
-        bool is_known = false;     ///< No step came or was unblocked since then.
+        bool is_known = false;     ///< No step came that could be better.
         bool needs_bytes = false;  ///< A step was left out for want of bytes.
+
+        void unblock(PlannedStep& step, std::size_t reach);
+        [[nodiscard]] bool reaches(const PlannedStep& step, std::size_t reach) const;
     };
 
+    /// The queue with the step that could start first, or nullptr if no step has bytes.
+    [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;
     [[nodiscard]] bool has_bytes(const PlannedStep& step) const;
-    [[nodiscard]] neuron_core::QueueId earliest();
-    [[nodiscard]] PlannedStep& take_from(neuron_core::QueueId id);
+    [[nodiscard]] Queue& earliest();
+    [[nodiscard]] PlannedStep& take_best(Queue& queue);
 
     const TimeEstimate& estimate_;
     const TilePlaces& places_;
-    Reach reach_;
+    std::array<std::size_t, neuron_core::kQueues> reach_{};
     std::size_t capacity_;
     std::size_t size_ = 0;
     std::uint64_t admitted_ = 0;

@@ -49,9 +49,7 @@ public:
     [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
     [[nodiscard]] bool has_bytes_for(const Tile& tile) const override;
-    [[nodiscard]] const Slot* next_slot(const Tile& tile) const override {
-        return sites_[tile.buffer]->next_slot();
-    }
+    [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
 
     /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those
     /// used at `stamp` it moves only where they would fit beside the new one in another place.

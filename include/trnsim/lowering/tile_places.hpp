@@ -19,7 +19,7 @@ public:
     /// Whether a tile without bytes would get some at once, without moving another.
     [[nodiscard]] virtual bool has_bytes_for(const Tile& tile) const = 0;
 
-    /// Those bytes, if they are known before.
+    /// Those bytes with all their history, if both are known before. \pre has_bytes_for()
     [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;
 };
 

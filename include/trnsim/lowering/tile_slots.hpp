@@ -20,7 +20,8 @@ public:
               std::uint32_t buffer = 0);
 
     [[nodiscard]] bool has_room() const override { return !free_.empty(); }
-    [[nodiscard]] const Slot* next_slot() const override {
+    /// What the next tile would get; nullptr: nothing.
+    [[nodiscard]] const Slot* next_slot() const {
         return free_.empty() ? nullptr : free_.front();
     }
 

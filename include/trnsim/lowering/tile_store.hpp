@@ -49,9 +49,6 @@ public:
     /// Whether there are bytes for one more tile.
     [[nodiscard]] virtual bool has_room() const = 0;
 
-    /// What the next tile would get, if that is known.
-    [[nodiscard]] virtual const Slot* next_slot() const { return nullptr; }
-
 private:
     [[nodiscard]] virtual Slot& give_slot(Tile& tile) = 0;
     virtual void free_slot(Slot& slot) = 0;

@@ -20,6 +20,7 @@ function(trnsim_layer layer)
     get_property(sources GLOBAL PROPERTY TRNSIM_SOURCES_${layer})
     if(sources)
         add_library(trnsim_${layer} STATIC ${sources})
+        trnsim_compile_together(trnsim_${layer})
         set(scope PUBLIC)
         target_link_libraries(trnsim_${layer} PRIVATE ${ARG_LIBRARIES} trnsim::build)
     else()
@@ -33,6 +34,12 @@ function(trnsim_layer layer)
     target_sources(trnsim_${layer} ${scope}
         FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${ARG_HEADERS})
     target_link_libraries(trnsim_${layer} ${scope} ${ARG_USES} ${ARG_PUBLIC_LIBRARIES})
+endfunction()
+
+# Lets a target's sources be compiled several at once, so that each header is read once for all of them.
+function(trnsim_compile_together target)
+    set_target_properties(${target} PROPERTIES
+        UNITY_BUILD ${TRNSIM_UNITY} UNITY_BUILD_BATCH_SIZE ${TRNSIM_UNITY_BATCH})
 endfunction()
 
 # The flags under which everything here is compiled.

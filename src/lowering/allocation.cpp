@@ -18,7 +18,6 @@ using program::Program;
 
 /// Slots start at multiples of this, the longest element of a fast access. [ASSUMED]
 constexpr std::int64_t kSbufAlignment = 64;
-constexpr std::int64_t kKib = 1024;
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) {
     return (value + to - 1) / to * to;

@@ -21,8 +21,6 @@ using program::Step;
 
 namespace {
 
-constexpr std::int64_t kKib = 1024;
-
 std::int64_t capacity_of(const ChipSpec& chip, Space space) {
     switch (space) {
         case Space::Sbuf:

@@ -203,10 +203,10 @@ std::string explain_dma(const Report& report) {
 
 std::string explain_memories(const Report& report) {
     const NeuronCoreSpec& core = report.subject.chip.spec.neuron_core;
-    constexpr double kKib = 1024.0;
     return fmt::format(
         "SBUF {} of {} KiB per partition, PSUM {} of {} banks at the fullest moment",
-        number_text(static_cast<double>(report.result.memory.sbuf_peak_partition_bytes) / kKib),
+        number_text(static_cast<double>(report.result.memory.sbuf_peak_partition_bytes) /
+                    static_cast<double>(kKib)),
         core.sbuf.usable_partition_kib,
         report.result.memory.psum_peak_banks,
         core.psum.banks);

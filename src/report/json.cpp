@@ -109,7 +109,6 @@ Json dma_json(const DmaResult& dma) {
 Json memory_json(const Report& report) {
     const MemoryResult& memory = report.result.memory;
     const NeuronCoreSpec& core = report.subject.chip.spec.neuron_core;
-    constexpr std::int64_t kKib = 1024;
     return {{"sbuf_peak_partition_bytes", memory.sbuf_peak_partition_bytes},
             {"sbuf_usable_partition_bytes", core.sbuf.usable_partition_kib * kKib},
             {"psum_peak_banks", memory.psum_peak_banks},

@@ -5,7 +5,6 @@
 namespace trnsim::spec {
 namespace {
 
-constexpr Range kTime{0, 1e9};
 constexpr Range kShare{0.01, 1};
 
 }  // namespace

@@ -24,6 +24,12 @@ struct Range {
     double most = 0.0;
 };
 
+// Ranges and units that several parts of a chip share.
+inline constexpr Range kTime{0, 1e9};
+inline constexpr Range kCycles{0, 1e6};
+inline constexpr Range kCost{0.01, 1000};
+inline constexpr auto kCostUnit = "cycles/element";
+
 /// Where a field's value lives. Strong types hide that times are in nanoseconds in the file.
 using FieldTarget = std::variant<bool*,
                                  std::int64_t*,

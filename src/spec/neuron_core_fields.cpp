@@ -7,10 +7,6 @@ namespace trnsim::spec {
 namespace {
 
 constexpr Range kClock{0.1, 10};
-constexpr Range kCycles{0, 1e6};
-constexpr Range kCost{0.01, 1000};
-constexpr Range kTime{0, 1e9};
-constexpr auto kCostUnit = "cycles/element";
 
 void list_scalar_overheads(FieldList& list, ScalarEngineSpec& spec) {
     list.number("clock_ghz", spec.clock_ghz, "GHz", kClock, "Clock of the Scalar Engine.");

@@ -5,7 +5,6 @@
 namespace trnsim::spec {
 namespace {
 
-constexpr Range kCycles{0, 1e6};
 constexpr Range kColumnRate{0.01, 128};
 
 void list_array(FieldList& list, TensorEngineSpec& spec) {

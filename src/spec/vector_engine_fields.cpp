@@ -5,11 +5,8 @@
 namespace trnsim::spec {
 namespace {
 
-constexpr Range kCycles{0, 1e6};
 constexpr Range kRate{0.01, 64};
-constexpr Range kCost{0.01, 1000};
 constexpr auto kRateUnit = "elements/cycle";
-constexpr auto kCostUnit = "cycles/element";
 
 void list_copies(FieldList& list, VectorEngineSpec& spec) {
     list.number("copy_rate_16bit",

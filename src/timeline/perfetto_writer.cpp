@@ -16,22 +16,22 @@ namespace {
 constexpr std::size_t kWindowSlices = 16'384;
 constexpr TrackUuid kProcessUuid = 1;
 
-/// Part of a row on which slices do not overlap.
-struct Lane {
-    TrackUuid uuid = 0;
-    Picoseconds end;  ///< Of its last slice.
-};
-
-struct Row {
-    std::string name;
-    TrackUuid parent = 0;
-    std::int32_t rank = 0;
-    std::vector<Lane> lanes;  ///< At least one.
-};
-
 }  // namespace
 
 struct PerfettoWriter::State {
+    /// Part of a row on which slices do not overlap.
+    struct Lane {
+        TrackUuid uuid = 0;
+        Picoseconds end;  ///< Of its last slice.
+    };
+
+    struct Row {
+        std::string name;
+        TrackUuid parent = 0;
+        std::int32_t rank = 0;
+        std::vector<Lane> lanes;  ///< At least one.
+    };
+
     explicit State(const std::string& path) : file(path), window(kWindowSlices + 1) {}
 
     TrackUuid group_uuid(std::string_view name);
@@ -58,7 +58,8 @@ TrackUuid PerfettoWriter::State::group_uuid(std::string_view name) {
     return uuid;
 }
 
-Row& PerfettoWriter::State::new_row(std::string_view group, std::string_view name) {
+PerfettoWriter::State::Row& PerfettoWriter::State::new_row(std::string_view group,
+                                                           std::string_view name) {
     const TrackUuid parent = group_uuid(group);
     const auto rank = static_cast<std::int32_t>(rows.size());
     return rows.emplace_back(Row{std::string{name}, parent, rank, {{++last_uuid, {}}}});
@@ -94,7 +95,7 @@ PerfettoWriter::PerfettoWriter(const std::string& path, std::string_view process
 PerfettoWriter::~PerfettoWriter() = default;
 
 TrackId PerfettoWriter::add_track(std::string_view group, std::string_view name) {
-    const Row& row = state_->new_row(group, name);
+    const State::Row& row = state_->new_row(group, name);
     state_->file.write(
         state_->packets.track(row.lanes.front().uuid, row.parent, row.name, row.rank));
     return static_cast<TrackId>(row.rank);
@@ -103,7 +104,7 @@ TrackId PerfettoWriter::add_track(std::string_view group, std::string_view name)
 TrackId PerfettoWriter::add_counter(std::string_view group,
                                     std::string_view name,
                                     std::string_view unit) {
-    const Row& row = state_->new_row(group, name);
+    const State::Row& row = state_->new_row(group, name);
     state_->file.write(state_->packets.counter_track(
         row.lanes.front().uuid, row.parent, row.name, row.rank, unit));
     return static_cast<TrackId>(row.rank);

@@ -9,6 +9,9 @@
 
 namespace trnsim {
 
+/// Bytes in a KiB.
+inline constexpr std::int64_t kKib = 1024;
+
 /// A whole number of one engine's clock cycles. Which engine's is in the variable's name.
 struct Cycles {
     std::int64_t value = 0;

@@ -45,7 +45,7 @@ std::int64_t peak_kib_of(const program::Program& program, std::int64_t sbuf_kib)
 }
 
 /// Load, activation and store of one tile after the other, and one tile that stays for all of it.
-program::Program stream(std::int64_t trips) {
+program::Program streamed_loads(std::int64_t trips) {
     test::ProgramBuilder builder;
     const auto in = builder.input("in", Dtype::Float32, {128, 256});
     const auto out = builder.output("out", Dtype::Float32, {128, 256});
@@ -103,7 +103,7 @@ TEST_P(MemoryGrowth, IsNotProportionalToTripCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Programs,
                          MemoryGrowth,
-                         testing::Values(Case{"Stream", stream}, Case{"Spilling", reuse, 2}),
+                         testing::Values(Case{"Stream", streamed_loads}, Case{"Spilling", reuse, 2}),
                          [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 }  // namespace

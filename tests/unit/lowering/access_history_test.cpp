@@ -2,6 +2,7 @@
 // Dependencies by region: the rules one by one, then against a map of bytes.
 #include "trnsim/lowering/access_history.hpp"
 
+#include "queues.hpp"
 #include "random_accesses.hpp"
 
 #include <gtest/gtest.h>
@@ -13,18 +14,12 @@
 namespace trnsim::lowering {
 namespace {
 
-using neuron_core::queue_of;
 using neuron_core::QueueId;
-
-constexpr QueueId kTensor = queue_of(Engine::Tensor);
-constexpr QueueId kVector = queue_of(Engine::Vector);
-constexpr QueueId kScalar = queue_of(Engine::Scalar);
-
-RegionShape dense(std::int64_t bytes, std::int32_t partitions = 128) {
-    return RegionShape({.dtype = Dtype::Uint8, .partitions = partitions, .pattern = {{1, bytes}}});
-}
-
-const RegionShape kTen = dense(10);
+using test::dense;
+using test::kScalar;
+using test::kTen;
+using test::kTensor;
+using test::kVector;
 
 RegionAccess access_to(const RegionShape& shape,
                        std::int64_t byte,

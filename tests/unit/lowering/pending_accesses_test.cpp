@@ -2,6 +2,7 @@
 // Which steps of a window come before another.
 #include "trnsim/lowering/pending_accesses.hpp"
 
+#include "queues.hpp"
 #include "random_accesses.hpp"
 #include "trnsim/lowering/planned_step.hpp"
 
@@ -13,11 +14,8 @@
 namespace trnsim::lowering {
 namespace {
 
-RegionShape dense(std::int64_t bytes, std::int32_t partitions = 128) {
-    return RegionShape({.dtype = Dtype::Uint8, .partitions = partitions, .pattern = {{1, bytes}}});
-}
-
-const RegionShape kTen = dense(10);
+using test::dense;
+using test::kTen;
 
 Region bytes_from(std::int64_t byte, const RegionShape& shape = kTen, std::int32_t partition = 0) {
     return {.shape = &shape, .partition = partition, .base_byte = byte};

@@ -2,6 +2,7 @@
 // Dependencies become semaphore waits: all that are needed, none twice.
 #include "trnsim/lowering/queue_writer.hpp"
 
+#include "queues.hpp"
 #include "recorded_queues.hpp"
 
 #include <gtest/gtest.h>
@@ -12,16 +13,16 @@
 namespace trnsim::lowering {
 namespace {
 
-using neuron_core::queue_of;
 using neuron_core::queue_of_ring;
 using neuron_core::QueueId;
+using test::done;
 using test::done_semaphore;
+using test::has_read;
+using test::kScalar;
+using test::kTensor;
+using test::kVector;
 using test::read_semaphore;
 using test::waits_of;
-
-constexpr QueueId kTensor = queue_of(Engine::Tensor);
-constexpr QueueId kVector = queue_of(Engine::Vector);
-constexpr QueueId kScalar = queue_of(Engine::Scalar);
 
 class QueueWriterTest : public testing::Test {
 protected:
@@ -41,18 +42,6 @@ protected:
     neuron_core::IssueTemplate what_{.name = "work"};
     test::RecordedQueues sink_;
 };
-
-WaitSet done(QueueId queue, std::uint64_t number) {
-    WaitSet waits;
-    waits.need_done(queue, number);
-    return waits;
-}
-
-WaitSet has_read(QueueId queue, std::uint64_t number) {
-    WaitSet waits;
-    waits.need_read(queue, number);
-    return waits;
-}
 
 TEST_F(QueueWriterTest, NumbersTheInstructionsOfEachQueueFromOne) {
     EXPECT_EQ(writer_.next_number(kVector), 1U);

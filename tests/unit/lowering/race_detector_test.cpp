@@ -2,6 +2,7 @@
 // Races are found and named; what semaphores order is none.
 #include "trnsim/lowering/race_detector.hpp"
 
+#include "queues.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <gtest/gtest.h>
@@ -15,14 +16,11 @@
 namespace trnsim::lowering {
 namespace {
 
-using neuron_core::queue_of;
-using neuron_core::queue_of_ring;
 using neuron_core::QueueId;
-
-constexpr QueueId kTensor = queue_of(Engine::Tensor);
-constexpr QueueId kVector = queue_of(Engine::Vector);
-constexpr QueueId kScalar = queue_of(Engine::Scalar);
-constexpr QueueId kRing = queue_of_ring(0);
+using test::kRing;
+using test::kScalar;
+using test::kTensor;
+using test::kVector;
 
 struct Wait {
     std::uint16_t semaphore;

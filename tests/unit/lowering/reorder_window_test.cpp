@@ -3,6 +3,7 @@
 #include "trnsim/lowering/reorder_window.hpp"
 
 #include "lowered_program.hpp"
+#include "queues.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,13 +17,11 @@ namespace trnsim::lowering {
 namespace {
 
 using neuron_core::IssueTemplate;
-using neuron_core::queue_of;
 using neuron_core::QueueId;
+using test::kScalar;
+using test::kTensor;
+using test::kVector;
 using testing::ElementsAre;
-
-constexpr QueueId kTensor = queue_of(Engine::Tensor);
-constexpr QueueId kVector = queue_of(Engine::Vector);
-constexpr QueueId kScalar = queue_of(Engine::Scalar);
 
 /// Steps of 100 ns each over tiles of 64 bytes; they are numbered from 0 in program order.
 class Window {

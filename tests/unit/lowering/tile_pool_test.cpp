@@ -3,6 +3,7 @@
 // for.
 #include "trnsim/lowering/tile_pool.hpp"
 
+#include "queues.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <gtest/gtest.h>
@@ -18,8 +19,7 @@ namespace {
 
 using neuron_core::queue_of;
 using neuron_core::QueueId;
-
-constexpr QueueId kVector = queue_of(Engine::Vector);
+using test::kVector;
 
 /// Records that Vector's instruction `number` wrote the whole tile.
 void write(Slot& slot, const RegionShape& shape, std::uint64_t number) {

@@ -3,6 +3,7 @@
 #include "trnsim/lowering/time_estimate.hpp"
 
 #include "lowered_program.hpp"
+#include "queues.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <gtest/gtest.h>
@@ -15,27 +16,16 @@ namespace {
 
 using neuron_core::IssueTemplate;
 using neuron_core::Operation;
-using neuron_core::queue_of;
 using neuron_core::queue_of_ring;
 using neuron_core::QueueId;
+using test::done;
+using test::has_read;
+using test::kRing;
+using test::kScalar;
+using test::kTensor;
+using test::kVector;
 
-constexpr QueueId kTensor = queue_of(Engine::Tensor);
-constexpr QueueId kVector = queue_of(Engine::Vector);
-constexpr QueueId kScalar = queue_of(Engine::Scalar);
-constexpr QueueId kRing = queue_of_ring(0);
 constexpr QueueId kOtherRing = queue_of_ring(1);
-
-WaitSet done(QueueId queue, std::uint64_t number) {
-    WaitSet waits;
-    waits.need_done(queue, number);
-    return waits;
-}
-
-WaitSet has_read(QueueId queue, std::uint64_t number) {
-    WaitSet waits;
-    waits.need_read(queue, number);
-    return waits;
-}
 
 class TimeEstimateTest : public testing::Test {
 protected:

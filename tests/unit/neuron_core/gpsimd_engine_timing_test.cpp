@@ -8,18 +8,17 @@ namespace trnsim::neuron_core {
 namespace {
 
 using test::chip;
+using test::kF32;
+using test::kSbuf;
 using test::make;
 using test::tile;
 using test::unary;
 
-constexpr auto kF32 = Dtype::Float32;
-constexpr auto kSbuf = Space::Sbuf;
-
-InstructionCost on_trn2(const InstructionTemplate& instruction) {
+InstructionCost gpsimd_on_trn2(const InstructionTemplate& instruction) {
     return gpsimd_engine_cost(chip("trn2").neuron_core.gpsimd_engine, instruction);
 }
 
-Picoseconds cycles(std::int64_t count) {
+Picoseconds gpsimd_cycles(std::int64_t count) {
     return to_picoseconds(Cycles{count}, chip("trn2").neuron_core.gpsimd_engine.clock_ghz);
 }
 
@@ -41,22 +40,25 @@ TEST(GpsimdEngineLaw, AffineSelectIsReproducedWithinFivePercent) {  // [M-VOYAGE
          0.846,
          {64, 256, 1024},
          [](auto n) { return unary(Opcode::AffineSelect, kSbuf, kF32, kSbuf, kF32, n); }},
-        on_trn2);
+        gpsimd_on_trn2);
 }
 
 TEST(GpsimdEngineCost, IotaTakes150PlusN) {
-    EXPECT_EQ(on_trn2(make(Opcode::Iota, {tile(Role::Dst, kSbuf, Dtype::Int32, 512)})).interval,
-              cycles(150 + 512));
+    EXPECT_EQ(
+        gpsimd_on_trn2(make(Opcode::Iota, {tile(Role::Dst, kSbuf, Dtype::Int32, 512)})).interval,
+        gpsimd_cycles(150 + 512));
 }
 
 TEST(GpsimdEngineCost, LocalGatherTakes8CyclesForSingleFp32And1Point22In32s) {
-    EXPECT_EQ(on_trn2(gather(kF32, 1, 512)).interval, cycles(150 + 512 * 8));
-    EXPECT_EQ(on_trn2(gather(kF32, 32, 16)).interval, cycles(150 + 624));
+    EXPECT_EQ(gpsimd_on_trn2(gather(kF32, 1, 512)).interval, gpsimd_cycles(150 + 512 * 8));
+    EXPECT_EQ(gpsimd_on_trn2(gather(kF32, 32, 16)).interval, gpsimd_cycles(150 + 624));
 }
 
 TEST(GpsimdEngineCost, LocalGatherOf16BitPairsPacksTwoInACycle) {
-    EXPECT_EQ(on_trn2(gather(Dtype::Bfloat16, 2, 256)).interval, cycles(150 + 512 * 9 / 4));
-    EXPECT_EQ(on_trn2(gather(Dtype::Bfloat16, 1, 512)).interval, cycles(150 + 512 * 8));
+    EXPECT_EQ(gpsimd_on_trn2(gather(Dtype::Bfloat16, 2, 256)).interval,
+              gpsimd_cycles(150 + 512 * 9 / 4));
+    EXPECT_EQ(gpsimd_on_trn2(gather(Dtype::Bfloat16, 1, 512)).interval,
+              gpsimd_cycles(150 + 512 * 8));
 }
 
 TEST(GpsimdEngineCost, NGatherWorksInGroupsOf512) {
@@ -66,8 +68,8 @@ TEST(GpsimdEngineCost, NGatherWorksInGroupsOf512) {
                      tile(Role::Data, kSbuf, kF32, 2048),
                      tile(Role::Index, kSbuf, Dtype::Uint32, outputs)});
     };
-    EXPECT_EQ(on_trn2(n_gather(512)).interval, cycles(150 + 1024));
-    EXPECT_EQ(on_trn2(n_gather(513)).interval, cycles(2L * (150 + 1024)));
+    EXPECT_EQ(gpsimd_on_trn2(n_gather(512)).interval, gpsimd_cycles(150 + 1024));
+    EXPECT_EQ(gpsimd_on_trn2(n_gather(513)).interval, gpsimd_cycles(2L * (150 + 1024)));
 }
 
 TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {
@@ -75,13 +77,13 @@ TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {
     attributes.k = 64;
     const auto topk =
         unary(Opcode::Topk, kSbuf, Dtype::Bfloat16, kSbuf, Dtype::Bfloat16, 100, attributes);
-    EXPECT_EQ(on_trn2(topk).interval, cycles(150 + 4 * 1600 + 64));
+    EXPECT_EQ(gpsimd_on_trn2(topk).interval, gpsimd_cycles(150 + 4 * 1600 + 64));
 }
 
 TEST(GpsimdEngineCost, RsqrtTakesFourTimesAsLongAsACopy) {
-    const Picoseconds start = cycles(150);
+    const Picoseconds start = gpsimd_cycles(150);
     const auto time = [&](Opcode op) {
-        return on_trn2(unary(op, kSbuf, kF32, kSbuf, kF32, 1200)).interval - start;
+        return gpsimd_on_trn2(unary(op, kSbuf, kF32, kSbuf, kF32, 1200)).interval - start;
     };
     EXPECT_EQ(time(Opcode::TensorScalar), 4 * time(Opcode::TensorCopy));
 }

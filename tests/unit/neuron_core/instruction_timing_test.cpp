@@ -15,14 +15,13 @@ namespace trnsim::neuron_core {
 namespace {
 
 using test::chip;
+using test::kF32;
+using test::kPsum;
+using test::kSbuf;
 using test::make;
 using test::matmul;
 using test::tile;
 using test::unary;
-
-constexpr auto kF32 = Dtype::Float32;
-constexpr auto kSbuf = Space::Sbuf;
-constexpr auto kPsum = Space::Psum;
 
 InstructionTemplate copy(Space from = kSbuf, Space to = kSbuf) {
     return unary(Opcode::TensorCopy, from, kF32, to, kF32, 128);

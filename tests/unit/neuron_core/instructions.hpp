@@ -18,6 +18,12 @@
 
 namespace trnsim::test {
 
+inline constexpr auto kF32 = Dtype::Float32;
+inline constexpr auto kBf16 = Dtype::Bfloat16;
+inline constexpr auto kSbuf = Space::Sbuf;
+inline constexpr auto kPsum = Space::Psum;
+inline constexpr auto kHbm = Space::Hbm;
+
 /// The chip as the configuration in the source tree describes it.
 inline const ChipSpec& chip(const std::string& name) {
     static std::map<std::string, ChipSpec> loaded;

@@ -9,18 +9,17 @@ namespace trnsim::neuron_core {
 namespace {
 
 using test::chip;
+using test::kBf16;
+using test::kF32;
+using test::kHbm;
+using test::kPsum;
+using test::kSbuf;
 using test::make;
 using test::matmul;
 using test::tile;
 using test::unary;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-constexpr auto kF32 = Dtype::Float32;
-constexpr auto kBf16 = Dtype::Bfloat16;
-constexpr auto kSbuf = Space::Sbuf;
-constexpr auto kPsum = Space::Psum;
-constexpr auto kHbm = Space::Hbm;
 
 InstructionTemplate on(Engine engine, InstructionTemplate instruction) {
     instruction.engines = {engine};

@@ -9,15 +9,14 @@ namespace {
 
 using test::chip;
 using test::expect_near_measured;
+using test::kBf16;
+using test::kF32;
+using test::kPsum;
+using test::kSbuf;
 using test::unary;
 using test::vector_of;
 
-constexpr auto kF32 = Dtype::Float32;
-constexpr auto kBf16 = Dtype::Bfloat16;
-constexpr auto kSbuf = Space::Sbuf;
-constexpr auto kPsum = Space::Psum;
-
-InstructionCost on(const std::string& name, const InstructionTemplate& instruction) {
+InstructionCost scalar_on(const std::string& name, const InstructionTemplate& instruction) {
     const NeuronCoreSpec& core = chip(name).neuron_core;
     return scalar_engine_cost(core.scalar_engine, core.sbuf, instruction);
 }
@@ -40,10 +39,11 @@ InstructionTemplate with(InstructionTemplate instruction, Role vector) {
 class ScalarEngineLaw : public testing::TestWithParam<test::Law> {};
 
 TEST_P(ScalarEngineLaw, IsReproducedWithinFivePercent) {
-    test::expect_law(GetParam(), [](const auto& instruction) { return on("trn2", instruction); });
+    test::expect_law(GetParam(),
+                     [](const auto& instruction) { return scalar_on("trn2", instruction); });
 }
 
-const std::vector<test::Law> kLaws{
+const std::vector<test::Law> kScalarLaws{
     {"ActivationCopy",
      202,
      0.833,
@@ -94,48 +94,48 @@ const std::vector<test::Law> kLaws{
      [](auto n) { return unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, n); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Trn2, ScalarEngineLaw, testing::ValuesIn(kLaws), test::name_of_law);
+INSTANTIATE_TEST_SUITE_P(Trn2, ScalarEngineLaw, testing::ValuesIn(kScalarLaws), test::name_of_law);
 
 // Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
 TEST(ScalarEngineTrace, ExpOf512FromSbufStartsEvery612nsAndTakes707ns) {
-    const InstructionCost cost = on("trn2", activation("exp", kSbuf, 512));
+    const InstructionCost cost = scalar_on("trn2", activation("exp", kSbuf, 512));
     expect_near_measured(cost.interval, 612, 1.0);
     expect_near_measured(cost.done, 707, 1.0);
 }
 
 TEST(ScalarEngineTrace, ExpOf512FromPsumStartsEvery570nsAndTakes686ns) {
-    const InstructionCost cost = on("trn2", activation("exp", kPsum, 512));
+    const InstructionCost cost = scalar_on("trn2", activation("exp", kPsum, 512));
     expect_near_measured(cost.interval, 570, 1.0);
     expect_near_measured(cost.done, 686, 1.0);
 }
 
 TEST(ScalarEngineTrace, CopyOf512FromPsumStartsEvery477nsAndTakes585ns) {
     const InstructionCost cost =
-        on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512));
+        scalar_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512));
     expect_near_measured(cost.interval, 477, 1.0);
     expect_near_measured(cost.done, 585, 1.0);
 }
 
 TEST(ScalarEngineTrace, CastOf128FromPsumStartsEvery157nsAndTakes265ns) {
     const InstructionCost cost =
-        on("trn2", unary(Opcode::TensorCopy, kPsum, kBf16, kSbuf, kF32, 128));
+        scalar_on("trn2", unary(Opcode::TensorCopy, kPsum, kBf16, kSbuf, kF32, 128));
     expect_near_measured(cost.interval, 157, 1.0);
     expect_near_measured(cost.done, 265, 1.0);
 }
 
 TEST(ScalarEngineTrace, CopyOf128FromSbufStartsEvery199ns) {
     expect_near_measured(
-        on("trn2", unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 128)).interval, 199);
+        scalar_on("trn2", unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 128)).interval, 199);
 }
 
 // Read off figures of AWS's documentation. [FIGURES-TRN2] [FIGURES-TRN1]
 TEST(ScalarEngineFigure, ActivationsOf128And4096Take400And3710ns) {
-    expect_near_measured(on("trn2", activation("exp", kSbuf, 128)).done, 400);
-    expect_near_measured(on("trn2", activation("exp", kSbuf, 4096)).done, 3710);
+    expect_near_measured(scalar_on("trn2", activation("exp", kSbuf, 128)).done, 400);
+    expect_near_measured(scalar_on("trn2", activation("exp", kSbuf, 4096)).done, 3710);
 }
 
 TEST(ScalarEngineFigure, ActivationOfOneElementOnTrn1Takes159ns) {
-    expect_near_measured(on("trn1", activation("exp", kSbuf, 1)).done, 159);
+    expect_near_measured(scalar_on("trn1", activation("exp", kSbuf, 1)).done, 159);
 }
 
 TEST(ScalarEngineCost, ReadAccumulatorTakes279nsAndStartsEvery185ns) {
@@ -145,9 +145,9 @@ TEST(ScalarEngineCost, ReadAccumulatorTakes279nsAndStartsEvery185ns) {
 }
 
 TEST(ScalarEngineCost, ReduceResultWaitsForTheAccumulatorAndReadsIt) {
-    const InstructionCost plain = on("trn2", activation("exp", kSbuf, 512));
+    const InstructionCost plain = scalar_on("trn2", activation("exp", kSbuf, 512));
     const InstructionCost reduced =
-        on("trn2", with(activation("exp", kSbuf, 512), Role::ReduceResult));
+        scalar_on("trn2", with(activation("exp", kSbuf, 512), Role::ReduceResult));
     const double readable_ns = 512 / 1.2 + 201;
     expect_near_measured(reduced.interval, readable_ns + 185);
     expect_near_measured(reduced.done, readable_ns + 279);
@@ -155,20 +155,20 @@ TEST(ScalarEngineCost, ReduceResultWaitsForTheAccumulatorAndReadsIt) {
 }
 
 TEST(ScalarEngineCost, AGivenBiasReplacesTheImplicitOne) {
-    EXPECT_EQ(on("trn2", with(activation("exp", kSbuf, 512), Role::Bias)),
-              on("trn2", activation("exp", kSbuf, 512)));
-    EXPECT_LT(on("trn2", activation("exp", kSbuf, 512)).interval,
-              on("trn2", with(activation("exp", kSbuf, 512), Role::Scale)).interval);
+    EXPECT_EQ(scalar_on("trn2", with(activation("exp", kSbuf, 512), Role::Bias)),
+              scalar_on("trn2", activation("exp", kSbuf, 512)));
+    EXPECT_LT(scalar_on("trn2", activation("exp", kSbuf, 512)).interval,
+              scalar_on("trn2", with(activation("exp", kSbuf, 512), Role::Scale)).interval);
 }
 
 TEST(ScalarEngineCost, CopiesOf16BitDoubleOnTrn3) {
     const auto copy = unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 1024);
     const auto fp32 = unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 1024);
-    const Picoseconds saved = on("trn3", fp32).interval - on("trn3", copy).interval;
+    const Picoseconds saved = scalar_on("trn3", fp32).interval - scalar_on("trn3", copy).interval;
     expect_near_measured(saved, 512 / 1.2, 0.1);
-    EXPECT_EQ(on("trn2", copy), on("trn2", fp32));
-    EXPECT_EQ(on("trn3", activation("exp", kSbuf, 1024, kBf16, kBf16)),
-              on("trn3", activation("exp", kSbuf, 1024)));
+    EXPECT_EQ(scalar_on("trn2", copy), scalar_on("trn2", fp32));
+    EXPECT_EQ(scalar_on("trn3", activation("exp", kSbuf, 1024, kBf16, kBf16)),
+              scalar_on("trn3", activation("exp", kSbuf, 1024)));
 }
 
 TEST(ActivationTable, IsNotNeededForWhatEverySetHas) {

@@ -7,23 +7,23 @@
 namespace trnsim::neuron_core {
 namespace {
 
-InstructionCost on_trn2(Opcode op) {
+InstructionCost control_on_trn2(Opcode op) {
     return sync_engine_cost(test::chip("trn2").neuron_core.sync_engine, test::make(op, {}));
 }
 
 TEST(SyncEngineLaw, RegisterMoveTakes68ns) {  // [M-VOYAGER]
-    test::expect_near_measured(on_trn2(Opcode::RegisterMove).done, 68);
+    test::expect_near_measured(control_on_trn2(Opcode::RegisterMove).done, 68);
 }
 
 TEST(SyncEngineTrace, RegisterLoadTakes682ns) {  // TENSOR_LOAD on GpSimd [TRACES-TRN2]
-    test::expect_near_measured(on_trn2(Opcode::RegisterLoad).done, 682);
+    test::expect_near_measured(control_on_trn2(Opcode::RegisterLoad).done, 682);
 }
 
 TEST(SyncEngineCost, HoldsTheSequencerUntilTheResult) {
     for (const Opcode op :
          {Opcode::RegisterMove, Opcode::RegisterLoad, Opcode::RegisterStore, Opcode::CoreBarrier}) {
-        EXPECT_EQ(on_trn2(op).interval, on_trn2(op).done);
-        EXPECT_GT(on_trn2(op).done, Picoseconds{0});
+        EXPECT_EQ(control_on_trn2(op).interval, control_on_trn2(op).done);
+        EXPECT_GT(control_on_trn2(op).done, Picoseconds{0});
     }
 }
 

@@ -8,12 +8,16 @@ namespace trnsim::neuron_core {
 namespace {
 
 using test::chip;
+using test::kBf16;
+using test::kF32;
+using test::kPsum;
+using test::kSbuf;
 using test::make;
 using test::tile;
 using test::unary;
 using test::vector_of;
 
-InstructionCost on(const std::string& name, const InstructionTemplate& instruction) {
+InstructionCost vector_on(const std::string& name, const InstructionTemplate& instruction) {
     const NeuronCoreSpec& core = chip(name).neuron_core;
     return vector_engine_cost(core.vector_engine, core.sbuf, instruction);
 }
@@ -41,18 +45,14 @@ InstructionTemplate reduce(Space from, Dtype source, Dtype result, std::int64_t 
                 attributes);
 }
 
-constexpr auto kF32 = Dtype::Float32;
-constexpr auto kBf16 = Dtype::Bfloat16;
-constexpr auto kSbuf = Space::Sbuf;
-constexpr auto kPsum = Space::Psum;
-
 class VectorEngineLaw : public testing::TestWithParam<test::Law> {};
 
 TEST_P(VectorEngineLaw, IsReproducedWithinFivePercent) {
-    test::expect_law(GetParam(), [](const auto& instruction) { return on("trn2", instruction); });
+    test::expect_law(GetParam(),
+                     [](const auto& instruction) { return vector_on("trn2", instruction); });
 }
 
-const std::vector<test::Law> kLaws{
+const std::vector<test::Law> kVectorLaws{
     {"TensorCopyFp32",
      157,
      0.527,
@@ -185,7 +185,7 @@ const std::vector<test::Law> kLaws{
      [](auto n) { return make(Opcode::Memset, {tile(Role::Dst, kPsum, kF32, n)}); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kLaws), test::name_of_law);
+INSTANTIATE_TEST_SUITE_P(Trn2, VectorEngineLaw, testing::ValuesIn(kVectorLaws), test::name_of_law);
 
 InstructionTemplate scaled(Space from, std::int64_t n) {
     Attributes attributes;
@@ -200,47 +200,47 @@ InstructionTemplate scaled(Space from, std::int64_t n) {
 // Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
 TEST(VectorEngineTrace, CopyOf512FromPsumTakes690ns) {
     test::expect_near_measured(
-        on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512)).done, 690);
+        vector_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512)).done, 690);
 }
 
 TEST(VectorEngineTrace, CastOf128FromPsumTakes291ns) {
     test::expect_near_measured(
-        on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kBf16, 128)).done, 291);
+        vector_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kBf16, 128)).done, 291);
 }
 
 TEST(VectorEngineTrace, ReduceOf512Takes680nsAndStartsEvery600ns) {
-    const InstructionCost cost = on("trn2", reduce(kSbuf, kF32, kF32, 512));
+    const InstructionCost cost = vector_on("trn2", reduce(kSbuf, kF32, kF32, 512));
     test::expect_near_measured(cost.done, 680);
     test::expect_near_measured(cost.interval, 600);
 }
 
 TEST(VectorEngineTrace, ReduceOf4Takes157ns) {
-    test::expect_near_measured(on("trn2", reduce(kSbuf, kF32, kF32, 4)).done, 157);
+    test::expect_near_measured(vector_on("trn2", reduce(kSbuf, kF32, kF32, 4)).done, 157);
 }
 
 TEST(VectorEngineTrace, ReciprocalOf4Takes178nsAndOf8Takes202ns) {
     const auto reciprocal = [](std::int64_t n) {
         return unary(Opcode::Reciprocal, kSbuf, kF32, kSbuf, kF32, n);
     };
-    test::expect_near_measured(on("trn2", reciprocal(4)).done, 178);
-    test::expect_near_measured(on("trn2", reciprocal(8)).done, 202);
+    test::expect_near_measured(vector_on("trn2", reciprocal(4)).done, 178);
+    test::expect_near_measured(vector_on("trn2", reciprocal(8)).done, 202);
 }
 
 TEST(VectorEngineTrace, ScalingOf512Takes481nsAndStartsEvery396ns) {
-    const InstructionCost cost = on("trn2", scaled(kSbuf, 512));
+    const InstructionCost cost = vector_on("trn2", scaled(kSbuf, 512));
     test::expect_near_measured(cost.done, 481);
     test::expect_near_measured(cost.interval, 396);
 }
 
 TEST(VectorEngineTrace, ScalingOf128FromPsumTakes350ns) {
-    test::expect_near_measured(on("trn2", scaled(kPsum, 128)).done, 349.5);
+    test::expect_near_measured(vector_on("trn2", scaled(kPsum, 128)).done, 349.5);
 }
 
 TEST(VectorEngineTrace, Transpose32x32StartsEvery93nsAndTakes233ns) {
     const auto blocks =
         make(Opcode::NcTranspose,
              {tile(Role::Dst, kSbuf, kF32, 32, 32), tile(Role::Data, kSbuf, kF32, 32, 32)});
-    const InstructionCost cost = on("trn2", blocks);
+    const InstructionCost cost = vector_on("trn2", blocks);
     test::expect_near_measured(cost.interval, 93);
     test::expect_near_measured(cost.done, 233);
     const VectorEngineSpec& spec = chip("trn2").neuron_core.vector_engine;
@@ -251,14 +251,14 @@ TEST(VectorEngineTrace, Transpose32x32StartsEvery93nsAndTakes233ns) {
 // Intervals and durations read off figures of AWS's documentation, in cycles. [FIGURES-TRN2]
 TEST(VectorEngineFigure, ScalarTensorTensorOf512FromPsumStartsEvery631Cycles) {
     const InstructionCost cost =
-        on("trn2", two(Opcode::ScalarTensorTensor, kPsum, kF32, kF32, kF32, 512));
+        vector_on("trn2", two(Opcode::ScalarTensorTensor, kPsum, kF32, kF32, kF32, 512));
     test::expect_near_measured(cost.interval, 631 / 0.96);
     test::expect_near_measured(cost.done, 724 / 0.96);
 }
 
 TEST(VectorEngineFigure, TensorTensorOf8192OnTrn1Takes14968ns) {
     test::expect_near_measured(
-        on("trn1", two(Opcode::TensorTensor, kSbuf, kF32, kF32, kF32, 8192)).done, 14968);
+        vector_on("trn1", two(Opcode::TensorTensor, kSbuf, kF32, kF32, kF32, 8192)).done, 14968);
 }
 
 TEST(VectorEngineCost, IsIndependentOfThePartitions) {
@@ -267,7 +267,7 @@ TEST(VectorEngineCost, IsIndependentOfThePartitions) {
                     {tile(Role::Dst, kSbuf, kF32, 256, partitions),
                      tile(Role::Data, kSbuf, kF32, 256, partitions)});
     };
-    EXPECT_EQ(on("trn2", copy(1)), on("trn2", copy(128)));
+    EXPECT_EQ(vector_on("trn2", copy(1)), vector_on("trn2", copy(128)));
 }
 
 TEST(VectorEngineCost, FixedPartIsAddedAndNotAFloor) {
@@ -275,8 +275,8 @@ TEST(VectorEngineCost, FixedPartIsAddedAndNotAFloor) {
         return unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, n);
     };
     const VectorEngineSpec& spec = chip("trn2").neuron_core.vector_engine;
-    EXPECT_EQ(on("trn2", copy(1)).interval, to_picoseconds(Cycles{65}, spec.clock_ghz));
-    EXPECT_EQ(on("trn2", copy(64)).interval, to_picoseconds(Cycles{128}, spec.clock_ghz));
+    EXPECT_EQ(vector_on("trn2", copy(1)).interval, to_picoseconds(Cycles{65}, spec.clock_ghz));
+    EXPECT_EQ(vector_on("trn2", copy(64)).interval, to_picoseconds(Cycles{128}, spec.clock_ghz));
 }
 
 TEST(VectorEngineCost, FastModesNeedContiguous16BitInSbuf) {
@@ -306,14 +306,14 @@ TEST(VectorEngineCost, Fp8JoinsThe16BitModesOnTrn3Only) {
 }
 
 TEST(VectorEngineCost, SaysWhenItTakesTheSharedBus) {
-    EXPECT_TRUE(
-        on("trn2", unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 64)).uses_fast_mode);
+    EXPECT_TRUE(vector_on("trn2", unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 64))
+                    .uses_fast_mode);
     EXPECT_FALSE(
-        on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 64)).uses_fast_mode);
-    EXPECT_FALSE(
-        on("trn1", unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 64)).uses_fast_mode);
-    EXPECT_FALSE(
-        on("trn2", make(Opcode::Memset, {tile(Role::Dst, kSbuf, kBf16, 64)})).uses_fast_mode);
+        vector_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 64)).uses_fast_mode);
+    EXPECT_FALSE(vector_on("trn1", unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 64))
+                     .uses_fast_mode);
+    EXPECT_FALSE(vector_on("trn2", make(Opcode::Memset, {tile(Role::Dst, kSbuf, kBf16, 64)}))
+                     .uses_fast_mode);
 }
 
 /// Slowdown of an FP32 copy by the stride of its source.
@@ -367,14 +367,14 @@ TEST(VectorEngineCost, ReduceResultAddsAReadout) {
     auto without = with;
     without.operands.pop_back();
     const VectorEngineSpec& spec = chip("trn2").neuron_core.vector_engine;
-    EXPECT_EQ(on("trn2", with).interval - on("trn2", without).interval,
+    EXPECT_EQ(vector_on("trn2", with).interval - vector_on("trn2", without).interval,
               to_picoseconds(Cycles{64 + 128}, spec.clock_ghz) -
                   to_picoseconds(Cycles{128}, spec.clock_ghz));
 }
 
 TEST(VectorEngineCost, IntervalNeverExceedsDone) {
     const auto memset = make(Opcode::Memset, {tile(Role::Dst, kSbuf, kF32, 1)});
-    const InstructionCost cost = on("trn2", memset);
+    const InstructionCost cost = vector_on("trn2", memset);
     EXPECT_EQ(cost.interval, cost.done);
     EXPECT_EQ(cost.read, cost.interval);
 }

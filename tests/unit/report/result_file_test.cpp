@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-ResultFile::Json sample() {
+ResultFile::Json sample_file() {
     return ResultFile::Json::parse(to_json(make_report(matmul_subject(), matmul_result())));
 }
 
@@ -35,14 +35,14 @@ std::string error_of_text(const std::string& text) {
 }
 
 TEST(ResultFileTest, ReadsWhatWasWritten) {
-    const ResultFile file("a.json", sample().dump());
+    const ResultFile file("a.json", sample_file().dump());
     EXPECT_EQ(file.number("/summary/latency_us"), 1036.838);
     EXPECT_EQ(file.text("/chip"), "trainium2");
     EXPECT_EQ(file.texts("/arguments").size(), 5U);
 }
 
 TEST(ResultFileTest, RejectsATruncatedFileAndSaysWhere) {
-    const std::string text = sample().dump();
+    const std::string text = sample_file().dump();
     EXPECT_THAT(error_of_text(text.substr(0, 100)), StartsWith("a.json: no JSON from byte 101 on"));
     EXPECT_THAT(error_of_text(""), HasSubstr("no JSON from byte 1 on"));
 }
@@ -54,7 +54,7 @@ TEST(ResultFileTest, RejectsOtherJson) {
 }
 
 TEST(ResultFileTest, RejectsAnotherSchemaVersion) {
-    ResultFile::Json json = sample();
+    ResultFile::Json json = sample_file();
     json["schema_version"] = 2;
     EXPECT_EQ(error_of_text(json.dump()),
               "a.json: schema_version: 2, but this trnsim reads 1; write the file again with it");
@@ -62,7 +62,7 @@ TEST(ResultFileTest, RejectsAnotherSchemaVersion) {
 
 TEST(ResultFileTest, NamesAKeyThatIsMissingOrOfAnotherType) {
     for (const char* key : {"chip", "summary", "engines", "attribution", "warnings"}) {
-        ResultFile::Json json = sample();
+        ResultFile::Json json = sample_file();
         json.erase(key);
         EXPECT_THAT(error_of_text(json.dump()),
                     HasSubstr(std::string("the key \"") + key + "\" is missing"));
@@ -73,7 +73,7 @@ TEST(ResultFileTest, NamesAKeyThatIsMissingOrOfAnotherType) {
 }
 
 TEST(ResultFileTest, NamesAValueThatIsMissingOrOfAnotherType) {
-    ResultFile::Json json = sample();
+    ResultFile::Json json = sample_file();
     json["summary"]["latency_us"] = "fast";
     json["summary"].erase("total_time");
     const ResultFile file("a.json", json.dump());

@@ -11,7 +11,7 @@
 namespace trnsim::report {
 namespace {
 
-constexpr Picoseconds kTotal{1'000'000'000};
+constexpr Picoseconds kOneMillisecond{1'000'000'000};
 
 Roofline roofline_of(const RunResult& result) {
     return roofline(result, peaks(ChipSpec{}));
@@ -19,7 +19,7 @@ Roofline roofline_of(const RunResult& result) {
 
 RunResult run_with(Engine engine, std::int64_t active_ps) {
     RunResult result;
-    result.total = kTotal;
+    result.total = kOneMillisecond;
     result.engines[engine].active = Picoseconds{active_ps};
     return result;
 }
@@ -60,7 +60,7 @@ TEST(RooflineTest, HbmTakesTheBlameWhenItSetTheRateForMoreThanHalfOfTheDmaTime) 
 TEST(RooflineTest, HbmNeedsAtLeastItsBytesAtThePeakOfAStack) {
     RunResult result = run_with(Engine::Tensor, 100'000'000);
     result.memory.hbm_read_bytes = 729'600'000;  // 1 ms at 729.6 GB/s.
-    EXPECT_EQ(roofline_of(result).of(Resource::Hbm), kTotal);
+    EXPECT_EQ(roofline_of(result).of(Resource::Hbm), kOneMillisecond);
 }
 
 TEST(RooflineTest, EveryResourceHasAName) {

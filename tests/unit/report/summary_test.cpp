@@ -12,7 +12,7 @@
 namespace trnsim::report {
 namespace {
 
-Summary sample() {
+Summary sample_summary() {
     return make_report(matmul_subject(), matmul_result()).summary;
 }
 
@@ -24,7 +24,7 @@ TEST(PeaksTest, AreGeometryTimesClockAndOneStack) {
 
 TEST(SummaryTest, MfuCountsFlopsOfEveryTypeAgainstTheBf16Peak) {
     // 2048^3 MACs in FP32 take 218.4 us of an array of 128 x 128 at 2.4 GHz if they were BF16.
-    EXPECT_NEAR(sample().mfu_estimated_percent, 100.0 * 218.453 / 1036.838, 0.001);
+    EXPECT_NEAR(sample_summary().mfu_estimated_percent, 100.0 * 218.453 / 1036.838, 0.001);
 }
 
 TEST(SummaryTest, MfuOfAwsTutorialMatmulIsWhatAwsProfilerPrints) {
@@ -44,12 +44,13 @@ TEST(SummaryTest, HfuIsMfuPlusTransposes) {
 }
 
 TEST(SummaryTest, MbuIsHbmBytesOverThePeakOfAStack) {
-    EXPECT_NEAR(
-        sample().mbu_estimated_percent, 100.0 * 100'663'296 / (729.6e9 * 1036.838e-6), 1e-5);
+    EXPECT_NEAR(sample_summary().mbu_estimated_percent,
+                100.0 * 100'663'296 / (729.6e9 * 1036.838e-6),
+                1e-5);
 }
 
 TEST(SummaryTest, MfuMaxAchievableIsIntensityOverTheRidge) {
-    const Summary summary = sample();
+    const Summary summary = sample_summary();
     EXPECT_NEAR(summary.mfu_max_achievable_estimated_percent,
                 100.0 * summary.mm_arithmetic_intensity / summary.peak_flops_bandwidth_ratio,
                 1e-5);
@@ -57,7 +58,7 @@ TEST(SummaryTest, MfuMaxAchievableIsIntensityOverTheRidge) {
 
 TEST(SummaryTest, ActiveTimeIsCoverageNotOccupancy) {
     const RunResult result = matmul_result();
-    EXPECT_EQ(sample().engines[0].active_time,
+    EXPECT_EQ(sample_summary().engines[0].active_time,
               static_cast<double>(result.engines.at(Engine::Tensor).covered.value) / 1e12);
 }
 
@@ -73,7 +74,7 @@ TEST(SummaryTest, OfAnEmptyRunHasNoDivisionByZero) {
 TEST(SummaryTest, VisitNamesEveryFieldOnce) {
     std::set<std::string> names;
     int count = 0;
-    visit(sample(), [&](const std::string& name, auto) {
+    visit(sample_summary(), [&](const std::string& name, auto) {
         names.insert(name);
         ++count;
     });

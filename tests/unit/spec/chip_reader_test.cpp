@@ -13,7 +13,7 @@ using test::chip_text;
 using test::replaced;
 
 /// The message about `text` as the file "chip.json".
-std::string complaint(const std::string& text) {
+std::string complaint_about(const std::string& text) {
     try {
         (void)parse_chip(text, "chip.json");
     } catch (const ConfigError& error) {
@@ -24,7 +24,7 @@ std::string complaint(const std::string& text) {
 }
 
 std::string complaint_with(const std::string& from, const std::string& to) {
-    return complaint(replaced(chip_text(), from, to));
+    return complaint_about(replaced(chip_text(), from, to));
 }
 
 constexpr auto kPartitions = R"("partitions": {"value": 128, "unit": "partitions",)";
@@ -106,7 +106,8 @@ TEST(ChipReader, RejectsTheWrongType) {
     EXPECT_THAT(
         complaint_with("{\"value\": 2.4, \"unit\": \"GHz\", \"source\": \"NKI-ARCH-V3\"}", "2.4"),
         testing::HasSubstr("/neuron_core/tensor_engine/clock_ghz: must be an object"));
-    EXPECT_THAT(complaint("[]"), testing::HasSubstr("chip.json: a chip file is a JSON object"));
+    EXPECT_THAT(complaint_about("[]"),
+                testing::HasSubstr("chip.json: a chip file is a JSON object"));
 }
 
 TEST(ChipReader, AcceptsAWholeNumberWrittenAsAFraction) {
@@ -119,7 +120,7 @@ TEST(ChipReader, RejectsOtherVersionsOfTheFormat) {
     EXPECT_EQ(complaint_with("\"schema_version\": 1", "\"schema_version\": 2"),
               "chip.json: /schema_version: is another version, but this program reads version 1; "
               "convert the file");
-    EXPECT_THAT(complaint("{}"), testing::HasSubstr("/schema_version: is missing"));
+    EXPECT_THAT(complaint_about("{}"), testing::HasSubstr("/schema_version: is missing"));
 }
 
 TEST(ChipReader, RejectsSourcesThatAreNotTags) {
@@ -131,21 +132,23 @@ TEST(ChipReader, RejectsSourcesThatAreNotTags) {
 }
 
 TEST(ChipReader, RejectsWhatIsNotJsonWithLineAndColumn) {
-    EXPECT_EQ(complaint("{\n  \"a\": 1,\n  oops\n}"),
+    EXPECT_EQ(complaint_about("{\n  \"a\": 1,\n  oops\n}"),
               "chip.json:3:3: this is not JSON; correct it here or just before");
-    EXPECT_EQ(complaint(""), "chip.json:1:1: this is not JSON; correct it here or just before");
-    EXPECT_THAT(complaint(chip_text() + "x"), testing::HasSubstr("this is not JSON"));
-    EXPECT_THAT(complaint(chip_text().substr(0, 5000)), testing::HasSubstr("this is not JSON"));
+    EXPECT_EQ(complaint_about(""),
+              "chip.json:1:1: this is not JSON; correct it here or just before");
+    EXPECT_THAT(complaint_about(chip_text() + "x"), testing::HasSubstr("this is not JSON"));
+    EXPECT_THAT(complaint_about(chip_text().substr(0, 5000)),
+                testing::HasSubstr("this is not JSON"));
     EXPECT_THAT(complaint_with("2.4", "NaN"),
                 testing::HasSubstr("chip.json:9:30: this is not JSON"));
     EXPECT_THAT(complaint_with("2.4", "1e999"), testing::HasSubstr("a number is too large"));
 }
 
 TEST(ChipReader, RejectsTextThatIsNotUtf8) {
-    EXPECT_EQ(complaint("{\n  \"n\xff\": 1}"),
+    EXPECT_EQ(complaint_about("{\n  \"n\xff\": 1}"),
               "chip.json:2:5: byte 0xff is not UTF-8; save the file as UTF-8");
     for (const char* bytes : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"}) {
-        EXPECT_THAT(complaint(std::string("\"") + bytes), testing::HasSubstr("is not UTF-8"));
+        EXPECT_THAT(complaint_about(std::string("\"") + bytes), testing::HasSubstr("is not UTF-8"));
     }
 }
 
@@ -162,7 +165,8 @@ TEST(ChipReader, RejectsDuplicateKeys) {
 }
 
 TEST(ChipReader, RejectsDeepNesting) {
-    EXPECT_THAT(complaint(std::string(100000, '[')), testing::HasSubstr("nested deeper than 32"));
+    EXPECT_THAT(complaint_about(std::string(100000, '[')),
+                testing::HasSubstr("nested deeper than 32"));
 }
 
 TEST(ChipReader, CutsAndEscapesWhatItQuotes) {

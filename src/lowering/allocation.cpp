@@ -46,7 +46,36 @@ struct Memory {
     std::string_view name;
     std::int64_t capacity = 0;  ///< Bytes per partition.
     Spilling spilling = Spilling::Off;
+    std::int64_t fixed_end = 0;  ///< One past the highest byte that the program itself gives out.
 };
+
+/// One past the highest byte of tiles whose addresses the program fixes.
+std::int64_t end_of_fixed(const Program& program,
+                          Space space,
+                          std::string_view memory,
+                          std::int64_t partition_bytes) {
+    std::int64_t end = 0;
+    for (const program::Buffer& buffer : program.buffers) {
+        if (buffer.space != space || !buffer.address) {
+            continue;
+        }
+        const std::int64_t last = buffer.address->second + buffer.free_bytes();
+        if (last > partition_bytes) {
+            throw ProgramError(
+                fmt::format("{}: {}: {} lies at bytes {} to {} of its partitions, but {} has {} "
+                            "in each; choose a lower address",
+                            program.source_text(buffer.source),
+                            memory,
+                            buffer.name,
+                            buffer.address->second,
+                            last - 1,
+                            memory,
+                            partition_bytes));
+        }
+        end = std::max(end, last);
+    }
+    return end;
+}
 
 /// One memory being packed.
 class Packer {
@@ -149,10 +178,11 @@ std::vector<Candidate> candidates(const Program& program,
     std::vector<Candidate> result;
     for (std::uint32_t site = 0; site < program.buffers.size(); ++site) {
         const SiteLiveness& life = liveness[site];
-        if (program.buffers[site].space != space || life.last_step < 0) {
+        const program::Buffer& buffer = program.buffers[site];
+        if (buffer.space != space || buffer.address || life.last_step < 0) {
             continue;
         }
-        const std::int64_t bytes = slot_bytes(program.buffers[site].free_bytes());
+        const std::int64_t bytes = slot_bytes(buffer.free_bytes());
         result.push_back({.site = site,
                           .live = life.live_peak,
                           .slots = wanted_slots(life, policies),
@@ -180,12 +210,13 @@ std::string largest_sites(const Program& program, std::vector<Candidate> sites) 
     return text;
 }
 
-void record(Packer& packer, Allocation& result) {
+/// The sites of a packer begin at byte `first`.
+void record(Packer& packer, std::int64_t first, Allocation& result) {
     for (const Candidate& site : packer.sites()) {
         SitePlacement& placement = result.sites[site.site];
         placement = {.slots = site.slots,
                      .slot_bytes = site.slot_bytes,
-                     .address = site.address,
+                     .address = first + site.address,
                      .overlaid = {}};
         for (const Candidate& other : packer.sites()) {
             const bool shares = site.address < other.address + other.bytes() &&
@@ -200,6 +231,7 @@ void record(Packer& packer, Allocation& result) {
 /// Gives up slots of the sites' own, if tiles may spill.
 void pool(const Program& program, Packer& packer, const Memory& memory, Allocation& result) {
     if (memory.spilling == Spilling::Off) {
+        packer.shrink();  // As small as it gets.
         throw ProgramError(
             fmt::format("{}: live tiles need {} bytes per partition, but {} are usable; make tiles "
                         "smaller, shorten their lives, or allow spilling=least_recently_used. "
@@ -220,25 +252,58 @@ void pool(const Program& program, Packer& packer, const Memory& memory, Allocati
                     memory.capacity));
 }
 
+/// Calls fits(first), which places what has no address from byte `first` on: above what has one,
+/// else anywhere.
+template <typename Fits>
+bool fit_beside_fixed(const Memory& memory, Allocation& result, Fits fits) {
+    if (fits(memory.fixed_end)) {
+        return true;
+    }
+    if (memory.fixed_end > 0) {
+        result.notes.push_back(
+            fmt::format("{}: tiles without an address do not fit above byte {}, where those with "
+                        "one end, and lie anywhere, as if those were not there",
+                        memory.name,
+                        memory.fixed_end));
+    }
+    return memory.fixed_end > 0 && fits(0);
+}
+
 void allocate_sbuf(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const SbufSpec& spec,
                    const Policies& policies,
                    Allocation& result) {
+    const std::int64_t fixed =
+        end_of_fixed(program, Space::Sbuf, "SBUF", spec.partition_kib * kKib);
     const Memory memory{.name = "SBUF",
                         .capacity = spec.usable_partition_kib * kKib,
-                        .spilling = policies.spilling};
-    Packer packer(candidates(program,
-                             liveness,
-                             policies,
-                             Space::Sbuf,
-                             kSbufAlignment,
-                             [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
-                  memory.capacity);
-    if (packer.shrink()) {
-        result.sbuf_bytes = packer.used();
-        record(packer, result);
-    } else {
+                        .spilling = policies.spilling,
+                        .fixed_end = round_up(fixed, kSbufAlignment)};
+    const auto packer_above = [&](std::int64_t first) {
+        return Packer(
+            candidates(program,
+                       liveness,
+                       policies,
+                       Space::Sbuf,
+                       kSbufAlignment,
+                       [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
+            memory.capacity - first);
+    };
+    result.sbuf_bytes = fixed;
+    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
+        Packer packer = packer_above(first);
+        if (!packer.shrink()) {
+            return false;
+        }
+        if (packer.used() > 0) {
+            result.sbuf_bytes = std::max(fixed, first + packer.used());
+        }
+        record(packer, first, result);
+        return true;
+    });
+    if (!have_fit) {
+        Packer packer = packer_above(0);
         pool(program, packer, memory, result);
     }
 }
@@ -255,27 +320,42 @@ void allocate_psum(const Program& program,
                    const PsumSpec& spec,
                    const Policies& policies,
                    Allocation& result) {
-    const Memory memory{
-        .name = "PSUM", .capacity = spec.banks * spec.bank_bytes, .spilling = policies.spilling};
-    const auto packer_of = [&](auto tile_bytes) {
+    const std::int64_t capacity = spec.banks * spec.bank_bytes;
+    const std::int64_t fixed = end_of_fixed(program, Space::Psum, "PSUM", capacity);
+    const Memory memory{.name = "PSUM",
+                        .capacity = capacity,
+                        .spilling = policies.spilling,
+                        .fixed_end = round_up(fixed, spec.bank_bytes)};
+    const auto packer_above = [&](std::int64_t first, auto tile_bytes) {
         return Packer(
             candidates(program, liveness, policies, Space::Psum, spec.bank_bytes, tile_bytes),
-            memory.capacity);
+            capacity - first);
     };
-    Packer whole_banks =
-        packer_of([&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); });
-    Packer packed =
-        packer_of([&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); });
-    std::int64_t used = memory.capacity;
-    if (whole_banks.shrink()) {
-        used = whole_banks.used();
-        record(whole_banks, result);
-    } else if (packed.shrink()) {
-        used = packed.used();
-        record(packed, result);
-        result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
-    } else {
-        pool(program, packed, memory, result);
+    const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };
+    const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
+    std::int64_t used = fixed;
+    const auto place = [&](std::int64_t first, Packer packer) {
+        if (!packer.shrink()) {
+            return false;
+        }
+        used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;
+        record(packer, first, result);
+        return true;
+    };
+    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
+        if (place(first, packer_above(first, whole_banks))) {
+            return true;
+        }
+        if (place(first, packer_above(first, parts))) {
+            result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
+            return true;
+        }
+        return false;
+    });
+    if (!have_fit) {
+        used = capacity;
+        Packer packer = packer_above(0, parts);
+        pool(program, packer, memory, result);
     }
     result.psum_banks = round_up(used, spec.bank_bytes) / spec.bank_bytes;
 }

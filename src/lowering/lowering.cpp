@@ -52,8 +52,15 @@ bool is_fence(const InstructionTemplate& instruction) {
     }
 }
 
-StationaryReuse::Tile tile_of(const Tile& tile) {
-    return {.buffer = tile.buffer, .instance = tile.instance};
+StationaryReuse::Tile tile_of(const ResolvedOperand& operand) {
+    return operand.tile == nullptr ? StationaryReuse::Tile{}
+                                   : StationaryReuse::Tile{.buffer = operand.tile->buffer,
+                                                           .instance = operand.tile->instance};
+}
+
+/// The byte from which on an operand's region counts.
+std::int64_t base_of(const ResolvedOperand& operand) {
+    return operand.tile == nullptr ? 0 : operand.tile->slot->address;
 }
 
 }  // namespace
@@ -68,6 +75,8 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       cursor_(program),
       tile_shapes_(program.buffers.size()),
       memories_(program.buffers.size()),
+      fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
+             MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       is_written_(written_buffers(program)),
       estimate_(chip),
       window_(make_window()) {
@@ -264,7 +273,12 @@ void Lowering::resolve(const Step& step, const Plan& plan, PlannedStep& planned)
             resolved.region.partition = static_cast<std::int32_t>(at.partition);
             resolved.region.base_byte = at.offset * plan.shapes[i].element_bytes;
         }
-        if (operand.space != Space::Hbm) {
+        const program::Buffer& buffer = program_.buffers[operand.buffer];
+        if (buffer.address) {
+            resolved.region.partition += buffer.address->first;
+            resolved.region.base_byte += buffer.address->second;
+            resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
+        } else if (operand.space != Space::Hbm) {
             resolved.tile = &find_tile(instruction, operand, at.instance);
         } else if (is_written_[operand.buffer]) {
             resolved.memory = &memory_of(operand.buffer, at.instance);
@@ -282,14 +296,14 @@ Tile& Lowering::find_tile(const InstructionTemplate& instruction,
     return *tile;
 }
 
-HbmHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
+MemoryHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
     auto& instances = memories_[buffer];
     const auto place = static_cast<std::size_t>(instance);
     if (place >= instances.size()) {
         instances.resize(place + 1);
     }
     if (instances[place] == nullptr) {
-        instances[place] = std::make_unique<HbmHistory>();
+        instances[place] = std::make_unique<MemoryHistory>();
     }
     return *instances[place];
 }
@@ -328,8 +342,8 @@ void Lowering::record(const PlannedStep& step, std::uint64_t number) {
             continue;
         }
         operand.record(step.queue, number);
-        if (operand.tile != nullptr && operand.operand->writes()) {
-            stationary_.written(tile_of(*operand.tile));
+        if (operand.operand->space == Space::Sbuf && operand.operand->writes()) {
+            stationary_.written(tile_of(operand), operand.region);
         }
     }
 }
@@ -405,7 +419,7 @@ std::uint64_t Lowering::psum_banks(const PlannedStep& step) const {
     std::uint64_t banks = 0;
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.operand->space == Space::Psum) {
-            const std::int64_t base = operand.tile->slot->address;
+            const std::int64_t base = base_of(operand);
             banks |= banks_of(
                 chip_.neuron_core.psum, base + operand.region.begin(), base + operand.region.end());
         }
@@ -415,7 +429,7 @@ std::uint64_t Lowering::psum_banks(const PlannedStep& step) const {
 
 void Lowering::check_bank(const PlannedStep& step, const ResolvedOperand& dst) const {
     const PsumSpec& psum = chip_.neuron_core.psum;
-    const std::int64_t base = dst.tile->slot->address;
+    const std::int64_t base = base_of(dst);
     if (!takes_matmul(psum, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[step.instruction];
         throw ProgramError(
@@ -446,7 +460,7 @@ void Lowering::lower_compute(const PlannedStep& step) {
 void Lowering::load_stationary(const PlannedStep& step) {
     const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
     if (loaded == step.operands.end() ||
-        (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded->tile), loaded->region))) {
+        (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded), loaded->region))) {
         return;
     }
     const std::uint64_t number = writer_.next_number(step.queue);
@@ -456,7 +470,7 @@ void Lowering::load_stationary(const PlannedStep& step) {
             operand.record(step.queue, number);
         }
     }
-    stationary_.load(tile_of(*loaded->tile), loaded->region);
+    stationary_.load(tile_of(*loaded), loaded->region);
 }
 
 void Lowering::lower_matmul(const PlannedStep& step) {
@@ -475,7 +489,7 @@ void Lowering::lower_matmul(const PlannedStep& step) {
 void Lowering::lower_transfer(const PlannedStep& step) {
     std::int32_t partition = 0;
     for (const ResolvedOperand& operand : step.operands) {
-        if (operand.tile != nullptr && operand.operand->role != Role::Index) {
+        if (operand.operand->space != Space::Hbm && operand.operand->role != Role::Index) {
             partition = operand.region.partition;
         }
     }

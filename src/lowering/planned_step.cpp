@@ -25,6 +25,22 @@ void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number) c
     }
 }
 
+void ResolvedOperand::announce(PlannedStep& step) const {
+    if (tile != nullptr) {
+        tile->pending.add(step, region, operand->access);
+    } else if (memory != nullptr) {
+        memory->announce(step, region, operand->access);
+    }
+}
+
+void ResolvedOperand::withdraw(const PlannedStep& step) const {
+    if (tile != nullptr) {
+        tile->pending.remove(step);
+    } else if (memory != nullptr) {
+        memory->withdraw(step, region);
+    }
+}
+
 void PlannedStep::clear() {
     operands.clear();
     has_waits = false;

@@ -68,7 +68,7 @@ std::string RaceDetector::name_of(QueueId queue, std::uint64_t number) const {
 void RaceDetector::check(QueueId queue,
                          const Entry& entry,
                          const RegionAccess& access,
-                         HbmHistory& memory) {
+                         MemoryHistory& memory) {
     WaitSet needs;
     memory.collect(access, needs);
     const Clock& clock = clocks_[queue];
@@ -117,7 +117,7 @@ void RaceDetector::started(QueueId queue, std::uint64_t sequence) {
         learn(clocks_[queue], wait);
     }
     for (std::size_t i = 0; i < entry.accesses.size(); ++i) {
-        HbmHistory& memory = memories_[static_cast<std::size_t>(entry.spaces[i])];
+        MemoryHistory& memory = memories_[static_cast<std::size_t>(entry.spaces[i])];
         RegionAccess access = entry.accesses[i];
         access.queue = queue;
         access.number = number;

@@ -58,23 +58,24 @@ void ReorderWindow::admit(PlannedStep& step) {
     Queue& queue = queues_[step.queue];
     queue.steps.push_back(&step);
     occupied_ |= 1U << step.queue;
+    if (reorders()) {
+        block(step);
+    }
+    if (step.blockers == 0) {
+        queue.unblock(step, reach_[step.queue]);
+    }
+}
+
+void ReorderWindow::block(PlannedStep& step) {
     for (const ResolvedOperand& operand : step.operands) {
-        PendingAccesses* pending = reorders() ? operand.pending() : nullptr;
-        if (pending == nullptr) {
-            continue;
-        }
-        const Access access = operand.operand->access;
-        pending->for_each_before(operand.region, access, [&step](PlannedStep& earlier) {
+        operand.for_each_before([&step](PlannedStep& earlier) {
             const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
             if (is_new && &earlier != &step) {
                 earlier.blocked.push_back(&step);
                 ++step.blockers;
             }
         });
-        pending->add(step, operand.region, access);
-    }
-    if (step.blockers == 0) {
-        queue.unblock(step, reach_[step.queue]);
+        operand.announce(step);
     }
 }
 
@@ -193,9 +194,7 @@ ReorderWindow::Queue& ReorderWindow::earliest() {
 void ReorderWindow::retire(PlannedStep& step) {
     if (reorders()) {
         for (const ResolvedOperand& operand : step.operands) {
-            if (PendingAccesses* pending = operand.pending()) {
-                pending->remove(step);
-            }
+            operand.withdraw(step);
         }
     }
     for (PlannedStep* later : step.blocked) {

@@ -91,8 +91,13 @@ std::uint32_t ProgramBuilder::output(const std::string& name,
 std::uint32_t ProgramBuilder::tile(const std::string& name,
                                    Space space,
                                    Dtype dtype,
-                                   std::vector<std::int64_t> shape) {
-    return declare({.name = name, .space = space, .dtype = dtype, .shape = std::move(shape)});
+                                   std::vector<std::int64_t> shape,
+                                   std::optional<FixedAddress> address) {
+    return declare({.name = name,
+                    .space = space,
+                    .dtype = dtype,
+                    .shape = std::move(shape),
+                    .address = address});
 }
 
 Operand ProgramBuilder::whole(Role role, std::uint32_t buffer) const {

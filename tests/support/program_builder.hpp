@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,13 +36,17 @@ class ProgramBuilder {
 public:
     explicit ProgramBuilder(program::Form form = program::Form::Program);
 
+    /// Where the program puts a tile: partition and byte.
+    using FixedAddress = std::pair<std::int32_t, std::int64_t>;
+
     /// An argument, a result, or a tile to allocate: the first size is the partitions on chip.
     std::uint32_t input(const std::string& name, Dtype dtype, std::vector<std::int64_t> shape);
     std::uint32_t output(const std::string& name, Dtype dtype, std::vector<std::int64_t> shape);
     std::uint32_t tile(const std::string& name,
                        Space space,
                        Dtype dtype,
-                       std::vector<std::int64_t> shape);
+                       std::vector<std::int64_t> shape,
+                       std::optional<FixedAddress> address = {});
 
     /// An operand that is a whole buffer; written if the role is a result's, else read.
     [[nodiscard]] Operand whole(Role role, std::uint32_t buffer) const;

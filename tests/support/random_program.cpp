@@ -6,6 +6,7 @@
 #include "support/program_builder.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ constexpr int kPsumSites = 2;
 constexpr std::int64_t kPsumLookBack = 2;
 constexpr std::int64_t kSbufLookBack = 3;
 constexpr int kDeepest = 2;
+constexpr std::int64_t kFixedStep = 320;  ///< Bytes; tiles at two such places overlap in part.
 
 /// One step, or a loop over steps.
 struct Item {
@@ -44,13 +46,15 @@ public:
             sites_.push_back(builder_.tile("s" + std::to_string(site),
                                            Space::Sbuf,
                                            Dtype::Float32,
-                                           {kPartitions, shape.sbuf_elements}));
+                                           {kPartitions, shape.sbuf_elements},
+                                           maybe_fixed(kFixedStep)));
         }
         for (int site = 0; site < kPsumSites; ++site) {
             sites_.push_back(builder_.tile("p" + std::to_string(site),
                                            Space::Psum,
                                            Dtype::Float32,
-                                           {kPartitions, kPsumElements}));
+                                           {kPartitions, kPsumElements},
+                                           maybe_fixed(kPsumElements * 4)));
         }
         next_.resize(sites_.size());
     }
@@ -74,6 +78,13 @@ private:
         return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(sides));
     }
     bool one_in(std::int64_t sides) { return roll(sides) == 0; }
+    /// One of a few places, so that tiles meet.
+    std::optional<ProgramBuilder::FixedAddress> maybe_fixed(std::int64_t step) {
+        if (shape_.fixed_one_in == 0 || !one_in(shape_.fixed_one_in)) {
+            return {};
+        }
+        return ProgramBuilder::FixedAddress{0, step * roll(3)};
+    }
     template <typename T>
     T pick(std::initializer_list<T> choices) {
         return choices.begin()[roll(static_cast<std::int64_t>(choices.size()))];

@@ -16,6 +16,8 @@ struct RandomProgramShape {
     int items = 12;  ///< Allocations, instructions and loops of a phase, at its outermost level.
     std::int64_t longest_loop = 5;
     std::int64_t old_tile_one_in = 6;  ///< Of so many operands one is a tile from long before.
+    std::int64_t fixed_one_in =
+        0;  ///< Of so many sites one has an address, maybe another's; 0: none.
 };
 
 /// A program of loops up to two deep over allocations, loads, stores, copies, additions,

@@ -15,7 +15,7 @@ namespace trnsim::lowering {
 
 /// The slots of one site: `slots` tiles of `slot_bytes` per partition from `address` on.
 struct SitePlacement {
-    std::int64_t slots = 0;                 ///< 0: the site is not in SBUF or PSUM, or never used.
+    std::int64_t slots = 0;  ///< 0: not in SBUF or PSUM, at an address of its own, or never used.
     std::int64_t slot_bytes = 0;            ///< Per partition, alignment included.
     std::int64_t address = 0;               ///< Byte within the partition.
     bool is_pooled = false;                 ///< No slots of its own: a share of a TilePool.
@@ -34,7 +34,8 @@ struct Allocation {
 /// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
 /// excess first; PSUM tiles smaller than a bank share one; all sites of the memory share one pool
-/// (TilePool) and spill, if the policy allows.
+/// (TilePool) and spill, if the policy allows. Sites whose addresses the program fixes get none of
+/// this; the others lie above them.
 /// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,

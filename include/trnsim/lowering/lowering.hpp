@@ -3,9 +3,9 @@
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
-#include "trnsim/lowering/hbm_history.hpp"
 #include "trnsim/lowering/issue_table.hpp"
 #include "trnsim/lowering/lowering_observer.hpp"
+#include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
 #include "trnsim/lowering/reorder_window.hpp"
@@ -73,7 +73,7 @@ private:
     [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
                                   const Operand& operand,
                                   std::int64_t instance);
-    [[nodiscard]] HbmHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
+    [[nodiscard]] MemoryHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
     void lower_next();
     void drain();
@@ -109,8 +109,10 @@ private:
     std::vector<Plan> plans_;
     std::vector<std::unique_ptr<RegionShape>>
         tile_shapes_;  ///< By buffer: a whole tile, for spills.
-    std::vector<std::vector<std::unique_ptr<HbmHistory>>> memories_;  ///< By buffer and instance.
-    std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
+    std::vector<std::vector<std::unique_ptr<MemoryHistory>>>
+        memories_;                        ///< By buffer and instance.
+    std::array<MemoryHistory, 2> fixed_;  ///< SBUF and PSUM where the program fixes addresses.
+    std::vector<bool> is_written_;        ///< By buffer: HBM tensors the program writes.
     std::array<bool, neuron_core::kQueues> uses_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     TimeEstimate estimate_;

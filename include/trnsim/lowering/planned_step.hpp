@@ -3,7 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
-#include "trnsim/lowering/hbm_history.hpp"
+#include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/program/cursor.hpp"
 
@@ -15,8 +15,8 @@ namespace trnsim::lowering {
 /// One operand of a step, with the memory it lies in.
 struct ResolvedOperand {
     const Operand* operand = nullptr;
-    Tile* tile = nullptr;          ///< nullptr in HBM.
-    HbmHistory* memory = nullptr;  ///< HBM tensors that the program writes.
+    Tile* tile = nullptr;             ///< On chip, if the lowering chooses the place.
+    MemoryHistory* memory = nullptr;  ///< Else, if anybody ever writes there.
     Region region{};
     bool is_loaded = false;  ///< By LoadStationary; else by the instruction itself.
 
@@ -26,12 +26,19 @@ struct ResolvedOperand {
     /// The access is instruction `number` of `queue`.
     void record(neuron_core::QueueId queue, std::uint64_t number) const;
 
-    /// Steps in the window that access the same memory; nullptr: nobody ever writes it.
-    [[nodiscard]] PendingAccesses* pending() const {
+    // While the step waits in a window:
+    /// Tells those who access the same bytes later,
+    void announce(PlannedStep& step) const;
+    /// and no longer.
+    void withdraw(const PlannedStep& step) const;
+    /// Calls f(step) for each that told so and has to come first; maybe more than once.
+    template <typename F>
+    void for_each_before(F&& f) const {
         if (tile != nullptr) {
-            return &tile->pending;
+            tile->pending.for_each_before(region, operand->access, f);
+        } else if (memory != nullptr) {
+            memory->for_each_before(region, operand->access, f);
         }
-        return memory != nullptr ? &memory->pending() : nullptr;
     }
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "trnsim/base/ring_buffer.hpp"
-#include "trnsim/lowering/hbm_history.hpp"
+#include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/neuron_core/execution_observer.hpp"
 #include "trnsim/program/program.hpp"
 
@@ -67,14 +67,14 @@ private:
     void check(neuron_core::QueueId queue,
                const Entry& entry,
                const RegionAccess& access,
-               HbmHistory& memory);
+               MemoryHistory& memory);
     void announce(neuron_core::QueueId queue, std::uint64_t number, const Entry& entry);
     [[nodiscard]] std::string name_of(neuron_core::QueueId queue, std::uint64_t number) const;
 
     std::vector<RingBuffer<Entry>> entries_;
     std::vector<Clock> clocks_;
     std::map<int, Semaphore> semaphores_;
-    std::array<HbmHistory, 3> memories_;                               ///< By Space.
+    std::array<MemoryHistory, 3> memories_;                            ///< By Space.
     std::array<RingBuffer<std::string>, neuron_core::kQueues> names_;  ///< Of the latest entries.
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
 };

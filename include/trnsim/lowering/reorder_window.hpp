@@ -76,6 +76,8 @@ private:
         [[nodiscard]] bool reaches(const PlannedStep& step, std::size_t reach) const;
     };
 
+    /// Lets a step wait for earlier ones, and later ones for it.
+    static void block(PlannedStep& step);
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;

@@ -26,13 +26,14 @@ namespace trnsim::lowering {
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
-/// The stationary operand in the array. It stays valid until another is loaded or its tile is
+/// The stationary operand in the array. It stays valid until another is loaded or its bytes are
 /// written.
 class StationaryReuse {
 public:
-    /// A tile for good: places are taken again, instances are not.
+    /// A tile for good: places are taken again, instances are not. Bytes whose addresses the
+    /// program fixes are one tile, the whole memory.
     struct Tile {
-        std::uint32_t buffer = 0;
+        std::uint32_t buffer = ~std::uint32_t{0};
         std::int64_t instance = -1;
         friend bool operator==(const Tile&, const Tile&) = default;
     };
@@ -52,9 +53,10 @@ public:
         base_byte_ = region.base_byte;
     }
 
-    /// The tile was written.
-    void written(const Tile& tile) {
-        if (tile == tile_) {
+    /// Part of a tile was written.
+    void written(const Tile& tile, const Region& region) {
+        if (shape_ != nullptr && tile == tile_ &&
+            overlap(region, {.shape = shape_, .partition = partition_, .base_byte = base_byte_})) {
             shape_ = nullptr;
         }
     }

@@ -21,9 +21,7 @@ public:
 
     [[nodiscard]] bool has_room() const override { return !free_.empty(); }
     /// What the next tile would get; nullptr: nothing.
-    [[nodiscard]] const Slot* next_slot() const {
-        return free_.empty() ? nullptr : free_.front();
-    }
+    [[nodiscard]] const Slot* next_slot() const { return free_.empty() ? nullptr : free_.front(); }
 
     [[nodiscard]] const SitePlacement& placement() const { return placement_; }
     [[nodiscard]] std::vector<Slot>& slots() { return slots_; }

@@ -40,6 +40,13 @@ public:
         return id;
     }
 
+    /// A site whose tiles the program puts at a byte of its own choice.
+    std::uint32_t add_fixed(Space space, std::int64_t bytes, std::int64_t byte) {
+        const std::uint32_t id = add(space, bytes, 1, 1);
+        program_.buffers[id].address.emplace(0, byte);
+        return id;
+    }
+
     [[nodiscard]] Allocation allocate(const Policies& policies = {}) const {
         return lowering::allocate(program_, liveness_, core_, policies);
     }
@@ -72,8 +79,6 @@ private:
     NeuronCoreSpec core_ = small_core();
 };
 
-constexpr std::int64_t kKib = 1024;
-
 TEST(AllocationTest, ASiteGetsAsManySlotsAsItHasLiveTiles) {
     Sites sites;
     const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
@@ -102,6 +107,60 @@ TEST(AllocationTest, SitesInHbmAndSitesNeverUsedGetNone) {
     EXPECT_EQ(result.sites[memory].slots, 0);
     EXPECT_EQ(result.sites[unused].slots, 0);
     EXPECT_EQ(result.sbuf_bytes, 0);
+}
+
+TEST(AllocationTest, SitesLieAboveThoseWhoseAddressesTheProgramFixes) {
+    Sites sites;
+    const auto high = sites.add_fixed(Space::Sbuf, 100, kKib);
+    const auto low = sites.add_fixed(Space::Sbuf, 100, 0);
+    const auto bank = sites.add_fixed(Space::Psum, 1024, 2048);
+    const auto tile = sites.add(Space::Sbuf, kKib, 1, 1);
+    const auto product = sites.add(Space::Psum, 2048, 1, 1);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[high].slots + result.sites[low].slots + result.sites[bank].slots, 0);
+    EXPECT_EQ(result.sites[tile].address, kKib + 128);
+    EXPECT_EQ(result.sites[product].address, 2 * 2048);
+    EXPECT_EQ(result.sbuf_bytes, 2 * kKib + 128);
+    EXPECT_EQ(result.psum_banks, 3);
+    EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST(AllocationTest, FixedAddressesAloneCountAsUsed) {
+    Sites sites;
+    sites.add_fixed(Space::Sbuf, 100, kKib);
+    sites.add_fixed(Space::Psum, 2048, 2048);
+    EXPECT_EQ(sites.allocate().sbuf_bytes, kKib + 100);
+    EXPECT_EQ(sites.allocate().psum_banks, 2);
+}
+
+TEST(AllocationTest, WhatDoesNotFitAboveFixedAddressesLiesAnywhereAndThatIsNoted) {
+    Sites sites;
+    sites.add_fixed(Space::Sbuf, kKib, 8 * kKib);
+    sites.add_fixed(Space::Psum, 2048, 3 * 2048);
+    const auto tile = sites.add(Space::Sbuf, 10 * kKib, 1, 1);
+    const auto product = sites.add(Space::Psum, 2048, 1, 1);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[tile].address, 0);
+    EXPECT_EQ(result.sites[product].address, 0);
+    EXPECT_EQ(result.sbuf_bytes, 10 * kKib);
+    EXPECT_THAT(
+        result.notes,
+        ElementsAre("SBUF: tiles without an address do not fit above byte 9216, where "
+                    "those with one end, and lie anywhere, as if those were not there",
+                    HasSubstr("PSUM: tiles without an address do not fit above byte 8192")));
+}
+
+TEST(AllocationTest, AnAddressBeyondTheMemoryIsNamedWithItsLine) {
+    Sites sites;
+    sites.core().sbuf.partition_kib = 24;
+    const auto site = sites.add_fixed(Space::Sbuf, 100, 24 * kKib - 99);
+    EXPECT_EQ(sites.error(),
+              "kernel.py:10: SBUF: site0 lies at bytes 24477 to 24576 of its partitions, but SBUF "
+              "has 24576 in each; choose a lower address");
+    EXPECT_EQ(site, 0U);
+    Sites products;
+    products.add_fixed(Space::Psum, 2048, 4 * 2048);
+    EXPECT_THAT(products.error(), HasSubstr("PSUM has 8192 in each"));
 }
 
 TEST(AllocationTest, SbufSlotsBeginAtMultiplesOf64Bytes) {

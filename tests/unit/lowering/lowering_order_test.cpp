@@ -65,6 +65,7 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
 const test::RandomProgramShape kTwoPhases{.sbuf_sites = 6, .phases = 2};
 const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40, .old_tile_one_in = 2};
 const test::RandomProgramShape kLong{.sbuf_sites = 4, .items = 30};
+const test::RandomProgramShape kFixed{.sbuf_sites = 6, .items = 24, .fixed_one_in = 2};
 const Policies kNewApi{.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
 const Policies kOldApi{.engine_choice = EngineChoice::Balanced,
                        .buffer_factor = 3.0,
@@ -90,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_spill = true,
                 .must_pool = true},
         Setting{.name = "Overlaid", .shape = kTwoPhases, .sbuf_kib = 14, .must_overlay = true},
+        Setting{.name = "FixedAddresses", .shape = kFixed},
+        Setting{.name = "WindowsFixed", .shape = kFixed, .policies = kWide, .must_reorder = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}},
         Setting{.name = "MatmulWindow", .shape = kLong, .policies = kNewApi, .must_reorder = true},
         Setting{.name = "BothWindows", .shape = kLong, .policies = kOldApi, .must_reorder = true},

@@ -52,9 +52,20 @@ bool conflict(const PhysicalAccess& a, const PhysicalAccess& b) {
     return (writes(a) || writes(b)) && !both_add && meet(a, b);
 }
 
-/// An access relative to its tile or tensor.
-PhysicalAccess part_of_tile(const Operand& operand, const Step::At& at) {
+/// An access relative to its tile or tensor, or to the memory if the program says where it lies.
+PhysicalAccess part_of_tile(const program::Buffer& buffer,
+                            const Operand& operand,
+                            const Step::At& at) {
     const int element = size_bytes(operand.dtype);
+    if (buffer.address) {
+        return {.memory = {.space = operand.space},
+                .pattern = operand.pattern,
+                .base_byte = buffer.address->second + at.offset * element,
+                .element_bytes = element,
+                .partition = buffer.address->first + static_cast<std::int32_t>(at.partition),
+                .partitions = operand.partitions,
+                .access = operand.access};
+    }
     return {.memory = {.space = operand.space, .buffer = operand.buffer, .instance = at.instance},
             .pattern = operand.pattern,
             .base_byte = at.offset * element,
@@ -93,7 +104,8 @@ void PhysicalAccesses::read_program() {
                                          .at = {step->at.begin(), step->at.end()}});
         const auto& operands = program_.templates[executed.instruction].operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
-            executed.parts.push_back(part_of_tile(operands[i], step->at[i]));
+            executed.parts.push_back(
+                part_of_tile(program_.buffers[operands[i].buffer], operands[i], step->at[i]));
         }
     }
 }

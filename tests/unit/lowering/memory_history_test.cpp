@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HbmHistory is an AccessHistory that looks at near accesses only.
-#include "trnsim/lowering/hbm_history.hpp"
+// MemoryHistory is an AccessHistory that looks at near accesses only.
+#include "trnsim/lowering/memory_history.hpp"
 
 #include "random_accesses.hpp"
 
@@ -32,14 +32,14 @@ struct Span {
     }
 };
 
-std::uint64_t done_needed(const HbmHistory& history, const RegionAccess& access, int ring) {
+std::uint64_t done_needed(const MemoryHistory& history, const RegionAccess& access, int ring) {
     WaitSet waits;
     history.collect(access, waits);
     return waits[queue_of_ring(ring)].done;
 }
 
-TEST(HbmHistoryTest, FindsAnAccessThatReachesOverABlocksEdge) {
-    HbmHistory history;
+TEST(MemoryHistoryTest, FindsAnAccessThatReachesOverABlocksEdge) {
+    MemoryHistory history;
     const Span first(0, kBlock);
     const Span over(kBlock - 1, 2);
     const Span after(kBlock, 1);
@@ -48,8 +48,8 @@ TEST(HbmHistoryTest, FindsAnAccessThatReachesOverABlocksEdge) {
     EXPECT_EQ(done_needed(history, after.access(Access::Read, 1, 1), 0), 2U);
 }
 
-TEST(HbmHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
-    HbmHistory history;
+TEST(MemoryHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
+    MemoryHistory history;
     const Span near(0, 1);
     const Span wide(0, 1000 * kBlock);
     const Span far(999 * kBlock, 1);
@@ -60,8 +60,8 @@ TEST(HbmHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
     EXPECT_EQ(done_needed(history, beyond.access(Access::Read, 1, 2), 0), 0U);
 }
 
-TEST(HbmHistoryTest, AWideAccessFindsEveryBlock) {
-    HbmHistory history;
+TEST(MemoryHistoryTest, AWideAccessFindsEveryBlock) {
+    MemoryHistory history;
     std::deque<Span> pieces;
     for (std::uint64_t i = 0; i < 50; ++i) {
         const Span& piece = pieces.emplace_back(static_cast<std::int64_t>(i) * 10 * kBlock, 16);
@@ -73,8 +73,8 @@ TEST(HbmHistoryTest, AWideAccessFindsEveryBlock) {
     EXPECT_EQ(done_needed(history, half.access(Access::Read, 1, 1), 0), 25U);
 }
 
-TEST(HbmHistoryTest, ManyAccessesApartDoNotMeet) {
-    HbmHistory history;
+TEST(MemoryHistoryTest, ManyAccessesApartDoNotMeet) {
+    MemoryHistory history;
     std::deque<Span> pieces;
     constexpr std::uint64_t kPieces = 10 * AccessHistory::kMaxEntries;
     for (std::uint64_t i = 0; i < kPieces; ++i) {
@@ -85,11 +85,11 @@ TEST(HbmHistoryTest, ManyAccessesApartDoNotMeet) {
     }
 }
 
-TEST(HbmHistoryTest, EqualsAnAccessHistoryOnAccessesOfFewBlocks) {
+TEST(MemoryHistoryTest, EqualsAnAccessHistoryOnAccessesOfFewBlocks) {
     // As long as the AccessHistory need not merge: accesses supersede one another on few bytes.
     for (unsigned seed = 1; seed <= 20; ++seed) {
         test::AccessDice dice(seed, 3 * kBlock, 1000);
-        HbmHistory blocks;
+        MemoryHistory blocks;
         AccessHistory whole;
         for (std::size_t i = 0; i < AccessHistory::kMaxEntries; ++i) {
             const RegionAccess access = dice.next();
@@ -104,10 +104,10 @@ TEST(HbmHistoryTest, EqualsAnAccessHistoryOnAccessesOfFewBlocks) {
     }
 }
 
-TEST(HbmHistoryTest, WaitsForWhateverAMapOfBytesDemands) {
+TEST(MemoryHistoryTest, WaitsForWhateverAMapOfBytesDemands) {
     test::AccessDice dice(7, 2000, 40);
     test::ByteMap bytes(4096);
-    HbmHistory history;
+    MemoryHistory history;
     for (int i = 0; i < 3000; ++i) {
         const RegionAccess access = dice.next();
         WaitSet waits;

@@ -12,22 +12,21 @@
 namespace trnsim::dma {
 namespace {
 
-/// Elements that lie behind each other in one address range: in HBM over the whole access, in SBUF
-/// within a partition. Indexed rows are never adjacent.
-std::int64_t contiguous_run(const Operand& operand) {
-    const auto dims = operand.pattern.dims();
-    if (!operand.indirect || dims.empty()) {
-        return operand.pattern.contiguous_run();
-    }
-    AccessPattern row;
-    for (const PatternDim& dim : dims.subspan(1)) {
-        row.push_back(dim);
-    }
-    return row.contiguous_run();
-}
-
 std::int64_t total_elements(const Operand& operand) {
     return operand.elements() * operand.partitions;
+}
+
+/// How many indices say where an operand lies: 0 for a fixed place, 1 for an offset of it all.
+std::int64_t indices(const InstructionTemplate& instruction, const Operand& operand) {
+    return operand.indirect ? total_elements(instruction.at(*operand.indirect)) : 0;
+}
+
+/// Elements that lie behind each other in one address range: in HBM over the whole access, in SBUF
+/// within a partition. Indexed rows are never adjacent.
+std::int64_t contiguous_run(const InstructionTemplate& instruction, const Operand& operand) {
+    const std::int64_t run = operand.pattern.contiguous_run();
+    const std::int64_t rows = std::max<std::int64_t>(1, indices(instruction, operand));
+    return std::clamp<std::int64_t>(total_elements(operand) / rows, 1, run);
 }
 
 /// Pieces of a stream of `total` elements that is cut at every multiple of `a` and of `b`.
@@ -41,13 +40,14 @@ std::int64_t pieces(std::int64_t total, std::int64_t a, std::int64_t b) {
 /// Runs contiguous on both sides, cut at the longest descriptor. A transposing engine gathers its
 /// destination itself: only the source's runs count. [ASSUMED]
 std::int64_t count_descriptors(const DmaSpec& spec,
-                               const Operand& dst,
-                               const Operand& src,
-                               bool transposes) {
+                               const InstructionTemplate& instruction,
+                               const Operand& src) {
+    const Operand& dst = instruction.at(Role::Dst);
     const std::int64_t total = std::max(total_elements(dst), total_elements(src));
-    const std::int64_t source_run = contiguous_run(src);
-    const std::int64_t runs =
-        transposes ? total / source_run : pieces(total, contiguous_run(dst), source_run);
+    const std::int64_t source_run = contiguous_run(instruction, src);
+    const std::int64_t runs = instruction.op == Opcode::DmaTranspose
+                                  ? total / source_run
+                                  : pieces(total, contiguous_run(instruction, dst), source_run);
     const std::int64_t widest = std::max(size_bytes(dst.dtype), size_bytes(src.dtype));
     const std::int64_t run_bytes = (total * widest + runs - 1) / runs;
     return runs * ((run_bytes + spec.descriptor_bytes_max - 1) / spec.descriptor_bytes_max);
@@ -128,7 +128,7 @@ DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instr
         if (src.role != Role::Src) {
             continue;
         }
-        result.count += count_descriptors(spec, dst, src, instruction.op == Opcode::DmaTranspose);
+        result.count += count_descriptors(spec, instruction, src);
         result.bytes += Bytes{std::max(dst.total_bytes(), src.total_bytes())};
     }
     assert(result.count > 0);
@@ -196,15 +196,15 @@ DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction)
     if (instruction.attributes.dge != DgeMode::Auto) {
         return instruction.attributes.dge;
     }
-    const bool is_indirect = std::any_of(
-        instruction.operands.begin(), instruction.operands.end(), [](const Operand& operand) {
-            return operand.indirect.has_value();
-        });
-    if (is_indirect || instruction.attributes.trigger == Engine::Gpsimd) {
+    std::int64_t most_indices = 0;
+    for (const Operand& operand : instruction.operands) {
+        most_indices = std::max(most_indices, indices(instruction, operand));
+    }
+    if (most_indices > 1 || instruction.attributes.trigger == Engine::Gpsimd) {
         return DgeMode::Software;
     }
     if (!spec.hardware.available) {
-        return DgeMode::None;
+        return most_indices == 0 ? DgeMode::None : DgeMode::Software;
     }
     return casts(instruction) ? DgeMode::Software : DgeMode::Hardware;
 }

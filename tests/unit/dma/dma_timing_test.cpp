@@ -83,6 +83,17 @@ TEST(DmaDescriptors, AreOnePerIndexOfAGather) {
     EXPECT_EQ(count(gather), 128);
 }
 
+TEST(DmaDescriptors, AreThoseOfAFixedPlaceWhereOneOffsetMovesItAll) {
+    Operand src = tile(Role::Src, kHbm, kF32, 128L * 512);
+    Operand index = tile(Role::Index, kSbuf, Dtype::Uint32, 1);
+    index.partitions = 1;
+    const auto fixed = make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, 512), src});
+    src.indirect = Role::Index;
+    const auto moved = make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, 512), src, index});
+    EXPECT_EQ(count(moved), 128);
+    EXPECT_EQ(count(moved), count(fixed));
+}
+
 TEST(DmaDescriptors, OfATransposeFollowItsSource) {
     InstructionTemplate transpose =
         make(Opcode::DmaTranspose,
@@ -199,6 +210,10 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::None);
     transfer = load(128, 512, 512);
     transfer.operands[1].indirect = Role::Index;
+    transfer.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint32, 1));
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
+    transfer.operands.back().partitions = 1;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
     EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::Software);
     transfer = load(128, 512, 512);
     transfer.attributes.trigger = Engine::Gpsimd;

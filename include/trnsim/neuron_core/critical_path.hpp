@@ -22,7 +22,7 @@ namespace trnsim::neuron_core {
 class CriticalPath {
 public:
     using Kind = std::uint8_t;
-    static constexpr int kKinds = 48;
+    static constexpr int kKinds = 240;
 
     /// What an instruction's start hung on.
     struct Hold {

@@ -52,6 +52,22 @@ bool is_fence(const InstructionTemplate& instruction) {
     }
 }
 
+/// By run: whether a loop around it keeps the order of its instructions.
+std::vector<bool> runs_in_order(const program::Program& program) {
+    std::vector<bool> in_order(program.runs.size());
+    int loops = 0;
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Run) {
+            in_order[node.index] = loops > 0;
+        } else if (node.kind == program::Node::Kind::Loop) {
+            loops += program.loops[node.index].is_in_order ? 1 : 0;
+        } else if (node.kind == program::Node::Kind::End) {
+            loops -= program.loops[node.index].is_in_order ? 1 : 0;
+        }
+    }
+    return in_order;
+}
+
 StationaryReuse::Tile tile_of(const ResolvedOperand& operand) {
     return operand.tile == nullptr ? StationaryReuse::Tile{}
                                    : StationaryReuse::Tile{.buffer = operand.tile->buffer,
@@ -78,6 +94,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       is_written_(written_buffers(program)),
+      is_in_order_(runs_in_order(program)),
       estimate_(chip),
       window_(make_window()) {
     constexpr std::int64_t kSemaphores = std::int64_t{2} * neuron_core::kQueues;
@@ -238,6 +255,7 @@ void Lowering::plan(const Step& step) {
     }
     PlannedStep& planned = window_.blank();
     planned.instruction = index;
+    planned.is_in_order = is_in_order_[step.run];
     planned.at.assign(step.at.begin(), step.at.end());
     if (plan.is_transfer) {
         planned.engine = Engine::Dma;

@@ -43,6 +43,7 @@ void ResolvedOperand::withdraw(const PlannedStep& step) const {
 
 void PlannedStep::clear() {
     operands.clear();
+    is_in_order = false;
     has_waits = false;
     own.waits.clear();
     load.waits.clear();

@@ -12,10 +12,8 @@ using neuron_core::QueueId;
 
 namespace {
 
-using Steps = RingBuffer<PlannedStep*>;
-
 /// \pre it is there; usually near the front
-void erase(Steps& steps, const PlannedStep& step) {
+void erase(RingBuffer<PlannedStep*>& steps, const PlannedStep& step) {
     std::size_t place = 0;
     while (steps[place] != &step) {
         ++place;
@@ -24,7 +22,7 @@ void erase(Steps& steps, const PlannedStep& step) {
 }
 
 /// Keeps program order; usually near the end.
-void insert(Steps& steps, PlannedStep& step) {
+void insert(RingBuffer<PlannedStep*>& steps, PlannedStep& step) {
     std::size_t place = steps.size();
     while (place > 0 && steps[place - 1]->order > step.order) {
         --place;
@@ -59,22 +57,29 @@ void ReorderWindow::admit(PlannedStep& step) {
     queue.steps.push_back(&step);
     occupied_ |= 1U << step.queue;
     if (reorders()) {
-        block(step);
+        block(step, queue.steps);
     }
     if (step.blockers == 0) {
         queue.unblock(step, reach_[step.queue]);
     }
 }
 
-void ReorderWindow::block(PlannedStep& step) {
+void ReorderWindow::block(PlannedStep& step, const Steps& queue) {
+    const auto come_after = [&step](PlannedStep& earlier) {
+        const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
+        if (is_new && &earlier != &step) {
+            earlier.blocked.push_back(&step);
+            ++step.blockers;
+        }
+    };
+    if (queue.size() > 1) {
+        PlannedStep& previous = *queue[queue.size() - 2];
+        if (step.is_in_order || previous.is_in_order) {
+            come_after(previous);
+        }
+    }
     for (const ResolvedOperand& operand : step.operands) {
-        operand.for_each_before([&step](PlannedStep& earlier) {
-            const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
-            if (is_new && &earlier != &step) {
-                earlier.blocked.push_back(&step);
-                ++step.blockers;
-            }
-        });
+        operand.for_each_before(come_after);
         operand.announce(step);
     }
 }

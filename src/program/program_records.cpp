@@ -174,6 +174,7 @@ void read_loop(ReaderState& state, JsonObject record) {
         JsonKey{"index"},
         JsonKey{"count"},
         JsonKey{"kind"},
+        optional_key("in_order"),
         optional_key("source"),
     };
     Place::Part part(state.place, "loop");
@@ -183,6 +184,7 @@ void read_loop(ReaderState& state, JsonObject record) {
     loop.index = fields["index"].text();
     loop.count = fields["count"].integer(1, kMaxSteps);
     loop.kind = fields["kind"].choice(loop_kind_from_name, LoopKind::Runtime);
+    loop.is_in_order = fields.has("in_order") && fields["in_order"].boolean();
     loop.source = read_source(state, fields);
     if (state.open_loops.size() == kMaxDepth) {
         state.place.fail(fmt::format("loops are nested deeper than {}, the limit", kMaxDepth));

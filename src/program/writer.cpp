@@ -220,6 +220,9 @@ private:
                 const Loop& loop = program_.loops[node.index];
                 begin("loop").member("index", loop.index).member("count", loop.count);
                 json_.member("kind", name(loop.kind));
+                if (loop.is_in_order) {
+                    json_.key("in_order").boolean(true);
+                }
                 source(loop.source);
                 open_loops_.push_back(&loop);
                 break;

@@ -166,9 +166,10 @@ ProgramBuilder& ProgramBuilder::alloc(std::uint32_t buffer) {
     return *this;
 }
 
-ProgramBuilder& ProgramBuilder::loop(std::int64_t count) {
+ProgramBuilder& ProgramBuilder::loop(std::int64_t count, bool is_in_order) {
     const auto id = static_cast<std::uint32_t>(program_.loops.size());
-    program_.loops.push_back({.index = "i" + std::to_string(id), .count = count});
+    program_.loops.push_back(
+        {.index = "i" + std::to_string(id), .count = count, .is_in_order = is_in_order});
     program_.nodes.push_back({.kind = Node::Kind::Loop, .index = id});
     trips_.push_back(trips_.back() * count);
     return *this;

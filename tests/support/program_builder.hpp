@@ -73,7 +73,7 @@ public:
                          bool start = true);
 
     ProgramBuilder& alloc(std::uint32_t buffer);
-    ProgramBuilder& loop(std::int64_t count);
+    ProgramBuilder& loop(std::int64_t count, bool is_in_order = false);
     ProgramBuilder& end();
     /// Operands left out are at zero.
     ProgramBuilder& run(std::uint32_t instruction,

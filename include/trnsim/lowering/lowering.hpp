@@ -113,6 +113,7 @@ private:
         memories_;                        ///< By buffer and instance.
     std::array<MemoryHistory, 2> fixed_;  ///< SBUF and PSUM where the program fixes addresses.
     std::vector<bool> is_written_;        ///< By buffer: HBM tensors the program writes.
+    std::vector<bool> is_in_order_;       ///< By run of the program.
     std::array<bool, neuron_core::kQueues> uses_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     TimeEstimate estimate_;

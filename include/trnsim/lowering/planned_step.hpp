@@ -53,6 +53,7 @@ struct PlannedStep {
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
+    bool is_in_order = false;  ///< Passes nothing on its queue, and nothing passes it.
     std::vector<ResolvedOperand> operands{};
     std::vector<program::Step::At> at{};
 

@@ -20,7 +20,8 @@ namespace trnsim::lowering {
 ///     program order --> [ operands found; up to `capacity` steps ] --> earliest start first
 ///
 /// A step comes after every earlier one in the window with which it shares bytes that one of them
-/// writes, and not before there are bytes for its tiles. Of a queue only the first `reach` steps
+/// writes, after those of its queue where the program wants them in order, and not before there are
+/// bytes for its tiles. Of a queue only the first `reach` steps
 /// are looked at: 1 keeps its program order. Among steps that could start at the same time the
 /// earlier in the program wins. [ACCURACY-STUDY, 1, 5]
 class ReorderWindow {
@@ -62,10 +63,12 @@ public:
     void forget_estimates();
 
 private:
+    using Steps = RingBuffer<PlannedStep*>;
+
     /// The steps of a queue in program order, and the first choice among them.
     struct Queue {
-        RingBuffer<PlannedStep*> steps;
-        RingBuffer<PlannedStep*> ready;  ///< Those of them that nothing in the window blocks.
+        Steps steps;
+        Steps ready;  ///< Those of them that nothing in the window blocks.
         PlannedStep* best = nullptr;
         Picoseconds start;
         Picoseconds free_at;       ///< Of the queue, when they were chosen.
@@ -77,7 +80,7 @@ private:
     };
 
     /// Lets a step wait for earlier ones, and later ones for it.
-    static void block(PlannedStep& step);
+    static void block(PlannedStep& step, const Steps& queue);
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;

@@ -62,6 +62,7 @@ struct Loop {
     LoopKind kind = LoopKind::Affine;
     std::string index{};
     std::int64_t count = 1;
+    bool is_in_order = false;  ///< No instruction of it passes another one on the same queue.
     std::vector<SourceFrame> source{};
     friend bool operator==(const Loop&, const Loop&) = default;
 };

@@ -168,6 +168,34 @@ TEST(LoweringTest, ATableIsLoadedWhenAFunctionNeedsAnotherOne) {
                             "activation"));
 }
 
+/// A copy that waits for a load, and one that could overtake it.
+program::Program copy_behind_a_load(bool is_in_order) {
+    ProgramBuilder builder;
+    const auto late = builder.tile("late", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto ready = builder.tile("ready", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto load = builder.copy(late, builder.input("in", Dtype::Float32, {128, 64}));
+    const auto fill = builder.unary(Opcode::TensorCopy, Engine::Gpsimd, ready, ready);
+    const auto first = builder.unary(Opcode::TensorCopy, Engine::Vector, late, late);
+    const auto second = builder.unary(Opcode::Reciprocal, Engine::Vector, ready, ready);
+    builder.alloc(late).alloc(ready).run(fill).run(load);
+    builder.loop(1, is_in_order).loop(1).run(first).run(second).end().end();
+    return builder.build();
+}
+
+TEST(LoweringTest, ALoopInOrderKeepsItsOrderInAnyWindow) {
+    const Policies window{.reorder_window = 16};
+    const auto on_vector = [&](bool is_in_order) {
+        const LoweredProgram lowered(copy_behind_a_load(is_in_order), window);
+        std::vector<std::string> names;
+        for (const auto& instruction : lowered.of(queue_of(Engine::Vector))) {
+            names.emplace_back(instruction.what->name);
+        }
+        return names;
+    };
+    EXPECT_THAT(on_vector(false), ElementsAre("reciprocal", "tensor_copy"));
+    EXPECT_THAT(on_vector(true), ElementsAre("tensor_copy", "reciprocal"));
+}
+
 TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
     const LoweredProgram lowered(activations({"exp", "gelu", "exp"}));
     EXPECT_EQ(lowered.lowering().table_loads(), 3);

@@ -37,9 +37,10 @@ public:
         const RegionShape* shape = nullptr;  ///< The whole tile.
     };
 
-    Window& add(QueueId queue, const std::vector<To>& accesses) {
+    Window& add(QueueId queue, const std::vector<To>& accesses, bool is_in_order = false) {
         PlannedStep& step = window_.blank();
         step.queue = queue;
+        step.is_in_order = is_in_order;
         for (const To& to : accesses) {
             step.operands.push_back({.operand = &operands_[static_cast<std::size_t>(to.access)],
                                      .tile = &tile(to.tile),
@@ -156,6 +157,16 @@ TEST(ReorderWindowTest, AStepThatIsReadyOvertakesOneThatWaits) {
     window.before(kScalar, kLate, kLateNs);
     window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}});
     EXPECT_THAT(window.lower_all(), ElementsAre(1, 0));
+}
+
+TEST(ReorderWindowTest, AStepInOrderPassesNothingOfItsQueueAndNothingPassesIt) {
+    for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {true, true}}) {
+        Window window(8);
+        window.before(kScalar, kLate, kLateNs);
+        window.add(kVector, {{.tile = 0}}, first).add(kVector, {{.tile = 1}}, second);
+        window.add(kTensor, {{.tile = 2}}, true);
+        EXPECT_THAT(window.lower_all(), ElementsAre(2, 0, 1)) << first << second;
+    }
 }
 
 TEST(ReorderWindowTest, AReachOfOneKeepsTheOrderOfEveryQueue) {

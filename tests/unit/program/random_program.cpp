@@ -59,7 +59,10 @@ private:
         const auto node = static_cast<std::uint32_t>(program_.nodes.size());
         const auto loop = static_cast<std::uint32_t>(program_.loops.size());
         program_.nodes.push_back({.kind = Node::Kind::Loop, .index = loop});
-        program_.loops.push_back({.kind = LoopKind::Sequential, .index = index, .count = count});
+        program_.loops.push_back({.kind = LoopKind::Sequential,
+                                  .index = index,
+                                  .count = count,
+                                  .is_in_order = count % 2 == 0});
         ++depth_;
         executions_ *= count;
         program_.max_depth = std::max(program_.max_depth, depth_);

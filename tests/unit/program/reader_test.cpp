@@ -68,6 +68,17 @@ TEST(ReaderTest, KeepsLoopsAsLoops) {
     EXPECT_EQ(program.source_text(program.loops[0].source), "kernel.py:40");
 }
 
+TEST(ReaderTest, ALoopMayKeepItsInstructionsInOrder) {
+    const std::string loop = R"("count":2,"kind":"affine")";
+    EXPECT_FALSE(read_text(sample()).loops[0].is_in_order);
+    EXPECT_TRUE(
+        read_text(edited(sample(), loop, loop + R"(,"in_order":true)")).loops[0].is_in_order);
+    EXPECT_FALSE(
+        read_text(edited(sample(), loop, loop + R"(,"in_order":false)")).loops[0].is_in_order);
+    EXPECT_THAT(error_of(edited(sample(), loop, loop + R"(,"in_order":1)")),
+                testing::HasSubstr("in_order"));
+}
+
 TEST(ReaderTest, RejectsAnEmptyFile) {
     EXPECT_EQ(error_of(""), "t.nkt:1: the file is empty; a trace begins with a header");
 }

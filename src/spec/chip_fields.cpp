@@ -6,6 +6,26 @@ namespace trnsim::spec {
 namespace {
 
 constexpr Range kShare{0.01, 1};
+constexpr Range kLinkRate{0.01, 1e6};
+
+/// Where the links of an instance end, and what is beyond them.
+void list_network_fields(FieldList& list, CollectiveSpec& spec) {
+    list.number("chips_per_instance",
+                spec.chips_per_instance,
+                "chips",
+                {1, 65536},
+                "Chips that links connect; beyond is the network.");
+    list.number("network_latency_ns",
+                spec.network_latency_ns,
+                "ns",
+                kTime,
+                "A step between two instances.");
+    list.number("network_gb_per_s",
+                spec.network_gb_per_s,
+                "GB/s",
+                kLinkRate,
+                "Network of a chip, one way.");
+}
 
 }  // namespace
 
@@ -65,7 +85,6 @@ void list_fields(FieldList& list, DmaSpec& spec) {
 }
 
 void list_fields(FieldList& list, CollectiveSpec& spec) {
-    constexpr Range kRate{0.01, 1e6};
     constexpr Range kSize{0, 1e15};
     list.number("launch_ns", spec.launch_ns, "ns", kTime, "Start of a collective, once.");
     list.number("step_ns",
@@ -77,17 +96,17 @@ void list_fields(FieldList& list, CollectiveSpec& spec) {
     list.number("ring_gb_per_s",
                 spec.ring_gb_per_s,
                 "GB/s",
-                kRate,
+                kLinkRate,
                 "Links of a chip that the ring uses, one way.");
     list.number("rdh_gb_per_s",
                 spec.rdh_gb_per_s,
                 "GB/s",
-                kRate,
+                kLinkRate,
                 "Rate of a chip in recursive doubling and halving.");
     list.number("all_to_all_gb_per_s",
                 spec.all_to_all_gb_per_s,
                 "GB/s",
-                kRate,
+                kLinkRate,
                 "Rate of a chip when all chips of an instance send to all.");
     list.number("mesh_bytes_max",
                 spec.mesh_bytes_max,
@@ -109,18 +128,7 @@ void list_fields(FieldList& list, CollectiveSpec& spec) {
                 "1",
                 {0, 100},
                 "HBM accesses per byte and pair of ranks of a reduce-scatter.");
-    list.number("chips_per_instance",
-                spec.chips_per_instance,
-                "chips",
-                {1, 65536},
-                "Chips that links connect; beyond is the network.");
-    list.number("network_latency_ns",
-                spec.network_latency_ns,
-                "ns",
-                kTime,
-                "A step between two instances.");
-    list.number(
-        "network_gb_per_s", spec.network_gb_per_s, "GB/s", kRate, "Network of a chip, one way.");
+    list_network_fields(list, spec);
     list.number("sendrecv_ns",
                 spec.sendrecv_ns,
                 "ns",

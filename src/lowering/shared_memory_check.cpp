@@ -26,6 +26,30 @@ std::uint32_t bit(std::size_t core) {
     return std::uint32_t{1} << core;
 }
 
+/// Who touches a shared buffer, and whether somebody writes it.
+struct Use {
+    std::set<std::size_t> cores{};
+    bool is_written = false;
+};
+
+/// Adds what a core does to shared buffers, by their names.
+void note_uses(std::size_t core, const Program& program, std::map<std::string, Use>& uses) {
+    for (const program::Node& node : program.nodes) {
+        if (node.kind != program::Node::Kind::Run) {
+            continue;
+        }
+        const std::uint32_t instruction = program.runs[node.index].instruction;
+        for (const Operand& operand : program.templates[instruction].operands) {
+            const std::string& name = program.buffers[operand.buffer].shared;
+            if (!name.empty() && !operand.indirect) {
+                Use& use = uses[name];
+                use.cores.insert(core);
+                use.is_written = use.is_written || operand.writes();
+            }
+        }
+    }
+}
+
 }  // namespace
 
 SharedMemoryCheck::SharedMemoryCheck(std::span<const Program* const> cores) {
@@ -42,42 +66,33 @@ SharedMemoryCheck::SharedMemoryCheck(std::span<const Program* const> cores) {
 
 /// Looks only at buffers that one core writes and another one touches.
 void SharedMemoryCheck::watch() {
-    std::map<std::string, std::set<std::size_t>> touched;
-    std::set<std::string> written;
+    std::map<std::string, Use> uses;
     for (std::size_t core = 0; core < cores_.size(); ++core) {
-        const Program& program = *cores_[core].program;
-        for (const program::Node& node : program.nodes) {
-            if (node.kind != program::Node::Kind::Run) {
-                continue;
-            }
-            const std::uint32_t instruction = program.runs[node.index].instruction;
-            for (const Operand& operand : program.templates[instruction].operands) {
-                const std::string& name = program.buffers[operand.buffer].shared;
-                if (!name.empty() && !operand.indirect) {
-                    touched[name].insert(core);
-                    if (operand.writes()) {
-                        written.insert(name);
-                    }
-                }
-            }
-        }
+        note_uses(core, *cores_[core].program, uses);
     }
-    for (const std::string& name : written) {
-        if (touched[name].size() > 1) {
+    for (const auto& [name, use] : uses) {
+        if (use.is_written && use.cores.size() > 1) {
             records_[name];
         }
     }
     for (Core& core : cores_) {
-        for (std::size_t buffer = 0; buffer < core.watched.size(); ++buffer) {
-            const std::string& name = core.program->buffers[buffer].shared;
-            core.watched[buffer] = records_.contains(name) ? name : std::string{};
-        }
-        for (std::size_t i = 0; i < core.shapes.size(); ++i) {
-            for (const Operand& operand : core.program->templates[i].operands) {
-                const bool is_watched = !core.watched[operand.buffer].empty() && !operand.indirect;
-                core.shapes[i].push_back(is_watched ? std::make_unique<RegionShape>(operand)
-                                                    : nullptr);
-            }
+        watch_buffers(core);
+        shape_operands(core);
+    }
+}
+
+void SharedMemoryCheck::watch_buffers(Core& core) const {
+    for (std::size_t buffer = 0; buffer < core.watched.size(); ++buffer) {
+        const std::string& name = core.program->buffers[buffer].shared;
+        core.watched[buffer] = records_.contains(name) ? name : std::string{};
+    }
+}
+
+void SharedMemoryCheck::shape_operands(Core& core) {
+    for (std::size_t i = 0; i < core.shapes.size(); ++i) {
+        for (const Operand& operand : core.program->templates[i].operands) {
+            const bool is_watched = !core.watched[operand.buffer].empty() && !operand.indirect;
+            core.shapes[i].push_back(is_watched ? std::make_unique<RegionShape>(operand) : nullptr);
         }
     }
 }
@@ -243,7 +258,7 @@ bool SharedMemoryCheck::continues(Record& record, const Record& access) {
     return true;
 }
 
-void SharedMemoryCheck::remember(const Record& access, std::vector<Record>& records) const {
+void SharedMemoryCheck::remember(const Record& access, std::vector<Record>& records) {
     const bool is_known = std::any_of(records.rbegin(), records.rend(), [&](Record& record) {
         return continues(record, access);
     });
@@ -258,42 +273,48 @@ void SharedMemoryCheck::remember(const Record& access, std::vector<Record>& reco
 
 bool SharedMemoryCheck::meet() {
     bool any = false;
-    for (std::size_t first = 0; first < cores_.size(); ++first) {
-        if (cores_[first].waits_for == nullptr) {
-            continue;
+    for (const Core& core : cores_) {
+        if (core.waits_for != nullptr && hold(Meeting{*core.waits_for})) {
+            any = true;
         }
-        const Meeting meeting = *cores_[first].waits_for;
-        std::vector<std::size_t> members;
-        Clock known(cores_.size());
-        for (std::size_t core = 0; core < cores_.size(); ++core) {
-            const bool is_there =
-                cores_[core].waits_for != nullptr && *cores_[core].waits_for == meeting;
-            if ((meeting.first & bit(core)) != 0 && is_there) {
-                members.push_back(core);
-                ++cores_[core].clock[core];
-                for (std::size_t i = 0; i < known.size(); ++i) {
-                    known[i] = std::max(known[i], cores_[core].clock[i]);
-                }
-                --cores_[core].clock[core];
-            }
-        }
-        std::uint32_t present = 0;
-        for (const std::size_t core : members) {
-            present |= bit(core);
-        }
-        if (present != meeting.first) {
-            continue;
-        }
-        for (const std::size_t core : members) {
-            cores_[core].clock = known;
-            cores_[core].waits_for.reset();
-        }
-        any = true;
     }
     for (auto& [name, records] : records_) {
         std::erase_if(records, [&](const Record& record) { return is_known_to_all(record); });
     }
     return any;
+}
+
+bool SharedMemoryCheck::hold(const Meeting& meeting) {
+    std::vector<std::size_t> members;
+    std::uint32_t present = 0;
+    for (std::size_t core = 0; core < cores_.size(); ++core) {
+        const Meeting* waits_for = cores_[core].waits_for.get();
+        const bool is_member = (meeting.first & bit(core)) != 0;
+        if (is_member && waits_for != nullptr && *waits_for == meeting) {
+            members.push_back(core);
+            present |= bit(core);
+        }
+    }
+    if (present != meeting.first) {
+        return false;
+    }
+    const Clock known = known_after(members);
+    for (const std::size_t core : members) {
+        cores_[core].clock = known;
+        cores_[core].waits_for.reset();
+    }
+    return true;
+}
+
+SharedMemoryCheck::Clock SharedMemoryCheck::known_after(
+    const std::vector<std::size_t>& members) const {
+    Clock known(cores_.size());
+    for (const std::size_t member : members) {
+        Clock clock = cores_[member].clock;
+        ++clock[member];
+        std::ranges::transform(known, clock, known.begin(), std::ranges::max);
+    }
+    return known;
 }
 
 }  // namespace trnsim::lowering

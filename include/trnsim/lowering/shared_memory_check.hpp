@@ -63,8 +63,10 @@ private:
     };
 
     void watch();
-    void advance(std::size_t core);
-    void access(std::size_t core, const program::Step& step);
+    void watch_buffers(Core& core) const;
+    static void shape_operands(Core& core);
+    void advance(std::size_t index);
+    void access(std::size_t index, const program::Step& step);
     void check(std::size_t core, const Record& access, const std::vector<Record>& records) const;
     [[nodiscard]] bool is_same_line(const Record& a, const Record& b) const;
     /// Whether a write that meets `access` in `region` repeats what the other core writes, too.
@@ -74,10 +76,14 @@ private:
                                     const std::vector<Record>& records) const;
     /// Whether an access is one of a record's row or the next of it, which it then is.
     static bool continues(Record& record, const Record& access);
-    void remember(const Record& access, std::vector<Record>& records) const;
+    static void remember(const Record& access, std::vector<Record>& records);
     [[nodiscard]] bool is_known_to_all(const Record& record) const;
     /// Lets cores go on whose meeting is complete; false if there is none.
     bool meet();
+    /// Lets the members of a meeting go on; false if one of them is not there.
+    bool hold(const Meeting& meeting);
+    /// What each member of a meeting knows after it: all that any of them knew.
+    [[nodiscard]] Clock known_after(const std::vector<std::size_t>& members) const;
     [[nodiscard]] std::string text_of(const Record& record) const;
 
     std::vector<Core> cores_;

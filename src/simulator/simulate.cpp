@@ -174,22 +174,22 @@ ChipSpec with_policies(ChipSpec chip, const lowering::Policies& policies) {
 
 }  // namespace
 
-RunResult simulate(const Launch& launch, const ChipSpec& of_config, const RunOptions& options) {
-    const ChipSpec chip = with_policies(of_config, options.policies);
-    check_cores(launch, chip);
+RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
+    const ChipSpec simulated = with_policies(chip, options.policies);
+    check_cores(launch, simulated);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(
         "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-    Cores cores(launch, chip, options);
-    NeuronDevice device("device", chip, cores.programs);
+    Cores cores(launch, simulated, options);
+    NeuronDevice device("device", simulated, cores.programs);
     for (const auto& core : device.cores()) {
-        core->start_at(chip.runtime.start(options.method));
+        core->start_at(simulated.runtime.start(options.method));
     }
     do {
         run_to_standstill(device, cores.instructions, options);
     } while (extend_queues(device));
     check_deadlock(device);
-    return collect(device, cores.sources, chip, options.method);
+    return collect(device, cores.sources, simulated, options.method);
 }
 
 }  // namespace trnsim

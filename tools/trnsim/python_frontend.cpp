@@ -132,6 +132,7 @@ std::vector<std::string> command_line(const KernelReference& kernel, const std::
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (std::string& text : texts) {
         result.push_back(text.data());
     }
@@ -139,8 +140,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
-UserError no_interpreter(const std::string& name, int status) {
-    return UserError(fmt::format(
+[[noreturn]] void throw_no_interpreter(const std::string& name, int status) {
+    throw UserError(fmt::format(
         "{}: the Python interpreter cannot be started ({}), kernels need Python 3.11 or newer; "
         "install it or name one with the environment variable TRNSIM_PYTHON",
         name,
@@ -171,7 +172,7 @@ pid_t spawn(std::vector<std::string> words, const Outputs& outputs) {
                                     pointers(environment).data());
     posix_spawn_file_actions_destroy(&files);
     if (status != 0) {
-        throw no_interpreter(words[0], status);
+        throw_no_interpreter(words[0], status);
     }
     return pid;
 }
@@ -261,7 +262,7 @@ void become_python(const std::string& module, std::vector<std::string> words) {
     spdlog::debug("becomes {}", fmt::join(words, " "));
     std::fflush(nullptr);
     execvpe(words[0].c_str(), pointers(words).data(), pointers(environment).data());
-    throw no_interpreter(words[0], errno);
+    throw_no_interpreter(words[0], errno);
 }
 
 }  // namespace trnsim::cli

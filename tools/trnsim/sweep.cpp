@@ -28,6 +28,7 @@ struct SweepOptions {
 
 std::vector<study::Axis> parse_axes(const char* option, const std::vector<std::string>& texts) {
     std::vector<study::Axis> axes;
+    axes.reserve(texts.size());
     for (const std::string& text : texts) {
         axes.push_back(study::parse_axis(option, text));
     }

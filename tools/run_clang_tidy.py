@@ -210,8 +210,9 @@ def one_text(sources: list[Path]) -> tuple[str, list[int]]:
 
 
 def layer(source: Path) -> str:
-    """The folder at the top: src, tools or tests."""
-    return source.relative_to(ROOT).parts[0]
+    """The folder at the top, src or tools, or a tier of tests: two tiers define the same names."""
+    parts = source.relative_to(ROOT).parts
+    return "/".join(parts[:2]) if parts[0] == "tests" else parts[0]
 
 
 def git(*arguments: str) -> list[str]:

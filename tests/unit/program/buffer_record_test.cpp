@@ -46,7 +46,7 @@ TEST(BufferRecordTest, ArgumentsAreInHbm) {
 }
 
 TEST(BufferRecordTest, RejectsShapesThatAreNone) {
-    const std::string shape = "\"float32\",\"shape\":[128,512]";
+    const std::string shape = R"("float32","shape":[128,512])";
     EXPECT_EQ(error_of(edited(sample(), shape, "\"float32\",\"shape\":[128,0]")),
               "t.nkt:6: buffer 2: \"shape\", entry 1, is 0, allowed is 1 to 281474976710656");
     EXPECT_EQ(error_of(edited(sample(), shape, "\"float32\",\"shape\":[]")),

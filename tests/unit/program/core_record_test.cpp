@@ -69,9 +69,9 @@ TEST(CoreRecordTest, RejectsACoreThatTheHeaderDoesNotAnnounce) {
 
 TEST(CoreRecordTest, SharedBuffersAreEqualOnAllCores) {
     const std::string text = two_cores();
-    const std::size_t second = text.rfind("\"shape\":[128,64],\"shared\"");
+    const std::size_t second = text.rfind(R"("shape":[128,64],"shared")");
     std::string other = text;
-    other.replace(second, std::string("\"shape\":[128,64]").size(), "\"shape\":[64,128]");
+    other.replace(second, std::string(R"("shape":[128,64])").size(), R"("shape":[64,128])");
     EXPECT_NE(error_of(other).find("whose type or shape differs"), std::string::npos)
         << error_of(other);
 }

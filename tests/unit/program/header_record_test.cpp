@@ -9,10 +9,8 @@ namespace {
 
 TEST(HeaderRecordTest, KeepsAllKeys) {
     const std::string digest(64, 'a');
-    const std::string text =
-        edited(sample(),
-               "\"api\":\"trace\"",
-               "\"api\":\"neuronxcc.nki\",\"source_sha256\":\"" + digest + "\"");
+    const std::string text = edited(
+        sample(), R"("api":"trace")", R"("api":"neuronxcc.nki","source_sha256":")" + digest + "\"");
     const Header expected{.form = Form::Program,
                           .producer = "test",
                           .target = "trn2",

@@ -121,7 +121,7 @@ TEST(LoweredRecordTest, SignalsAddAtReadOrDone) {
 }
 
 TEST(LoweredRecordTest, HasUpToFourWaitsAndSignals) {
-    const std::string one = "{\"semaphore\":5,\"add\":2}";
+    const std::string one = R"({"semaphore":5,"add":2})";
     const std::string three = "," + one + "," + one + "," + one;
     EXPECT_EQ(error_of(edited(lowered_sample(), one, one + "," + one + "," + one)), "no error");
     EXPECT_EQ(error_of(edited(lowered_sample(), one, one + three)),

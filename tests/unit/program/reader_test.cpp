@@ -85,7 +85,7 @@ TEST(ReaderTest, RejectsAnEmptyFile) {
 
 TEST(ReaderTest, RejectsAFileWithoutASummaryAsTruncated) {
     const std::string text = sample();
-    const std::string cut = text.substr(0, text.find("{\"record\":\"summary\""));
+    const std::string cut = text.substr(0, text.find(R"({"record":"summary")"));
     EXPECT_EQ(error_of(cut),
               "t.nkt:14: the file ends without a summary: it is truncated; write it again");
 }
@@ -205,7 +205,7 @@ TEST(ReaderTest, ComparesTheSummaryWithTheProgram) {
 TEST(ReaderTest, RejectsRecordsBeyond16MiB) {
     constexpr std::size_t kLimit = std::size_t{16} << 20;
     const std::string frame = edited(sample(), "kernel.py", "");
-    const std::string line = "{\"record\":\"file\",\"id\":0,\"path\":\"\"}";
+    const std::string line = R"({"record":"file","id":0,"path":""})";
     const std::string longest(kLimit - line.size(), 'x');
     EXPECT_EQ(error_of(edited(sample(), "kernel.py", longest)), "no error");
     EXPECT_EQ(error_of(edited(sample(), "kernel.py", longest + "x")),
@@ -255,10 +255,10 @@ TEST(ReaderTest, RejectsMissingFilesAndDirectories) {
 }
 
 TEST(ReaderTest, QuotesNamesFromTheTraceShortAndWithoutControlCharacters) {
-    const std::string text = edited(sample(), "\"record\":\"end\"", "\"record\":\"a\\u0007b\"");
+    const std::string text = edited(sample(), R"("record":"end")", R"("record":"a\u0007b")");
     EXPECT_THAT(error_of(text), StartsWith("t.nkt:14: unknown record \"a\\u0007b\"; allowed: "));
     const std::string longer =
-        edited(sample(), "\"record\":\"end\"", "\"record\":\"" + std::string(1000, 'x') + "\"");
+        edited(sample(), R"("record":"end")", R"("record":")" + std::string(1000, 'x') + "\"");
     EXPECT_THAT(error_of(longer),
                 StartsWith("t.nkt:14: unknown record \"" + std::string(60, 'x') + "…\";"));
 }

@@ -10,14 +10,14 @@ namespace {
 /// The sample with the position of an operand of its second run replaced.
 std::string with_dst(const std::string& position) {
     return edited(sample(),
-                  "\"template\":1,\"at\":[{\"instance\":{\"m\":1}}",
-                  "\"template\":1,\"at\":[" + position);
+                  R"("template":1,"at":[{"instance":{"m":1}})",
+                  R"("template":1,"at":[)" + position);
 }
 std::string with_data(const std::string& position) {
-    return edited(sample(), "{\"instance\":{\"m\":1},\"offset\":1}", position);
+    return edited(sample(), R"({"instance":{"m":1},"offset":1})", position);
 }
 std::string with_source(const std::string& position) {
-    return edited(sample(), "{\"offset\":{\"m\":65536}}", position);
+    return edited(sample(), R"({"offset":{"m":65536}})", position);
 }
 
 TEST(LoopRecordTest, CountsFromOneToTheLimit) {
@@ -65,7 +65,7 @@ TEST(LoopRecordTest, NestsUpTo64Deep) {
     std::string loops;
     std::string ends;
     for (int i = 0; i < 63; ++i) {
-        loops += "{\"record\":\"loop\",\"index\":\"i" + std::to_string(i) +
+        loops += R"({"record":"loop","index":"i)" + std::to_string(i) +
                  "\",\"count\":1,\"kind\":\"python\"}\n";
         ends += "{\"record\":\"end\"}\n";
     }
@@ -194,7 +194,7 @@ TEST(RunRecordTest, AccessesStayWithinTheirInstanceAtEveryIteration) {
 
 TEST(RunRecordTest, ViewsAreMeasuredInTheirOwnElements) {
     const std::string view =
-        edited(sample(), "\"pattern\":[[2,256]]", "\"pattern\":[[1,256]],\"dtype\":\"float32\"");
+        edited(sample(), "\"pattern\":[[2,256]]", R"("pattern":[[1,256]],"dtype":"float32")");
     EXPECT_EQ(error_of(edited(view, "\"offset\":1}", "\"offset\":0}")), "no error");
     EXPECT_EQ(error_of(view),
               "t.nkt:13: run (activation), operand 1 (data): elements 1 to 256 of a partition are "
@@ -209,7 +209,7 @@ TEST(RunRecordTest, IndirectAccessesAreCheckedAtTheirBaseOnly) {
         "{\"role\":\"index\",\"access\":\"read\",\"buffer\":1,\"partitions\":128,\"pattern\":[]}");
     const auto with = [&indirect](const std::string& offset) {
         return error_of(
-            edited(indirect, "{\"offset\":{\"m\":65536}}", "{\"offset\":" + offset + "},{}"));
+            edited(indirect, R"({"offset":{"m":65536}})", "{\"offset\":" + offset + "},{}"));
     };
     EXPECT_EQ(with("131071"), "no error");
     EXPECT_EQ(
@@ -232,7 +232,7 @@ TEST(RunRecordTest, PartitionsStayWithinTheTile) {
 std::string on_partitions(int count, const std::string& partition) {
     std::string text = with_dst("{\"partition\":" + partition + "}");
     const std::string from = "\"partitions\":128";
-    for (std::size_t place = text.find(from, text.find("\"id\":1,\"op\""));
+    for (std::size_t place = text.find(from, text.find(R"("id":1,"op")"));
          place != std::string::npos;
          place = text.find(from, place)) {
         text.replace(place, from.size(), "\"partitions\":" + std::to_string(count));
@@ -260,8 +260,8 @@ TEST(RunRecordTest, EnginesStartAtQuadrantsThatFit) {
 
 TEST(RunRecordTest, DmaStartsAtAnyPartition) {
     const std::string narrow = edited(edited(sample(),
-                                             "\"partitions\":128,\"pattern\":[[1,512]]",
-                                             "\"partitions\":1,\"pattern\":[[1,512]]"),
+                                             R"("partitions":128,"pattern":[[1,512]])",
+                                             R"("partitions":1,"pattern":[[1,512]])"),
                                       "[[512,128],[1,512]]",
                                       "[[1,512]]");
     EXPECT_EQ(
@@ -275,7 +275,7 @@ TEST(RunRecordTest, DmaStartsAtAnyPartition) {
 TEST(RunRecordTest, StartPartitionsIncludeTheAddressOfTheBuffer) {
     const auto with = [](const std::string& shape_and_address) {
         std::string text = edited(
-            on_partitions(32, "0"), "\"shape\":[128,512],\"address\":[0,2048]", shape_and_address);
+            on_partitions(32, "0"), R"("shape":[128,512],"address":[0,2048])", shape_and_address);
         return error_of(text);
     };
     EXPECT_EQ(with("\"shape\":[32,512],\"address\":[96,2048]"), "no error");

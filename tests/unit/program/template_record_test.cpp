@@ -48,7 +48,7 @@ TEST(TemplateRecordTest, KeepsAllKeys) {
 
 TEST(TemplateRecordTest, TakesTheDtypeOfTheBufferUnlessItIsViewed) {
     const std::string view =
-        edited(sample(), "\"pattern\":[[2,256]]", "\"pattern\":[[1,256]],\"dtype\":\"float32\"");
+        edited(sample(), "\"pattern\":[[2,256]]", R"("pattern":[[1,256]],"dtype":"float32")");
     const Program program = read_text(edited(view, "\"offset\":1}", "\"offset\":0}"));
     EXPECT_EQ(program.templates[1].at(Role::Data).dtype, Dtype::Float32);
     EXPECT_EQ(program.templates[0].at(Role::Dst).dtype, Dtype::Bfloat16);
@@ -118,7 +118,7 @@ TEST(TemplateRecordTest, HbmPatternsHaveUpToSixPairs) {
         "dma_copy", "\"dma\"", dst('s', 1, 512) + "," + operand("src", 'h', 1, 512));
     const auto with = [&text](const std::string& pattern) {
         return fault_of(edited(
-            text, "\"buffer\":0,\"pattern\":[[1,512]]", "\"buffer\":0,\"pattern\":" + pattern));
+            text, R"("buffer":0,"pattern":[[1,512]])", R"("buffer":0,"pattern":)" + pattern));
     };
     EXPECT_EQ(with(six), "no error");
     EXPECT_EQ(
@@ -179,7 +179,7 @@ TEST(TemplateRecordTest, OptionalRolesMayBeAbsent) {
     const std::string result = operand("reduce_result", 's', 128, 1, "write");
     const auto with = [](const std::string& operands) {
         return fault_of(
-            around_template("activation", "\"scalar\"", operands, "\"function\":\"exp\""));
+            around_template("activation", "\"scalar\"", operands, R"("function":"exp")"));
     };
     EXPECT_EQ(with(kCopy), "no error");
     EXPECT_EQ(with(kCopy + "," + bias), "no error");
@@ -193,7 +193,7 @@ TEST(TemplateRecordTest, OptionalRolesMayBeAbsent) {
 TEST(TemplateRecordTest, DmaComputeTakesOneOrMoreSources) {
     const std::string source = operand("src", 'h', 1, 1024);
     const auto with = [](const std::string& operands) {
-        return fault_of(around_template("dma_compute", "\"dma\"", operands, "\"op\":\"add\""));
+        return fault_of(around_template("dma_compute", "\"dma\"", operands, R"("op":"add")"));
     };
     EXPECT_EQ(with(dst('s', 128, 8) + "," + source), "no error");
     EXPECT_EQ(with(dst('s', 128, 8) + "," + source + "," + source + "," + source), "no error");
@@ -309,7 +309,7 @@ TEST(TemplateRecordTest, TwoTensorInputsAreNotBothInPsum) {
                                         "\"vector\"",
                                         dst('s', 128, 8) + "," + operand("data1", first, 128, 8) +
                                             "," + operand("data2", second, 128, 8),
-                                        "\"op\":\"add\""));
+                                        R"("op":"add")"));
     };
     EXPECT_EQ(with('s', 'p'), "no error");
     EXPECT_EQ(with('p', 's'), "no error");
@@ -325,7 +325,7 @@ TEST(TemplateRecordTest, IndirectNamesAnotherOperandThatIsRead) {
                                              dst('s', 128, 8) + "," + operand("src", 'h', 1, 1024) +
                                                  "," + operand("index", 's', 128, 1));
     const auto with = [&text](const std::string& role) {
-        return fault_of(edited(text, "[[1,1024]]", "[[1,1024]],\"indirect\":\"" + role + "\""));
+        return fault_of(edited(text, "[[1,1024]]", R"([[1,1024]],"indirect":")" + role + "\""));
     };
     EXPECT_EQ(with("index"), "no error");
     const std::string what =

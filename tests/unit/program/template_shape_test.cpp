@@ -84,7 +84,7 @@ TEST(TemplateShapeTest, ReductionsDivideTheirInput) {
         return shape_fault("tensor_reduce",
                            "vector",
                            {dst('s', 64, to), operand("data", 's', 64, from)},
-                           "\"op\":\"add\"");
+                           R"("op":"add")");
     };
     EXPECT_EQ(with(1, 512), "no error");
     EXPECT_EQ(with(8, 512), "no error");

@@ -78,11 +78,11 @@ TEST(WriterTest, WhatItWritesReadsBackTheSame) {
 
 TEST(WriterTest, LeavesOutDefaults) {
     const std::string verbose = edited(
-        edited(edited(sample(), "\"space\":\"sbuf\",", "\"space\":\"sbuf\",\"kind\":\"internal\","),
+        edited(edited(sample(), R"("space":"sbuf",)", R"("space":"sbuf","kind":"internal",)"),
                "\"source\":[0,42]",
-               "\"attributes\":{\"dge\":\"auto\"},\"source\":[0,42]"),
+               R"("attributes":{"dge":"auto"},"source":[0,42])"),
         "{\"m\":65536}",
-        "{\"base\":0,\"m\":65536}");
+        R"({"base":0,"m":65536})");
     EXPECT_EQ(written(read_text(verbose)), sample());
 }
 

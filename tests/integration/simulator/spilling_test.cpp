@@ -11,7 +11,7 @@ namespace {
 using test::affine;
 using test::at;
 
-constexpr std::int64_t kTileBytes = 128 * 1024 * 4;
+constexpr std::int64_t kTileBytes = std::int64_t{128} * 1024 * 4;
 
 /// Writes `tiles` tiles of 4 KiB per partition, then reads them in the same order.
 program::Program write_then_read(std::int64_t tiles) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -65,12 +66,13 @@ TEST(OverlapTest, InterleavedColumnsOfOneTileAreDisjoint) {
 }
 
 TEST(OverlapTest, HeadsOfOneTileAreDisjoint) {
+    constexpr std::int64_t kSize = 2;  // Of an element.
     const AccessPattern head{{256, 16}, {1, 64}};
-    for (int other = 1; other < 4; ++other) {
-        EXPECT_FALSE(overlap(head, 0, 2, head, other * 64 * 2, 2)) << other;
+    for (std::int64_t other = 1; other < 4; ++other) {
+        EXPECT_FALSE(overlap(head, 0, kSize, head, other * 64 * kSize, kSize)) << other;
     }
-    EXPECT_TRUE(overlap(head, 0, 2, head, 63 * 2, 2));
-    EXPECT_TRUE(overlap(head, 0, 2, head, 256 * 2, 2));
+    EXPECT_TRUE(overlap(head, 0, kSize, head, 63 * kSize, kSize));
+    EXPECT_TRUE(overlap(head, 0, kSize, head, 256 * kSize, kSize));
 }
 
 TEST(OverlapTest, ViewsOfOtherElementSizesAreComparedInBytes) {
@@ -96,13 +98,13 @@ TEST(OverlapTest, ReversedPatternTouchesTheSameBytes) {
 
 TEST(OverlapTest, AgreesWithEnumerationOnRandomPatterns) {
     std::mt19937 random(20250831);
-    const int sizes[] = {1, 2, 4, 8};
+    constexpr std::array kSizes{1, 2, 4, 8};
     int overlapping = 0;
     for (int i = 0; i < 20000; ++i) {
         const AccessPattern a = random_pattern(random, 3);
         const AccessPattern b = random_pattern(random, 3);
-        const int a_size = sizes[random() % 4];
-        const int b_size = sizes[random() % 4];
+        const int a_size = kSizes[random() % kSizes.size()];
+        const int b_size = kSizes[random() % kSizes.size()];
         const auto b_base = static_cast<std::int64_t>(random() % 400) - 200;
         const bool expected = share_a_byte(bytes_of(a, 0, a_size), bytes_of(b, b_base, b_size));
         overlapping += expected ? 1 : 0;
@@ -122,20 +124,24 @@ TEST(OverlapTest, DivisibilitySettlesWhatASearchCouldNot) {
 TEST(OverlapTest, AnswersTrueWhenTheSearchIsTooLong) {
     // The bytes of a are multiples of 2310, those of b multiples of 2310 plus 5 or 1000008:
     // disjoint, but the one odd stride hides it from divisibility.
-    const AccessPattern a{{2310 * 1009, 40}, {2310 * 1013, 40}, {2310 * 1019, 40}};
-    const AccessPattern b{{2310 * 1021, 40}, {2310 * 1031, 40}, {2310 * 1033, 40}, {1000003, 2}};
+    constexpr std::int64_t kCommon = 2310;
+    const AccessPattern a{{kCommon * 1009, 40}, {kCommon * 1013, 40}, {kCommon * 1019, 40}};
+    const AccessPattern b{
+        {kCommon * 1021, 40}, {kCommon * 1031, 40}, {kCommon * 1033, 40}, {1000003, 2}};
     EXPECT_TRUE(overlap(a, 0, 1, b, 5, 1));
 }
 
 TEST(OverlapTest, LargeTilesOfHbmAreSettledExactly) {
-    const AccessPattern tile{{8192, 128}, {1, 512}};
-    EXPECT_FALSE(overlap(tile, 0, 2, tile, 512 * 2, 2));
-    EXPECT_FALSE(overlap(tile, 0, 2, tile, 8192 * 128 * 2, 2));
-    EXPECT_TRUE(overlap(tile, 0, 2, tile, (8192 * 127 + 511) * 2, 2));
-    EXPECT_FALSE(overlap(tile, 0, 2, tile, (8192 * 127 + 512) * 2, 2));
-    const AccessPattern column{{8192, 8192}};
-    EXPECT_TRUE(overlap(tile, 0, 2, column, 511 * 2, 2));
-    EXPECT_FALSE(overlap(tile, 0, 2, column, 512 * 2, 2));
+    constexpr std::int64_t kSize = 2;  // Of an element.
+    constexpr std::int64_t kRow = 8192;
+    const AccessPattern tile{{kRow, 128}, {1, 512}};
+    EXPECT_FALSE(overlap(tile, 0, kSize, tile, 512 * kSize, kSize));
+    EXPECT_FALSE(overlap(tile, 0, kSize, tile, kRow * 128 * kSize, kSize));
+    EXPECT_TRUE(overlap(tile, 0, kSize, tile, (kRow * 127 + 511) * kSize, kSize));
+    EXPECT_FALSE(overlap(tile, 0, kSize, tile, (kRow * 127 + 512) * kSize, kSize));
+    const AccessPattern column{{kRow, kRow}};
+    EXPECT_TRUE(overlap(tile, 0, kSize, column, 511 * kSize, kSize));
+    EXPECT_FALSE(overlap(tile, 0, kSize, column, 512 * kSize, kSize));
 }
 
 }  // namespace

@@ -331,7 +331,7 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
                                   {Engine::Dma},
                                   {builder.whole(Role::Dst, tile), read},
                                   {.dge = DgeMode::None});
-    constexpr std::int64_t kFarRow = 2000 * 64;
+    constexpr std::int64_t kFarRow = std::int64_t{2000} * 64;
     builder.alloc(index).alloc(tile).alloc(tile).alloc(tile);
     builder.run(store, {at({}, affine(kFarRow))});
     builder.run(gather, {at(affine(1))});

@@ -191,19 +191,19 @@ TEST(RaceDetectorTest, ManySmallDisjointAccessesNeverRace) {
     for (std::int64_t i = 0; i < 300; ++i) {
         instructions.push_back({kVector, "a", Access::Write, 64 * i});
     }
-    instructions.push_back({kScalar, "b", Access::Read, 64 * 300});
+    instructions.push_back({kScalar, "b", Access::Read, std::int64_t{64} * 300});
     EXPECT_EQ(race_in(instructions), "no race");
 }
 
 TEST(RaceDetectorTest, FindsARaceAmongManyOrderedInstructions) {
     std::vector<Instruction> instructions;
     for (unsigned i = 0; i < 2000; ++i) {
-        const std::int64_t byte = 64 * (i % 8);
+        const std::int64_t byte = std::int64_t{64} * (i % 8);
         instructions.push_back({kVector, "write", Access::Write, byte, {{2, i}}, {{1}}});
         instructions.push_back({kScalar, "read", Access::Read, byte, {{1, i + 1}}, {{2}}});
     }
     EXPECT_EQ(race_in(instructions), "no race");
-    instructions.push_back({kTensor, "late", Access::Read, 64 * (1999 % 8)});
+    instructions.push_back({kTensor, "late", Access::Read, std::int64_t{64} * (1999 % 8)});
     EXPECT_EQ(
         race_in(instructions),
         "race: late on the tensor engine reads bytes 448 to 511 of partitions 0 to 127, which "

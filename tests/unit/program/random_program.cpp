@@ -97,7 +97,7 @@ private:
 
     /// base +- coefficients so small that all iterations stay within base +- base.
     Affine affine(std::int64_t base) {
-        const std::int64_t most = base / (kMaxDepth * kMaxTrips);
+        const std::int64_t most = base / (std::int64_t{kMaxDepth} * kMaxTrips);
         Affine value{.base = base};
         for (std::int32_t depth = 0; depth < depth_; ++depth) {
             const std::int64_t coefficient = between(-most, most);

@@ -58,7 +58,7 @@ protected:
             all.back()->start_at(Picoseconds{});
         }
         test::PlainEngine vector("vector", Engine::Vector, core_);
-        core_.run();
+        test::CoreHarness::run();
         stats_ = all.front()->ring_stats();
         sequencer_stats_ = all.front()->stats();
         mode_ = all.front()->dge_mode();
@@ -139,10 +139,7 @@ TEST_F(DmaRingTest, ThreeRingsContendForTwoHardwareGenerators) {
         add(ring, copy);
     }
     run({}, 3);
-    std::vector<double> all;
-    for (int ring = 0; ring < 3; ++ring) {
-        all.push_back(starts(ring).front());
-    }
+    const std::vector<double> all{starts(0).front(), starts(1).front(), starts(2).front()};
     EXPECT_THAT(all, testing::UnorderedElementsAre(0, 0, 600));
 }
 

@@ -84,7 +84,7 @@ TEST_F(CriticalPathOfRuns, AddsUpToTheEndOfEveryEngine) {
     }
     PlainEngine vector("vector", Engine::Vector, core);
     PlainEngine scalar("scalar", Engine::Scalar, core);
-    core.run();
+    test::CoreHarness::run();
     for (const PlainEngine* engine : {&vector, &scalar}) {
         const auto chain =
             core.log().critical_path().chain(engine->queue(), 499, engine->stats().last_done);

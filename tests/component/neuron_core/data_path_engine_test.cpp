@@ -56,7 +56,7 @@ protected:
                                   static_cast<Sequencer*>(&sync)}) {
             engine->start_at(Picoseconds{});
         }
-        core_.run();
+        test::CoreHarness::run();
         vector_stats_ = vector.stats();
         scalar_stats_ = scalar.stats();
         gpsimd_stats_ = gpsimd.stats();

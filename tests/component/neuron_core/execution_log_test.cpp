@@ -30,7 +30,7 @@ TEST_F(ExecutionLogTest, SumsCountActiveAndStalledTimeByTemplate) {
     core.script.add(Engine::Scalar, consumer);
     PlainEngine vector("vector", Engine::Vector, core);
     PlainEngine scalar("scalar", Engine::Scalar, core);
-    core.run();
+    test::CoreHarness::run();
     const std::vector<TemplateStats>& stats = core.log().templates();
     ASSERT_EQ(stats.size(), 2U);
     EXPECT_EQ(stats[0].count, 1);

@@ -74,7 +74,7 @@ TEST_F(InstructionFetchTest, AQueueFarBehindInTheProgramGetsItsInstructionsInThe
     core_.script.add(Engine::Scalar, work_);
     PlainEngine vector("vector", Engine::Vector, core_);
     PlainEngine scalar("scalar", Engine::Scalar, core_);
-    core_.run();
+    test::CoreHarness::run();
     EXPECT_EQ(vector.stats().instruction_count, kAhead);
     EXPECT_EQ(scalar.stats().instruction_count, 1);
     EXPECT_EQ(vector.stats().last_done, ns(10 * kAhead));
@@ -92,7 +92,7 @@ TEST_F(InstructionFetchTest, AWaitForAnInstructionFarLaterInTheProgramIsNoDeadlo
     PlainEngine vector("vector", Engine::Vector, core_);
     PlainEngine scalar("scalar", Engine::Scalar, core_);
     do {
-        core_.run();
+        test::CoreHarness::run();
     } while (core_.fetch().extend());
     EXPECT_EQ(vector.stats().instruction_count, kEach);
     EXPECT_EQ(vector.describe_block(), "");

@@ -32,7 +32,7 @@ protected:
                     kNames[static_cast<std::size_t>(engine)], engine, core_);
             }
         }
-        core_.run();
+        test::CoreHarness::run();
     }
 
     test::Script::Item& add(Engine engine, const IssueTemplate& what) {
@@ -223,7 +223,7 @@ TEST_F(SequencerObserverTest, WhatAnObserverThrowsStopsTheSimulationAndIsKept) {
         core.script.add(Engine::Vector, work);
     }
     PlainEngine vector("vector", Engine::Vector, core);
-    core.run();
+    test::CoreHarness::run();
     EXPECT_EQ(complaint.starts(), 3);
     ASSERT_TRUE(core.fault());
     EXPECT_THROW(std::rethrow_exception(core.fault()), ProgramError);

@@ -56,7 +56,7 @@ protected:
     const TensorEngine& run(const TensorEngineSpec& spec = plain_spec()) {
         engine_ = std::make_unique<TensorEngine>("tensor_engine", spec, core_.services());
         engine_->start_at(Picoseconds{});
-        core_.run();
+        test::CoreHarness::run();
         return *engine_;
     }
     [[nodiscard]] std::vector<double> starts() const { return core_.starts(Engine::Tensor); }

@@ -99,39 +99,39 @@ TEST(MultiCore, MoreProgramsThanCoresAreAnError) {
     }
 }
 
-/// A program of two cores: core k computes for a while, meets the other, and computes once more.
+/// The records of one core: it computes `count` times, meets the other, and computes once more.
+std::string records_of_core(int core, std::int64_t count, bool comes) {
+    const std::string tile = std::to_string(core);
+    const std::string fill = std::to_string(2 * core);
+    const std::string barrier = std::to_string(2 * core + 1);
+    std::string text = R"({"record":"core","core":)" + tile + "}\n";
+    text += R"({"record":"buffer","id":)" + tile +
+            R"(,"name":"t","space":"sbuf","dtype":"float32","shape":[128,1024]})" + "\n";
+    text +=
+        R"({"record":"template","id":)" + fill +
+        R"(,"op":"memset","engines":["gpsimd"],"operands":[{"role":"dst","access":"write","buffer":)" +
+        tile + R"(,"partitions":128,"pattern":[[1,1024]]}],"attributes":{"value":1}})" + "\n";
+    text += R"({"record":"template","id":)" + barrier +
+            R"(,"op":"core_barrier","engines":["gpsimd"],"operands":[]})" + "\n";
+    text += R"({"record":"alloc","buffer":)" + tile + "}\n";
+    text += R"({"record":"loop","index":"i","count":)" + std::to_string(count) +
+            R"(,"kind":"python"})" + "\n" + R"({"record":"run","template":)" + fill +
+            R"(,"at":[{}]})" + "\n" + R"({"record":"end"})" + "\n";
+    if (comes) {
+        text += R"({"record":"run","template":)" + barrier + R"(,"at":[]})" + "\n";
+    }
+    text += R"({"record":"run","template":)" + fill + R"(,"at":[{}]})" + "\n";
+    return text;
+}
+
+/// A program of two cores that meet; if not both come, the second stays away.
 program::Program meeting(std::int64_t first, std::int64_t second, bool both_come = true) {
     std::string text =
         R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":2})"
         "\n";
-    std::int64_t runs = 0;
-    int templates = 0;
-    for (int core = 0; core < 2; ++core) {
-        const std::string tile = std::to_string(core);
-        const std::string fill = std::to_string(templates++);
-        const std::string barrier = std::to_string(templates++);
-        const std::int64_t count = core == 0 ? first : second;
-        text += R"({"record":"core","core":)" + tile + "}\n";
-        text += R"({"record":"buffer","id":)" + tile +
-                R"(,"name":"t","space":"sbuf","dtype":"float32","shape":[128,1024]})" + "\n";
-        text +=
-            R"({"record":"template","id":)" + fill +
-            R"(,"op":"memset","engines":["gpsimd"],"operands":[{"role":"dst","access":"write","buffer":)" +
-            tile + R"(,"partitions":128,"pattern":[[1,1024]]}],"attributes":{"value":1}})" + "\n";
-        text += R"({"record":"template","id":)" + barrier +
-                R"(,"op":"core_barrier","engines":["gpsimd"],"operands":[]})" + "\n";
-        text += R"({"record":"alloc","buffer":)" + tile + "}\n";
-        text += R"({"record":"loop","index":"i","count":)" + std::to_string(count) +
-                R"(,"kind":"python"})" + "\n" + R"({"record":"run","template":)" + fill +
-                R"(,"at":[{}]})" + "\n" + R"({"record":"end"})" + "\n";
-        runs += count;
-        if (core == 0 || both_come) {
-            text += R"({"record":"run","template":)" + barrier + R"(,"at":[]})" + "\n";
-            ++runs;
-        }
-        text += R"({"record":"run","template":)" + fill + R"(,"at":[{}]})" + "\n";
-        ++runs;
-    }
+    text += records_of_core(0, first, true);
+    text += records_of_core(1, second, both_come);
+    const std::int64_t runs = first + second + (both_come ? 4 : 3);
     text += R"({"record":"summary","instructions":)" + std::to_string(runs) + "}\n";
     return test::read_trace(text);
 }

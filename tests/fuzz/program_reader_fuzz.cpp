@@ -57,7 +57,8 @@ void check_walk(const Program& program, Cursor::Direction direction) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+// The name and the signature are libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {  // NOLINT
     Program program;
     try {
         program = read_text(std::string(reinterpret_cast<const char*>(data), size));

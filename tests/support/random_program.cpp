@@ -175,7 +175,7 @@ private:
         for (int site = first_site(); site < end_site(); ++site) {
             result.push_back(static_cast<std::size_t>(site));
         }
-        for (std::size_t site = static_cast<std::size_t>(shape_.sbuf_sites);
+        for (auto site = static_cast<std::size_t>(shape_.sbuf_sites);
              phase_ == 0 && site < sites_.size();
              ++site) {
             result.push_back(site);

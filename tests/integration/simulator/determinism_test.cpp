@@ -19,7 +19,7 @@ public:
         ++slices_;
         last_ = std::max(last_, slice.start + slice.duration);
     }
-    void counter(timeline::TrackId, Picoseconds at, double value) override {
+    void counter(timeline::TrackId /*track*/, Picoseconds at, double value) override {
         EXPECT_GE(at, counted_);
         EXPECT_GE(value, 0.0);
         counted_ = at;

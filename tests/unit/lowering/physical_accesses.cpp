@@ -110,8 +110,7 @@ void PhysicalAccesses::read_program() {
     }
 }
 
-PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part,
-                                       const lowering::Tile& tile) const {
+PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part, const lowering::Tile& tile) {
     EXPECT_EQ(tile.buffer, part.memory.buffer);
     EXPECT_EQ(tile.instance, part.memory.instance);
     PhysicalAccess result = part;

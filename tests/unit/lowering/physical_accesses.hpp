@@ -21,6 +21,7 @@ struct Memory {
     std::uint32_t buffer = 0;   ///< Not of SBUF and PSUM as a whole.
     std::int64_t instance = 0;  ///< The same.
     bool is_spill_copy = false;
+    // NOLINTNEXTLINE(readability-implicit-bool-conversion): version 14 misfires on a defaulted <=>
     friend auto operator<=>(const Memory&, const Memory&) = default;
 };
 
@@ -96,7 +97,7 @@ private:
     void lowered(const lowering::PlannedStep& step) override;
     void moved(const lowering::Tile& tile, bool is_save) override;
     void read_program();
-    PhysicalAccess place(const PhysicalAccess& part, const lowering::Tile& tile) const;
+    static PhysicalAccess place(const PhysicalAccess& part, const lowering::Tile& tile);
     void stay(const lowering::Tile& tile, bool is_write, bool is_reload);
     Node& take_node();
     void skip_waits();

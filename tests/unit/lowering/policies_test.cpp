@@ -4,6 +4,7 @@
 
 #include "trnsim/base/error.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -68,7 +69,7 @@ TEST(PoliciesTest, SettingOneLeavesTheOthers) {
 TEST(PoliciesTest, EveryDescribedPolicyCanBeSet) {
     for (const auto& [name, value] : describe(default_policies("neuronxcc.nki"))) {
         Policies policies;
-        EXPECT_NO_THROW(set(policies, name + "=" + value)) << name;
+        EXPECT_NO_THROW(set(policies, fmt::format("{}={}", name, value))) << name;
         EXPECT_EQ(described(policies)[name], value);
     }
 }

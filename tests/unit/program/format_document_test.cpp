@@ -191,7 +191,7 @@ protected:
         for (const Dom each : schema_["$defs"]["operations"]["allOf"].get_array()) {
             for (const Dom name : each["if"]["properties"]["op"]["enum"].get_array()) {
                 if (std::string_view(name) == op) {
-                    return each["then"]["properties"];
+                    return each["then"]["properties"].value();
                 }
             }
         }
@@ -199,7 +199,7 @@ protected:
         return schema_;
     }
 
-    Texts names(Dom enumeration) {
+    static Texts names(Dom enumeration) {
         Texts list;
         for (const Dom each : enumeration.get_array()) {
             list.emplace_back(std::string_view(each));

@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 
 TEST(LocalExecutorTest, ReturnsOutcomesInTheOrderOfTheJobs) {
     std::vector<Job> jobs;
+    jobs.reserve(6);
     for (int i = 0; i < 6; ++i) {
         jobs.emplace_back([i] {
             std::this_thread::sleep_for(std::chrono::milliseconds{i % 2 == 0 ? 30 : 0});
@@ -46,8 +47,8 @@ TEST(LocalExecutorTest, GivesEachJobAProcessOfItsOwn) {
 }
 
 TEST(LocalExecutorTest, CarriesOutputLargerThanAPipe) {
-    const std::string large(3'000'000, 'x');
-    EXPECT_EQ(run_in_processes({[&] { return large; }}, 1)[0].output, large);
+    const Job job = [] { return std::string(3'000'000, 'x'); };
+    EXPECT_EQ(run_in_processes({job}, 1)[0].output, job());
 }
 
 TEST(LocalExecutorTest, TellsWhoseFaultAnExceptionIs) {

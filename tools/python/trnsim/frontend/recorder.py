@@ -136,6 +136,8 @@ class Recorder:
         self.pending: Pending | None = None
         self.mask: Any = None
         """The mask of the instruction that comes next, if operands do not express it."""
+        self.session: Any = None
+        """What a dialect remembers about the trace."""
         self._pending_view: View | None = None
         self._canonical: dict[Template, int] = {}
         self.sites: dict[Any, Buffer] = {}
@@ -520,29 +522,30 @@ def freeze(name: str, value: Any) -> Any:
     return number if isfinite(number) else str(number)
 
 
-_active: Recorder | None = None
+current: Recorder | None = None
+"""The recorder of the kernel that is being traced; `activate` sets it."""
 
 
 def active() -> Recorder | None:
     """The recorder of the kernel that is being traced, if any."""
-    return _active
+    return current
 
 
 def required() -> Recorder:
     """The recorder of the kernel that is being traced; ProgramError outside of one."""
-    if _active is None:
+    if current is None:
         raise ProgramError(f"{source.here()}: an NKI operation is called outside of a kernel; "
                            "call it from a function that trnsim traces")
-    return _active
+    return current
 
 
 def target() -> Chip:
     """The chip of the kernel that is being traced, or of module-level code."""
-    return chip_module.target() if _active is None else _active.chip
+    return chip_module.target() if current is None else current.chip
 
 
 def activate(recorder: Recorder | None) -> Recorder | None:
     """Makes `recorder` the active one; returns the one before."""
-    global _active
-    previous, _active = _active, recorder
+    global current
+    previous, current = current, recorder
     return previous

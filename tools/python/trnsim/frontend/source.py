@@ -12,6 +12,7 @@ import dis
 import sys
 import sysconfig
 from bisect import bisect_right
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -150,6 +151,7 @@ def _following(at: Site) -> Iterator[dis.Instruction]:
     return iter(listing[first:first + 16])
 
 
+@cache
 def assigned_name(at: Site) -> str:
     """The variable that the value made at a site is stored in at once, or ""."""
     for instruction in _following(at):

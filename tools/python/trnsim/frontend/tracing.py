@@ -27,7 +27,7 @@ from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import Buffer, Storage, View
 from trnsim.frontend.writer import FORMAT_VERSION
 
-COLLECTIONS = (100_000, 20, 20)
+COLLECTIONS = (1_000_000, 50, 50)
 """Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
 are many of them. [ASSUMED]"""
 LNC_GENERATION = 3

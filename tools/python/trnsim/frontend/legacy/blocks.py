@@ -23,13 +23,19 @@ from trnsim.frontend.tensor import Buffer, Shape, Storage
 class Blocks(Operators):
     """An on-chip tensor with block dimensions. Subscript them with integers to get a tile."""
 
-    __slots__ = ("base", "lead", "table")
+    __slots__ = ("_blocks", "_last", "_rest", "base", "lead", "named", "table")
     __hash__ = object.__hash__
 
     def __init__(self, table: BlockTable, lead: Shape, base: int) -> None:
         self.table = table
         self.lead = lead
         self.base = base
+        self.named: dict[Any, Tensor] = {}
+        """The tiles that the program has named with plain numbers."""
+        self._blocks = slice(0, len(lead))
+        self._rest = slice(len(lead), None)
+        self._last: Any = None
+        """The key and the view of the latest subscript: `t[key] += x` assigns that view again."""
 
     @property
     def shape(self) -> Shape:
@@ -47,54 +53,49 @@ class Blocks(Operators):
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> Any:
-        items = key if type(key) is tuple else (key,)
-        lead = self.lead
-        rank = len(lead)
-        given = len(items)
-        table = self.table
-        number = None
-        if given == rank + 2 and self.base == 0 and table.here.symbolic == 0:
+        if type(key) is not tuple:
+            key = (key,)
+        if self.table.here.symbolic:
+            tile = self._tile(key)
+        else:
             try:
-                number = table.numbers.get(items[:rank])
-            except TypeError:
-                pass
-        if number is None:
-            number = self.base
-            for item, size in zip(items, lead):
-                kind = type(item)
-                if kind is LoopIndex:
-                    item = item.value
-                elif kind is not int:
-                    if item is Ellipsis and given == 1:
-                        return self
-                    item = self._integer(items, item)
-                if not 0 <= item < size:
-                    raise self._outside(items)
-                number = number * size + item
-            if given == rank + 2 and self.base == 0 and table.here.symbolic == 0:
-                table.numbers[items[:rank]] = number
-        if given < rank:
+                tile = self.named[key[self._blocks]]
+            except (KeyError, TypeError):
+                tile = self._tile(key)
+        if type(tile) is not Tensor:
+            return tile
+        within = key[self._rest]
+        part = tile[within] if within else tile
+        self._last = key, part
+        return part
+
+    def _tile(self, items: tuple[Any, ...]) -> Any:
+        """The tile of a block, or the blocks that a key with fewer items leaves."""
+        lead = self.lead
+        given, number = len(items), self.base
+        for item, size in zip(items, lead):
+            kind = type(item)
+            if kind is LoopIndex:
+                item = item.value
+            elif kind is not int:
+                if item is Ellipsis and given == 1:
+                    return self
+                item = self._integer(items, item)
+            if not 0 <= item < size:
+                raise self._outside(items)
+            number = number * size + item
+        table = self.table
+        if given < len(lead):
             return Blocks(table, lead[given:], number)
         tile = table.tiles[number]
         if tile is None:
             tile = table.tile(number)
-        if given == rank:
-            return tile
-        if given != rank + 2 or type(items[-2]) is not Index or type(items[-1]) is not Index:
-            return tile[items[rank:]]
-        rows, columns = items[-2:]
-        plan = tile.form.children.get((0, rows.form, columns.form))
-        first, second = rows.const, columns.const
-        if type(second) is not int:
-            second = second.value
-        if plan is None or type(first) is not int or first != 0:
-            return tile[rows, columns]
-        made, visible, _, ((_, top, bottom), (unit, left, right)) = plan
-        if not (top <= 0 <= bottom and left <= second <= right):
-            return tile[rows, columns]
-        part = Tensor(tile.storage, made, tile.position + second * unit)
-        part.shape = visible
-        return part
+        if not table.here.symbolic:
+            try:
+                self.named[items[self._blocks]] = tile
+            except TypeError:
+                pass
+        return tile
 
     def _integer(self, items: tuple[Any, ...], item: Any) -> int:
         """The block that an item of a key names."""
@@ -118,6 +119,9 @@ class Blocks(Operators):
             f"{numbers[axis]}, but its size is {self.lead[axis]}; shrink the access")
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        last = self._last
+        if last is not None and last[0] is key and last[1] is value:
+            return
         target = self if key is Ellipsis else self[key]
         if type(target) is Tensor:
             assignment().assign(target, value)
@@ -136,8 +140,7 @@ class Blocks(Operators):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "numbers",
-                 "shape", "tiles")
+    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "shape", "tiles")
 
     def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
         """`buffers` has one entry for all blocks, or one per block if the program placed them.
@@ -154,8 +157,6 @@ class BlockTable:
         self.name = buffers[0].name
         self.tiles: list[Tensor | None] = [None] * blocks
         """By number in row-major order; None before the first use."""
-        self.numbers: dict[tuple[int, ...], int] = {}
-        """The numbers of the blocks that the program has named, while no loop was sampled."""
 
     def tile(self, number: int) -> Tensor:
         """The tile of a block, by its number in row-major order."""

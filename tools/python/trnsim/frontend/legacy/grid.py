@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from trnsim.frontend import recorder
 from trnsim.frontend.legacy.loops import iterate, program_origin
-from trnsim.frontend.legacy.session import Session, resume, session
+from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.tensor import Shape
 
 
@@ -99,7 +99,6 @@ def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
         there.recorder.finish()
     finally:
         recorder.activate(previous)
-        resume(first)
 
 
 def program_id(axis: int = 0) -> Any:

@@ -3,7 +3,8 @@
 """What `tensor[key]` selects.
 
 A key is split into *tokens*, which say what the result looks like, and *constants*, which say where
-it starts. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
+it starts. The token of an integer is None, of a slice its count, or count and step, of an index
+expression its form or its `Steps`. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
 per form and tokens. An index that is not affine is walked with several strides per axis, if its
 values repeat so (`Steps`); the view then has more dimensions than its tile has axes.
 
@@ -145,7 +146,6 @@ def _not_affine(index: ArrayIndex) -> ProgramError:
 
 
 FULL_SLICE = slice(None)
-_SLICE = "slice"
 
 
 def split(items: tuple[Any, ...], shape: Shape) -> tuple[list[Any], list[int]] | None:
@@ -169,7 +169,7 @@ def split(items: tuple[Any, ...], shape: Shape) -> tuple[list[Any], list[int]] |
             tokens.append(token)
             constants.append(const if type(const) is int else const.value)
         elif kind is DynamicSlice and type(start := item.start) is int:
-            tokens.append((_SLICE, item.size, 1))
+            tokens.append(item.size)
             constants.append(start)
         elif item is Ellipsis:
             at = len(tokens)
@@ -193,7 +193,7 @@ def _token(item: Any, size: int) -> tuple[Any, Any]:
     if isinstance(item, Index):
         return item.form, item.const
     if isinstance(item, DynamicSlice):
-        return (_SLICE, item.size, 1), _integer(item.start)
+        return item.size, _integer(item.start)
     if isinstance(item, Mask):
         return _token(as_index(item), size)
     if isinstance(item, ArrayIndex):
@@ -214,9 +214,9 @@ def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
     start, stop = item.start, item.stop
     if item.step is None:
         if start is None and stop is None:
-            return (_SLICE, size, 1), 0
+            return size, 0
         if type(start) is type(stop) is int and 0 <= start < stop:
-            return (_SLICE, stop - start, 1), start
+            return stop - start, start
     step = 1 if item.step is None else int(_integer(item.step))
     start = 0 if item.start is None else _integer(item.start)
     stop = size if item.stop is None else _integer(item.stop)
@@ -226,7 +226,7 @@ def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
     if count < 1:
         raise ProgramError(f"{source.here()}: the slice {start}:{stop}:{step} is empty or runs "
                            "backwards; a tile has at least one element")
-    return (_SLICE, count, step), start
+    return count if step == 1 else (count, step), start
 
 
 def plan(form: Form, shape: Shape, tokens: list[Any], partition: int) -> Plan:
@@ -264,7 +264,7 @@ def _unit_row(axis: int, rank: int, value: int) -> Shape:
 
 
 def _basic(tokens: list[Any], shape: Shape) -> Selection:
-    counts = [token if token is None else token[1:] for token in tokens]
+    counts = [(token, 1) if type(token) is int else token for token in tokens]
     counts += [(size, 1) for size in shape[len(tokens):]]
     kept = [entry for entry in counts if entry is not None]
     rank, axis, rows = len(kept), 0, []
@@ -281,7 +281,7 @@ def _basic(tokens: list[Any], shape: Shape) -> Selection:
 def _advanced(tokens: list[Any], shape: Shape) -> Selection:
     common: Shape = ()
     for token in tokens:
-        if type(token) is tuple:
+        if type(token) in (int, tuple):
             raise ProgramError(
                 f"{source.here()}: slices and nl.arange expressions are mixed in one index, whose "
                 "meaning is not defined; use slices alone or an nl.arange for every dimension")

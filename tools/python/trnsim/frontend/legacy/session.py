@@ -95,23 +95,18 @@ class Session:
         return found
 
 
-_session: Session | None = None
-
-
 def session() -> Session:
     """The session of the kernel that is being traced; ProgramError outside of one."""
-    global _session
-    if _session is None or _session.recorder is not recorder.active():
-        _session = Session(recorder.required())
-        _session.recorder.divide = importlib.import_module(
-            "trnsim.frontend.legacy.division").divide
-    return _session
+    active = recorder.current
+    found: Session | None = None if active is None else active.session
+    return _begun() if found is None else found
 
 
-def resume(earlier: Session) -> None:
-    """Goes back to the session of a trace that another one has interrupted."""
-    global _session
-    _session = earlier
+def _begun() -> Session:
+    active = recorder.required()
+    active.session = found = Session(active)
+    active.divide = importlib.import_module("trnsim.frontend.legacy.division").divide
+    return found
 
 
 def whole(buffer: Buffer) -> Form:

@@ -157,19 +157,31 @@ class Tensor(Operators, View):
                 const = item.const
                 tokens.append(item.form)
                 constants.append(const if type(const) is int else const.value)
-            elif kind is int:
+                continue
+            if kind is int:
                 tokens.append(None)
                 constants.append(item)
-            else:
-                split = selection.split(key, shape)
-                if split is None:
-                    return _indirect(self, key)
-                tokens, constants = split
-                break
-        partition = constants[0] if constants and form.is_on_chip else 0
-        found = (partition, *tokens)
+                continue
+            if kind is slice and item.step is None:
+                start, stop = item.start, item.stop
+                if type(start) is type(stop) is int and 0 <= start < stop:
+                    tokens.append(stop - start)
+                    constants.append(start)
+                    continue
+                if start is None and stop is None and len(tokens) < len(shape):
+                    tokens.append(shape[len(tokens)])
+                    constants.append(0)
+                    continue
+            split = selection.split(key, shape)
+            if split is None:
+                return _indirect(self, key)
+            tokens, constants = split
+            break
+        tokens.append(constants[0] if constants and form.is_on_chip else 0)
+        found = tuple(tokens)
         plan = form.children.get(found)
         if plan is None:
+            partition = tokens.pop()
             if len(tokens) > len(shape):
                 selection.split(key, shape)
             plan = form.children[found] = selection.plan(form, shape, tokens, partition)
@@ -181,9 +193,10 @@ class Tensor(Operators, View):
                 position += const * unit
             if const < low or const > high:
                 outside = True
-        result = Tensor(self.storage, made, position, self.indices)
+        indices = self.indices
+        result = Tensor(self.storage, made, position, indices)
         result.shape = visible
-        if self.indices is not None:
+        if indices is not None:
             result.indirection = self.indirection
         if outside:
             result.excess = tuple(

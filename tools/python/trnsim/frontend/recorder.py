@@ -134,11 +134,13 @@ class Recorder:
         self.templates: dict[Any, int] = {}
         """Cache of the dialects: any key that implies a validated template, to its shape."""
         self.pending: Pending | None = None
+        """The instruction that is held back."""
+        self.pending_view: View | None = None
+        """Its fresh tile."""
         self.mask: Any = None
         """The mask of the instruction that comes next, if operands do not express it."""
         self.session: Any = None
         """What a dialect remembers about the trace."""
-        self._pending_view: View | None = None
         self._canonical: dict[Template, int] = {}
         self.sites: dict[Any, Buffer] = {}
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
@@ -301,8 +303,9 @@ class Recorder:
                 base = self._allocate(storage)
             value += (view.position + base) << shift
             shift += OPERAND_BITS
-            if storage.matmul_regions is not None and access in _OVERWRITES:
-                storage.matmul_regions.overwrite(view)
+            regions = storage.matmul_regions
+            if regions is not None and access in _OVERWRITES:
+                regions.overwrite(view)
         frame = self.frame
         frame.shapes.append(shape)
         frame.values.append(value)
@@ -381,7 +384,7 @@ class Recorder:
         if self.pending is not None:
             self.flush()
         self.pending = (op, engines, operands, attributes, site or source.site(), immediates)
-        self._pending_view = view = operands[0][2]
+        self.pending_view = view = operands[0][2]
         return view
 
     @property
@@ -391,7 +394,7 @@ class Recorder:
 
     def is_pending(self, value: object) -> bool:
         """Whether `value` is the fresh tile of the instruction that is held back."""
-        return value is not None and value is self._pending_view
+        return value is not None and value is self.pending_view
 
     def retarget(self, value: View, destination: View, *, access: str | None = None,
                  attributes: dict[str, Any] | None = None) -> bool:
@@ -403,11 +406,11 @@ class Recorder:
         is another name for `destination`.
         """
         pending = self.pending
-        if pending is None or value is not self._pending_view:
+        if pending is None or value is not self.pending_view:
             return False
         op, engines, operands, given, site, immediates = pending
         role, old_access, _ = operands[0]
-        self.pending = self._pending_view = None
+        self.pending = self.pending_view = None
         value.storage = destination.storage
         value.form = destination.form
         value.position = destination.position
@@ -419,7 +422,7 @@ class Recorder:
         """Issues the pending instruction into its fresh tile."""
         pending = self.pending
         if pending is not None:
-            self.pending = self._pending_view = None
+            self.pending = self.pending_view = None
             self.record(*pending)
 
     # Loops ------------------------------------------------------------------------------------

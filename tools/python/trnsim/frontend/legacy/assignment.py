@@ -128,9 +128,10 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     dst = value if held is UNCLIPPED else held.view
     if dst is None:
         return True
-    if not active.is_pending(dst):
+    pending = active.pending
+    if pending is None or dst is not active.pending_view:
         return False
-    op = active.pending_op
+    op = pending[0]
     space = target.form.space
     if (op, space) not in _EVERYWHERE and not _reaches(op, value, space) or (
             clip is not None and value.shape != target.shape):
@@ -147,7 +148,7 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
                 del promised[id(target.storage)]
                 active.initialise(target.storage, 0.0)
             touch(view, "update" if accumulate else "write")
-        start = begins_group(view, accumulate)
+        start = begins_group(here, view, accumulate)
         attributes, access = {"start": start}, "write" if start else "accumulate"
     elif promised:
         touch(view, "write")

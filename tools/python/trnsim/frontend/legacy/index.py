@@ -11,7 +11,9 @@ not affine (`//`, `%`, a product of two axes) becomes an `ArrayIndex` that holds
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -134,7 +136,7 @@ class Index:
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, Index):
             return Index(self.const - other.const, self.form.plus(other.form.times(-1)))
-        number = as_integer(other)
+        number = other if type(other) is int else as_integer(other)
         return NotImplemented if number is None else Index(self.const - number, self.form)
 
     def __rsub__(self, other: Any) -> Any:
@@ -368,10 +370,10 @@ def subscript(index: Index, key: tuple[Any, ...]) -> Index:
 
 def compare(greater: Any, smaller: Any, margin: int) -> Any:
     """The mask of `greater - smaller - margin >= 0`."""
-    return _make_mask(greater, smaller, margin)
+    return _masks().at_least(greater, smaller, margin)
 
 
-def _make_mask(greater: Any, smaller: Any, margin: int) -> Any:
-    from trnsim.frontend.legacy import mask  # mask.py builds on this module
-
-    return mask.at_least(greater, smaller, margin)
+@cache
+def _masks() -> Any:
+    """The module mask.py, which builds on this one."""
+    return importlib.import_module("trnsim.frontend.legacy.mask")

@@ -28,9 +28,12 @@ def nc_matmul(stationary: Any, moving: Any, *, is_stationary_onezero: bool = Fal
               tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
               mask: Any = None, **_: Any) -> Tensor:
     """stationary.T @ moving, in PSUM."""
-    left = brought_to_sbuf(as_tile(stationary, "stationary of nc_matmul"),
-                           "stationary of nc_matmul")
-    right = brought_to_sbuf(as_tile(moving, "moving of nc_matmul"), "moving of nc_matmul")
+    left = as_tile(stationary, "stationary of nc_matmul")
+    if left.form.space == PSUM:
+        left = brought_to_sbuf(left, "stationary of nc_matmul")
+    right = as_tile(moving, "moving of nc_matmul")
+    if right.form.space == PSUM:
+        right = brought_to_sbuf(right, "moving of nc_matmul")
     attributes: dict[str, Any] = {}
     if is_transpose:
         attributes["is_transpose"] = True

@@ -135,8 +135,8 @@ def clip(mask: Any, shape: tuple[int, ...]) -> tuple[Any, bool]:
 
 
 def _clip_axes(mask: Mask, shape: tuple[int, ...]) -> tuple[Any, bool]:
+    exact, clips = True, False
     start, stop = [0] * len(shape), list(shape)
-    exact = True
     for predicate in mask.predicates:
         if predicate.const >= -predicate.form.low:
             continue
@@ -154,10 +154,13 @@ def _clip_axes(mask: Mask, shape: tuple[int, ...]) -> tuple[Any, bool]:
             raise UserError(
                 f"{source.here()}: mask= spans {list(predicate.form.shape)}, but the instruction's "
                 f"tile is {list(shape)}; the axes of both must be equal")
+        clips = True
         if coefficient > 0:
             start[own] = max(start[own], -(const // coefficient))
         else:
             stop[own] = min(stop[own], const // -coefficient + 1)
+    if not clips:
+        return FULL, exact
     if any(first >= last for first, last in zip(start, stop)):
         return EMPTY, True
     clipped = tuple((first, last - first) for first, last in zip(start, stop))

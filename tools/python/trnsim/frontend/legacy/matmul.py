@@ -11,19 +11,19 @@ from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds
 from trnsim.frontend.legacy.mask import EMPTY
-from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.tensor import PSUM, Shape
 from trnsim.frontend.validate import Instruction
 
 
-def begins_group(view: Tensor, accumulate: bool) -> bool:
+def begins_group(here: Session, view: Tensor, accumulate: bool) -> bool:
     """Whether a matmul into `view` overwrites it; remembers that it has been written.
 
     With `accumulate` (`+=`) it does only if nothing has been written there yet.
     """
-    regions = session().contents(view.storage)
+    regions = view.storage.matmul_regions or here.contents(view.storage)
     if view.form.buffer.spans_banks:
         _check_bank(view)
     if (view.position, view.form) in regions.known:

@@ -147,6 +147,18 @@ class Tensor(Operators, View):
         if self.held is not None:
             release(self)
         form, shape = self.form, self.shape
+        if len(key) == 2 and type(key[0]) is Index and type(key[1]) is Index:
+            rows, columns = key
+            first, second = rows.const, columns.const
+            plan = form.children.get((rows.form, columns.form, first if form.is_on_chip else 0)
+                                     if type(first) is int and type(second) is int else None)
+            if plan is not None:
+                made, visible, _, ((step, top, bottom), (unit, left, right)) = plan
+                if top <= first <= bottom and left <= second <= right and self.indices is None:
+                    result = Tensor(self.storage, made, self.position + first * step
+                                    + second * unit)
+                    result.shape = visible
+                    return result
         if shape is not form.shape and len(shape) != len(form.shape):
             raise self._uneven("indexed again")
         tokens: list[Any] = []

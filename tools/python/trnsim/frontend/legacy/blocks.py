@@ -55,13 +55,14 @@ class Blocks(Operators):
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not tuple:
             key = (key,)
-        if self.table.here.symbolic:
-            tile = self._tile(key)
-        else:
+        tile: Any = None
+        if not self.table.here.symbolic:
             try:
-                tile = self.named[key[self._blocks]]
-            except (KeyError, TypeError):
-                tile = self._tile(key)
+                tile = self.named.get(key[self._blocks])
+            except TypeError:
+                pass
+        if tile is None:
+            tile = self._tile(key)
         if type(tile) is not Tensor:
             return tile
         within = key[self._rest]

@@ -63,7 +63,7 @@ class ShapeTable:
 class Piece:
     """A finished part of a loop: `count` equal iterations of a body; 1 means that it ran once."""
 
-    __slots__ = ("count", "body", "first", "last", "deltas")
+    __slots__ = ("count", "body", "first", "last", "deltas", "mark")
 
     def __init__(self, count: int, body: tuple[int, ...], first: list[int], last: list[int],
                  deltas: list[int]) -> None:
@@ -72,6 +72,8 @@ class Piece:
         self.first = first
         self.last = last
         self.deltas = deltas
+        self.mark = hash((body, tuple(deltas) if count > 1 else ()))
+        """Equal for pieces that are alike: tells most others apart at once."""
 
     def is_like(self, other: Piece) -> bool:
         """Whether both are the same node, wherever they start."""
@@ -140,20 +142,20 @@ class Folder:
         """Merges the last pieces into a loop over several of them, or extends such a loop."""
         pieces = self.pieces
         last = pieces[-1]
+        mark, node = last.mark, last.body[-1] if last.count == 1 else None
         for period in range(1, min(self.period, len(pieces) - 1) + 1):
             before = pieces[-period - 1]
-            if before.count > 1 and self._extend(before, pieces[-period:]):
+            if (before.count > 1 and (node is None or before.body[-1] == node)
+                    and self._extend(before, pieces[-period:])):
                 del pieces[-period:]
                 return True
-            if before.is_like(last) and len(pieces) >= 2 * period and self._pair(
-                    pieces[-2 * period:-period], pieces[-period:]):
+            if (before.mark == mark and before.is_like(last) and len(pieces) >= 2 * period
+                    and self._pair(pieces[-2 * period:-period], pieces[-period:])):
                 del pieces[-period:]
                 return True
         return False
 
     def _extend(self, loop: Piece, tail: list[Piece]) -> bool:
-        if tail[-1].count == 1 and tail[-1].body[-1] != loop.body[-1]:
-            return False
         body = self._body(tail)
         if body != loop.body:
             return False

@@ -88,8 +88,10 @@ class LoopIndex:
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is int:
-            return _made(self.value * other,
-                         {loop: coefficient * other for loop, coefficient in self.terms.items()})
+            if other == 0:
+                return 0
+            return LoopIndex(self.value * other, {
+                loop: coefficient * other for loop, coefficient in self.terms.items()})
         if type(other) is LoopIndex:
             return self.ask() * other.ask()
         return self._with_number(other, "__mul__")

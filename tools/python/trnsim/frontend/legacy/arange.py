@@ -49,14 +49,15 @@ _simple: dict[int, Index] = {}
 _aranges: dict[tuple[int, ...], Index] = {}
 
 
-def arange(first: Any, *more: Any) -> Index:
+def arange(first: Any, stop: Any = None, step: Any = None) -> Index:
     """`nl.arange(stop)`, `nl.arange(start, stop)` or with a step: an index of one axis."""
-    if type(first) is not int or more:
-        return _arange(first, *more)
-    found = _simple.get(first)
-    if found is None:
-        found = _simple[first] = _arange(first)
-    return found
+    if stop is not None:
+        return _arange(first, stop) if step is None else _arange(first, stop, step)
+    if type(first) is not int:
+        return _arange(first)
+    if first not in _simple:
+        _simple[first] = _arange(first)
+    return _simple[first]
 
 
 def _arange(*limits: Any) -> Index:

@@ -37,7 +37,10 @@ class SampledRange(loops.LoopRange):
     __slots__ = ()
 
     def __init__(self, *bounds: Any, **_: Any) -> None:
-        super().__init__(*(int(bound) for bound in bounds))
+        if len(bounds) == 1 and type(bounds[0]) is int:
+            self._range = range(bounds[0])
+        else:
+            super().__init__(*(int(bound) for bound in bounds))
 
     def __iter__(self) -> Iterator[Any]:
         active = recorder.active()

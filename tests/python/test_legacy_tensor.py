@@ -367,6 +367,54 @@ def test_each_block_is_an_instance_that_comes_into_being_when_it_is_first_used()
     assert [one.operand("src")[5] for one in executed[6:]] == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_block_is_the_same_however_its_number_is_written() -> None:
+    def kernel(x: Any) -> None:
+        tiles = nl.ndarray((3, 2, nl.par_dim(128), 512), dtype=x.dtype)
+        rows, columns = nl.arange(128)[:, None], nl.arange(512)[None, :]
+        tiles[1, 0] = nl.load(x)
+        tiles[2, 1] = nl.load(x)
+        for key in ((1, 0), (np.int64(1), 0), (True, False), (1.0, 0)):
+            nl.store(x, tiles[key])
+            nl.store(x, tiles[(*key, rows, columns)])
+            nl.store(x, tiles[(*key, slice(None), slice(0, 512))])
+        for _ in range(2):
+            nl.store(x, tiles[1][0])
+        for i in nl.sequential_range(5):
+            nl.store(x, tiles[i // 4 + 1, i // 4])
+
+    executed = traced(kernel, F32)[2:]
+    assert [one.operand("src")[5] for one in executed] == [0] * 14 + [0] * 4 + [1]
+
+
+def test_an_accumulation_into_a_block_is_not_assigned_again() -> None:
+    def kernel(x: Any) -> None:
+        tiles = nl.ndarray((2, nl.par_dim(128), 512), dtype=x.dtype)
+        tiles[0] = nl.load(x)
+        tiles[1] = nl.load(x)
+        for _ in range(2):
+            tiles[0, :, 0:64] += tiles[1, :, 0:64]
+        part = tiles[0, :, 0:64]
+        part += tiles[1, :, 0:64]
+        tiles[0, :, 64:128] = part
+
+    assert ops(traced(kernel, F32)) == ["dma_copy"] * 2 + ["tensor_tensor"] * 3 + ["tensor_copy"]
+
+
+def test_a_slice_and_an_index_that_select_the_same_make_the_same_instruction() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        rows, columns = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        for start in (0, 64):
+            nl.store(x[rows, columns + start], tile[rows, columns + start])
+            nl.store(x[0:128, start:start + 64], tile[:, start:start + 64])
+            nl.store(x[0:128, nl.ds(start, 64)], tile[0:128, nl.ds(start, 64)])
+
+    executed = traced(kernel, F32)[1:]
+    assert len(executed) == 6
+    assert len({one.operands for one in executed[:3]}) == 1
+    assert len({one.operands for one in executed[3:]}) == 1
+
+
 def test_blocks_are_filled_when_they_are_first_used_and_only_if_it_matters() -> None:
     def kernel(x: Any) -> None:
         totals = nl.zeros((4, nl.par_dim(128), 512), dtype=x.dtype)

@@ -30,8 +30,8 @@ class Blocks(Operators):
         self.table = table
         self.lead = lead
         self.base = base
-        self.named: dict[Any, Tensor] = {}
-        """The tiles that the program has named with plain numbers."""
+        self.named: dict[Any, Tensor | Blocks] = {}
+        """What the program has named with plain numbers."""
         self._blocks = slice(0, len(lead))
         self._rest = slice(len(lead), None)
         self._last: Any = None
@@ -86,17 +86,14 @@ class Blocks(Operators):
                 raise self._outside(items)
             number = number * size + item
         table = self.table
-        if given < len(lead):
-            return Blocks(table, lead[given:], number)
-        tile = table.tiles[number]
-        if tile is None:
-            tile = table.tile(number)
+        found: Any = (Blocks(table, lead[given:], number) if given < len(lead)
+                      else table.tile(number))
         if not table.here.symbolic:
             try:
-                self.named[items[self._blocks]] = tile
+                self.named[items[self._blocks]] = found
             except TypeError:
                 pass
-        return tile
+        return found
 
     def _integer(self, items: tuple[Any, ...], item: Any) -> int:
         """The block that an item of a key names."""

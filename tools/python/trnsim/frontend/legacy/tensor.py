@@ -146,19 +146,26 @@ class Tensor(Operators, View):
             self.check_inside()
         if self.held is not None:
             release(self)
+        if len(key) != 2 or type(key[0]) is not Index or type(key[1]) is not Index:
+            return self._selected(key)
+        rows, columns = key
+        first, second = rows.const, columns.const
+        if type(first) is not int or type(second) is not int or self.indices is not None:
+            return self._selected(key)
+        form = self.form
+        plan = form.children.get((rows.form, columns.form, first if form.is_on_chip else 0))
+        if plan is None:
+            return self._selected(key)
+        made, visible, _, ((step, top, bottom), (unit, left, right)) = plan
+        if not (top <= first <= bottom and left <= second <= right):
+            return self._selected(key)
+        result = Tensor(self.storage, made, self.position + first * step + second * unit)
+        result.shape = visible
+        return result
+
+    def _selected(self, key: tuple[Any, ...]) -> Tensor:
+        """The view that a key of any kind selects."""
         form, shape = self.form, self.shape
-        if len(key) == 2 and type(key[0]) is Index and type(key[1]) is Index:
-            rows, columns = key
-            first, second = rows.const, columns.const
-            plan = form.children.get((rows.form, columns.form, first if form.is_on_chip else 0)
-                                     if type(first) is int and type(second) is int else None)
-            if plan is not None:
-                made, visible, _, ((step, top, bottom), (unit, left, right)) = plan
-                if top <= first <= bottom and left <= second <= right and self.indices is None:
-                    result = Tensor(self.storage, made, self.position + first * step
-                                    + second * unit)
-                    result.shape = visible
-                    return result
         if shape is not form.shape and len(shape) != len(form.shape):
             raise self._uneven("indexed again")
         tokens: list[Any] = []

@@ -157,6 +157,14 @@ def test_arguments_may_be_types_and_tensors_without_contents() -> None:
     assert ops(traced(kernel, F32, np.float16)) == ["dma_copy", "tensor_copy"]
 
 
+def test_an_argument_is_described_alike_in_every_run() -> None:
+    class Setting:
+        pass
+
+    texts = [describe((Setting(), len, lambda: None)) for _ in range(2)]
+    assert texts[0] == texts[1] and " at 0x" not in texts[0] and "Setting object>" in texts[0]
+
+
 def test_modules_of_the_compiler_that_kernels_import_are_there() -> None:
     constants = importlib.import_module("neuronxcc.nki.language.constants")
     assert constants.sizeinbytes(nl.bfloat16) == 2

@@ -15,6 +15,8 @@ from trnsim.frontend.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)(.*)", re.DOTALL)
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""What tells two runs apart in the text of an object or function."""
 
 
 DTYPE_NAMES = frozenset(one.name for one in ALL)
@@ -67,12 +69,12 @@ def as_tensor(value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """An argument as it stands in the header of the trace."""
+    """An argument as it stands in the header of the trace, without addresses of objects."""
     if isinstance(value, TensorArgument):
         return str(value)
     if _is_array(value):
         return str(TensorArgument(dtype_of(value.dtype), tuple(value.shape)))
-    return repr(value)
+    return _ADDRESS.sub("", repr(value))
 
 
 Maker = Callable[[str, DType, tuple[int, ...], Any], View]

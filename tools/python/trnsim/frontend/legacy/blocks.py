@@ -13,7 +13,7 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError, UserError
-from trnsim.frontend.legacy.index import Index, as_integer
+from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.legacy.session import Contents, session
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment

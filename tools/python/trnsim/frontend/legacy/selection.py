@@ -4,9 +4,10 @@
 
 A key is split into *tokens*, which say what the result looks like, and *constants*, which say where
 it starts. The token of an integer is None, of a slice its count, or count and step, of an index
-expression its form or its `Steps`. Everything that follows from the tokens (shape, strides, bounds) is a `Plan`, made once
-per form and tokens. An index that is not affine is walked with several strides per axis, if its
-values repeat so (`Steps`); the view then has more dimensions than its tile has axes.
+expression its form or its `Steps`. Everything that follows from the tokens (shape, strides, bounds)
+is a `Plan`, made once per form and tokens. An index that is not affine is walked with several
+strides per axis, if its values repeat so (`Steps`); the view then has more dimensions than its tile
+has axes.
 
 Basic indexing (integers and slices) drops integer dimensions; advanced indexing (integers and index
 expressions) has the shape that the expressions broadcast to. On chip the partition axis stays the

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -213,6 +214,22 @@ def test_what_no_instruction_does_is_refused_with_its_line(body: Any, message: s
 def test_a_name_out_of_scope_is_named_when_it_is_called() -> None:
     with pytest.raises(UnsupportedFeature, match=r"neuronxcc\.nki\.language\.all_reduce is not"):
         after_load(lambda t: nl.all_reduce(t, op=np.add, program_axes=0))
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_a_loop_with_no_reorder_keeps_its_order(is_listed: bool) -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        directive = nki.compiler.no_reorder()
+        for _ in nl.sequential_range(8, directives=[directive] if is_listed else directive):
+            nl.load(x)
+        for _ in nl.sequential_range(8, directives=nki.compiler.multi_buffer(2)):
+            nl.load(x)
+        with nki.compiler.no_reorder():
+            nl.load(x)
+    lines = [json.loads(line) for line in program(kernel, F32).lines()]
+    assert [(line["count"], line.get("in_order", False))
+            for line in lines if line["record"] == "loop"] == [(8, True), (8, False), (1, True)]
 
 
 def test_decorators_and_directives_are_accepted() -> None:

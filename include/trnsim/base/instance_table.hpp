@@ -31,7 +31,7 @@ public:
             }
             entries_[place] = {.key = key, .value = T{}};
             ++size_;
-            displaced_ += std::size_t{place != home(key)};
+            displaced_ += place == home(key) ? 0U : 1U;
         }
         return entries_[place].value;
     }
@@ -41,13 +41,13 @@ public:
         if (entries_[hole].key != key) {
             return;
         }
-        displaced_ -= std::size_t{hole != home(key)};
+        displaced_ -= hole == home(key) ? 0U : 1U;
         // What was pushed aside by the erased key moves back.
         for (std::size_t next = wrap(hole + 1); displaced_ > 0 && entries_[next].key != kNone;
              next = wrap(next + 1)) {
             const std::size_t best = home(entries_[next].key);
             if (wrap(next - best) >= wrap(next - hole)) {
-                displaced_ -= std::size_t{hole == best};
+                displaced_ -= hole == best ? 1U : 0U;
                 entries_[hole] = std::move(entries_[next]);
                 hole = next;
             }
@@ -89,7 +89,7 @@ private:
         for (Entry& entry : old) {
             if (entry.key != kNone) {
                 const std::size_t place = place_of(entry.key);
-                displaced_ += std::size_t{place != home(entry.key)};
+                displaced_ += place == home(entry.key) ? 0U : 1U;
                 entries_[place] = std::move(entry);
             }
         }

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy
@@ -165,12 +166,21 @@ def test_a_constant_is_a_buffer_of_its_own_kind() -> None:
     assert [one.get("kind") for one in buffers.values()] == ["input", None, "constant"]
 
 
-def test_no_reorder_leaves_a_note() -> None:
+def test_no_reorder_is_a_loop_of_one_iteration_that_keeps_its_order() -> None:
     def kernel(x: Any) -> None:
+        tile = nl.load(x)
         with nl.no_reorder():
-            nl.load(x)
-    (note,) = parse(program(nki.jit(kernel), X).lines()).notes
-    assert note["kind"] == "assumption" and "no_reorder" in note["text"] and note["source"]
+            nl.exp(tile)
+            for _ in nl.affine_range(3):
+                nl.sqrt(tile)
+        nl.exp(tile)
+    lines = [json.loads(line) for line in program(nki.jit(kernel), X).lines()]
+    steps = [line for line in lines if line["record"] in ("loop", "end", "run")]
+    assert [step["record"] for step in steps] == ["run", "loop", "run", "loop", "run", "end",
+                                                  "end", "run"]
+    assert [(step["count"], step.get("in_order", False))
+            for step in steps if step["record"] == "loop"] == [(1, True), (3, False)]
+    assert not parse(program(nki.jit(kernel), X).lines()).notes
 
 
 def test_a_dependency_leaves_a_note() -> None:

@@ -136,7 +136,7 @@ TEST(AllocationTest, FixedAddressesAloneCountAsUsed) {
 TEST(AllocationTest, WhatDoesNotFitAboveFixedAddressesLiesAnywhereAndThatIsNoted) {
     Sites sites;
     sites.add_fixed(Space::Sbuf, kKib, 8 * kKib);
-    sites.add_fixed(Space::Psum, 2048, 3 * 2048);
+    sites.add_fixed(Space::Psum, 2048, 3L * 2048);
     const auto tile = sites.add(Space::Sbuf, 10 * kKib, 1, 1);
     const auto product = sites.add(Space::Psum, 2048, 1, 1);
     const Allocation result = sites.allocate();
@@ -159,7 +159,7 @@ TEST(AllocationTest, AnAddressBeyondTheMemoryIsNamedWithItsLine) {
               "has 24576 in each; choose a lower address");
     EXPECT_EQ(site, 0U);
     Sites products;
-    products.add_fixed(Space::Psum, 2048, 4 * 2048);
+    products.add_fixed(Space::Psum, 2048, 4L * 2048);
     EXPECT_THAT(products.error(), HasSubstr("PSUM has 8192 in each"));
 }
 

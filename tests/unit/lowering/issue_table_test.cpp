@@ -129,8 +129,8 @@ TEST(IssueTableTest, ATransferKnowsItsEnginesBytesAndDescriptors) {
     const auto* load = table.transfer(sample.load, DgeMode::Auto, 0);
     EXPECT_EQ(load->operation, Operation::Transfer);
     EXPECT_EQ(load->transfer.engine_mask, 0xFFFFU);
-    EXPECT_EQ(load->transfer.bytes, Bytes{128 * 1024});
-    EXPECT_EQ(load->transfer.bytes_read_hbm, Bytes{128 * 1024});
+    EXPECT_EQ(load->transfer.bytes, Bytes{128L * 1024});
+    EXPECT_EQ(load->transfer.bytes_read_hbm, Bytes{128L * 1024});
     EXPECT_EQ(load->transfer.bytes_written_hbm, Bytes{0});
     EXPECT_EQ(load->transfer.descriptors, 128);
 }
@@ -164,7 +164,7 @@ TEST(IssueTableTest, ASpillMovesTheWholeTileOnceToHbmOrBack) {
     IssueTable table(sample.program, trn2);
     const auto* save = table.spill(sample.right, true, DgeMode::Auto);
     const auto* reload = table.spill(sample.right, false, DgeMode::Auto);
-    const Bytes tile{128 * 1024};
+    const Bytes tile{128L * 1024};
     EXPECT_TRUE(save->is_spill_save);
     EXPECT_EQ(save->transfer.bytes_written_hbm, tile);
     EXPECT_EQ(save->transfer.bytes_read_hbm, Bytes{0});

@@ -82,7 +82,7 @@ std::vector<std::size_t> ByteMap::cells_of(const RegionAccess& access) const {
         }
     }
     std::ranges::sort(cells);
-    cells.erase(std::ranges::unique(cells).begin(), cells.end());
+    cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
     return cells;
 }
 

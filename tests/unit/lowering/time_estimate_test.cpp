@@ -41,7 +41,7 @@ protected:
     void push(QueueId queue, const IssueTemplate& what, const WaitSet& waits = {}) {
         estimate_.push(queue, what, estimate_.met(queue, waits));
     }
-    [[nodiscard]] IssueTemplate transfer(std::int64_t service_ns, std::uint32_t engines) const {
+    [[nodiscard]] static IssueTemplate transfer(std::int64_t service_ns, std::uint32_t engines) {
         IssueTemplate what;
         what.operation = Operation::Transfer;
         what.transfer = {.engine_mask = engines, .service = Picoseconds{1000 * service_ns}};

@@ -84,13 +84,15 @@ class Piece:
 class Folder:
     """Collects the iterations of one loop."""
 
-    __slots__ = ("table", "origin", "period", "pieces", "count", "shapes", "first", "last",
-                 "deltas")
+    __slots__ = ("table", "origin", "period", "keeps_single", "pieces", "count", "shapes",
+                 "first", "last", "deltas")
 
-    def __init__(self, table: ShapeTable, origin: Any, period: int = MAXIMUM_PERIOD) -> None:
+    def __init__(self, table: ShapeTable, origin: Any, period: int = MAXIMUM_PERIOD,
+                 keeps_single: bool = False) -> None:
         self.table = table
         self.origin = origin
         self.period = period
+        self.keeps_single = keeps_single
         self.pieces: list[Piece] = []
         self.count = 0
         self.shapes: list[int] = []
@@ -126,10 +128,11 @@ class Folder:
         return shapes, values
 
     def _nodes(self, piece: Piece) -> tuple[int, ...]:
-        if piece.count == 1:
+        if piece.count == 1 and not self.keeps_single:
             return piece.body
+        deltas = piece.deltas if piece.count > 1 else [0] * len(piece.first)
         return (self.table.loop(
-            LoopShape(piece.count, self.origin, piece.body, tuple(piece.deltas))),)
+            LoopShape(piece.count, self.origin, piece.body, tuple(deltas))),)
 
     def _close_run(self) -> None:
         piece = Piece(self.count, tuple(self.shapes), self.first, self.last, self.deltas)

@@ -30,6 +30,7 @@ so that a tile made before a loop is allocated before it, not in its first itera
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from math import isfinite
 from types import FrameType
 from typing import Any, NamedTuple
@@ -73,9 +74,12 @@ class LoopOrigin(NamedTuple):
     name: str
     kind: str
     position: source.Position
+    is_in_order: bool = False
+    """Whether its instructions keep their order on each queue."""
 
 
 UNMARKED = LoopOrigin("i", "python", source.UNKNOWN)
+IN_ORDER = LoopOrigin("in_order", "python", source.UNKNOWN, is_in_order=True)
 
 
 class Frame:
@@ -448,12 +452,23 @@ class Recorder:
         finally:
             self.close_loop(frame)
 
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """A loop of one iteration whose instructions keep their order."""
+        frame = self.open_loop(IN_ORDER)
+        try:
+            yield
+            self.end_iteration(frame)
+        finally:
+            self.close_loop(frame)
+
     def open_loop(self, origin: LoopOrigin) -> Frame:
         """Begins a loop; the token identifies it."""
         if self.pending is not None:
             self.flush()
         self._clock += 1
-        self.frame = Frame(Folder(self.table, origin), self.frame, self._clock)
+        self.frame = Frame(Folder(self.table, origin, keeps_single=origin.is_in_order),
+                           self.frame, self._clock)
         return self.frame
 
     def end_iteration(self, frame: Frame) -> None:

@@ -133,6 +133,7 @@ class TraceWriter:
             number += 1
             name = f"{loop.origin.name}{number}"
         self._record("loop", index=name, count=loop.trips, kind=loop.origin.kind,
+                     **({"in_order": True} if loop.origin.is_in_order else {}),
                      **self._at([loop.origin.position]))
         self._body(loop.body, values, [*loops, (name, list(loop.deltas))])
         self._record("end")

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, Self
 
+from trnsim.frontend import recorder
 from trnsim.frontend.legacy.allocation import psum, sbuf
 
 
@@ -22,16 +24,26 @@ force_auto_alloc = _passed_through
 class Directive:
     """A value for `directives=` of a loop; also a context."""
 
+    def __init__(self, region: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        self._region = region
+        self._stack = ExitStack()
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether it asks for the order of the instructions to be kept."""
+        return self._region is not nullcontext
+
     def __enter__(self) -> Self:
+        self._stack.enter_context(self._region())
         return self
 
     def __exit__(self, *details: object) -> None:
-        return None
+        self._stack.close()
 
 
 def no_reorder() -> Directive:
-    """Keeps the order of a loop's instructions: a trace is in program order."""
-    return Directive()
+    """Keeps the order of a loop's instructions on each queue."""
+    return Directive(lambda: recorder.required().in_order())
 
 
 def multi_buffer(factor: int = 2) -> Directive:

@@ -28,15 +28,17 @@ from trnsim.frontend.recorder import LoopOrigin
 FEWEST = 4
 """Iterations of a loop below which none is left out: three show two steps, the last is checked."""
 
-_origins: dict[tuple[source.Site, str], LoopOrigin] = {}
+_origins: dict[tuple[source.Site, str, bool], LoopOrigin] = {}
 
 
 class SampledRange(loops.LoopRange):
     """A range whose loop is extrapolated when that is exact."""
 
-    __slots__ = ()
+    __slots__ = ("_is_in_order",)
 
-    def __init__(self, *bounds: Any, **_: Any) -> None:
+    def __init__(self, *bounds: Any, directives: Any = (), **_: Any) -> None:
+        several = directives if isinstance(directives, (list, tuple)) else [directives]
+        self._is_in_order = any(getattr(one, "is_in_order", False) for one in several)
         if len(bounds) == 1 and type(bounds[0]) is int:
             self._range = range(bounds[0])
         else:
@@ -49,8 +51,18 @@ class SampledRange(loops.LoopRange):
         values = self._range
         if values.start == 0 and values.step > 0 and (len(values) < FEWEST
                                                       or not active.takes_shortcuts):
-            return active.loop(values, _origin(self.kind)) if len(values) else iter(values)
-        return iterate(values, _origin(self.kind))
+            return active.loop(values, self._origin()) if len(values) else iter(values)
+        return iterate(values, self._origin())
+
+    def _origin(self) -> LoopOrigin:
+        """What the trace says about the loop."""
+        site = source.site()
+        origin = _origins.get((site, self.kind, self._is_in_order))
+        if origin is None:
+            origin = _origins[site, self.kind, self._is_in_order] = LoopOrigin(
+                source.loop_variable(site) or "i", self.kind, source.position(site),
+                self._is_in_order)
+        return origin
 
 
 class AffineRange(SampledRange):
@@ -74,16 +86,6 @@ class StaticRange(loops.StaticRange):
 
     def __init__(self, *bounds: Any, **_: Any) -> None:
         super().__init__(*(int(bound) for bound in bounds))
-
-
-def _origin(kind: str) -> LoopOrigin:
-    """What the trace says about the loop that the kernel begins."""
-    site = source.site()
-    origin = _origins.get((site, kind))
-    if origin is None:
-        origin = _origins[site, kind] = LoopOrigin(source.loop_variable(site) or "i", kind,
-                                                   source.position(site))
-    return origin
 
 
 class _Mark:

@@ -103,7 +103,8 @@ TEST_P(MemoryGrowth, IsNotProportionalToTripCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Programs,
                          MemoryGrowth,
-                         testing::Values(Case{"Stream", streamed_loads}, Case{"Spilling", reuse, 2}),
+                         testing::Values(Case{"Stream", streamed_loads},
+                                         Case{"Spilling", reuse, 2}),
                          [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 }  // namespace

@@ -169,6 +169,21 @@ def test_constants_are_buffers_of_hbm_that_hold_a_value() -> None:
     assert len(lines) == 2 and all('"shape":[128,128]' in line for line in lines)
 
 
+@pytest.mark.parametrize(("kind", "dtype", "expected"), [
+    ("int32", None, "float32"), ("int32", np.int32, "int32"), ("bfloat16", None, "bfloat16")])
+def test_integers_divided_are_fractions(kind: str, dtype: Any, expected: str) -> None:
+    made = []
+
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        made.extend([nl.divide(tile, 38, dtype=dtype), nl.divide(38, tile, dtype=dtype),
+                     nl.divide(tile, tile, dtype=dtype)])
+        assert nl.add(tile, 1).dtype == tile.dtype
+
+    traced(kernel, tensor(kind, 128, 4))
+    assert [one.dtype.name for one in made] == [expected] * 3
+
+
 def test_an_operation_walked_with_too_many_strides_is_divided() -> None:
     def kernel(x: Any) -> None:
         p, a, b, c, d, e = nl.mgrid[0:128, 0:2, 0:2, 0:2, 0:2, 0:2]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import DType, bool_
+from trnsim.frontend.dtypes import DType, bool_, float32
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
@@ -96,7 +96,15 @@ def _fitted(tile: Tensor, shape: Shape) -> Tensor:
 
 
 def _kind(op: str, dtype: Any, default: DType) -> DType:
+    """The type of a result: truth values, numbers with fractions of integers divided, else the default."""
+    if op == "divide":
+        default = _fraction(default)
     return result_dtype(dtype, bool_ if op in _TRUTH else default)
+
+
+def _fraction(kind: DType) -> DType:
+    """What a division of numbers of that type makes, as in numpy."""
+    return kind if kind.is_float else float32
 
 
 def _with_number(op: str, tile: Tensor, number: Any, swapped: bool, dtype: Any, mask: Any,
@@ -143,7 +151,7 @@ def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """1 / x on the vector engine."""
     tile = as_tile(x, "x of nl.reciprocal")
     return produce("reciprocal", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)
+                   result_dtype(dtype, _fraction(tile.dtype)), mask=mask)
 
 
 def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:

@@ -168,7 +168,7 @@ TEST(LoweringTest, ATableIsLoadedWhenAFunctionNeedsAnotherOne) {
                             "activation"));
 }
 
-/// A copy that waits for a load, and one that could overtake it.
+/// A copy that waits for a load, and one that could overtake it; before both a loop in order.
 program::Program copy_behind_a_load(bool is_in_order) {
     ProgramBuilder builder;
     const auto late = builder.tile("late", Space::Sbuf, Dtype::Float32, {128, 64});
@@ -177,7 +177,7 @@ program::Program copy_behind_a_load(bool is_in_order) {
     const auto fill = builder.unary(Opcode::TensorCopy, Engine::Gpsimd, ready, ready);
     const auto first = builder.unary(Opcode::TensorCopy, Engine::Vector, late, late);
     const auto second = builder.unary(Opcode::Reciprocal, Engine::Vector, ready, ready);
-    builder.alloc(late).alloc(ready).run(fill).run(load);
+    builder.alloc(late).alloc(ready).loop(1, true).run(fill).end().run(load);
     builder.loop(1, is_in_order).loop(1).run(first).run(second).end().end();
     return builder.build();
 }
@@ -234,6 +234,31 @@ TEST(LoweringTest, WhatIsReadBackFromHbmWaitsForItsStore) {
     const LoweredProgram queues(builder.build());
     EXPECT_EQ(waits_of(queues.entries()[2].instruction),
               std::to_string(test::done_semaphore(queue_of_ring(3))) + ">=1");
+}
+
+/// The waits of Scalar's copy behind Vector's, each onto a tile at an address of its own.
+std::string waits_behind(Space space,
+                         const ProgramBuilder::FixedAddress& first,
+                         const ProgramBuilder::FixedAddress& second) {
+    ProgramBuilder builder;
+    const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {32, 64});
+    const auto a = builder.tile("a", Space::Sbuf, Dtype::Float32, {32, 64}, first);
+    const auto b = builder.tile("b", space, Dtype::Float32, {32, 64}, second);
+    const auto write_a = builder.unary(Opcode::TensorCopy, Engine::Vector, a, from);
+    const auto write_b = builder.unary(Opcode::TensorCopy, Engine::Scalar, b, from);
+    builder.alloc(from).alloc(a).alloc(b).run(write_a).run(write_b);
+    const LoweredProgram lowered(builder.build());
+    return waits_of(lowered.of(queue_of(Engine::Scalar)).front());
+}
+
+TEST(LoweringTest, TilesAtFixedAddressesWaitForOneAnotherWhereTheirBytesMeet) {
+    const std::string vector_ended =
+        std::to_string(test::done_semaphore(queue_of(Engine::Vector))) + ">=1";
+    EXPECT_EQ(waits_behind(Space::Sbuf, {0, 0}, {0, 255}), vector_ended);
+    EXPECT_EQ(waits_behind(Space::Sbuf, {0, 0}, {0, 256}), "");
+    EXPECT_EQ(waits_behind(Space::Sbuf, {32, 0}, {32, 0}), vector_ended);
+    EXPECT_EQ(waits_behind(Space::Sbuf, {0, 0}, {32, 0}), "");
+    EXPECT_EQ(waits_behind(Space::Psum, {0, 0}, {0, 0}), "");
 }
 
 TEST(LoweringTest, AMatmulResultAcrossBanksIsAnError) {

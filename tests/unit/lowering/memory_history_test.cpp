@@ -3,6 +3,7 @@
 #include "trnsim/lowering/memory_history.hpp"
 
 #include "random_accesses.hpp"
+#include "trnsim/lowering/planned_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,29 @@ TEST(MemoryHistoryTest, FindsAnAccessFarLongerThanABlockFromAnywhereInIt) {
     history.record(wide.access(Access::Write, 0, 2));
     EXPECT_EQ(done_needed(history, far.access(Access::Read, 1, 1), 0), 2U);
     EXPECT_EQ(done_needed(history, beyond.access(Access::Read, 1, 2), 0), 0U);
+}
+
+TEST(MemoryHistoryTest, AnAnnouncedAccessIsFoundFromItsBytesUntilItIsWithdrawn) {
+    const Span near(kBlock, 16);
+    const Span far(999 * kBlock, 16);
+    for (const Span& announced : {Span(kBlock, 16), Span(0, 500 * kBlock)}) {
+        MemoryHistory history(kBlock);
+        PlannedStep step;
+        const auto comes_first = [&](const Span& span) {
+            bool is_found = false;
+            history.for_each_before(span.access(Access::Read, 0, 0).region,
+                                    Access::Read,
+                                    [&](PlannedStep& found) { is_found = &found == &step; });
+            return is_found;
+        };
+        const Region region = announced.access(Access::Write, 0, 0).region;
+        history.announce(step, region, Access::Write);
+        EXPECT_TRUE(comes_first(near));
+        EXPECT_TRUE(comes_first(Span(0, 600 * kBlock)));
+        EXPECT_FALSE(comes_first(far));
+        history.withdraw(step, region);
+        EXPECT_FALSE(comes_first(near));
+    }
 }
 
 TEST(MemoryHistoryTest, AWideAccessFindsEveryBlock) {

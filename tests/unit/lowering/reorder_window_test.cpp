@@ -282,6 +282,14 @@ TEST(ReorderWindowTest, AStepIsLookedAtAgainWhenBytesAreFree) {
     EXPECT_THAT(window.lower_all(), ElementsAre(0, 2));
 }
 
+TEST(ReorderWindowTest, AStepWhoseBytesAnotherOneTookLetsThoseWithBytesPass) {
+    Window window(2);
+    window.without_bytes(1).without_bytes(2).free(1);
+    window.add(kVector, {{.tile = 1, .access = Access::Write}});
+    window.add(kScalar, {{.tile = 2, .access = Access::Write}}).add(kScalar, {{.tile = 3}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(0, 2, 1));
+}
+
 TEST(ReorderWindowTest, WithBytesForNobodyTheEarliestStepOfAllGoesFirst) {
     Window window(4);
     window.without_bytes(1).without_bytes(2);

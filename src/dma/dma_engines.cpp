@@ -62,34 +62,35 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     transfer.even_remaining = service;
     transfer.live = cost.engine_mask;
     transfer.arrival = arrival;
-    transfer.hbm_bytes_per_ps = static_cast<double>(hbm_bytes.value) / engine_time;
+    transfer.engine_demand =
+        static_cast<double>(hbm_bytes.value) / (engine_time * cost.hbm_page_efficiency);
     transfer.bytes_per_ps = static_cast<double>(cost.bytes.value) / engine_time;
-    transfer.page_efficiency = cost.hbm_page_efficiency;
     queue.engines |= cost.engine_mask;
-    expect(arrival);
     busy_rings_ |= 1U << ring;
     stats_.hbm_read_bytes += cost.bytes_read_hbm.value;
     stats_.hbm_write_bytes += cost.bytes_written_hbm.value;
-    wake_.notify(to_sc_time(std::max(arrival - current_time(), Picoseconds{})));
+    if ((cost.engine_mask & ~queue.taken) != 0) {  // Else it is served when older ones have ended.
+        next_arrival_ = std::min(next_arrival_, arrival);
+        wake_.notify(to_sc_time(next_change(transfer) - current_time()));
+    }
 }
 
-void DmaEngines::expect(Picoseconds arrival) {
-    std::size_t place = arrivals_.size();
-    while (place > 0 && arrivals_[place - 1] > arrival) {
-        --place;
-    }
-    arrivals_.insert(place, arrival);
+Picoseconds DmaEngines::next_change(const Transfer& to_come) const {
+    return hbm_.is_shared(hbm_client_)
+               ? to_come.arrival
+               : to_come.arrival + Picoseconds{static_cast<std::int64_t>(to_come.even_remaining)};
 }
 
 void DmaEngines::step() {
     const Picoseconds now = current_time();
+    while (next_arrival_ < now) {
+        advance(next_arrival_);
+        share();
+    }
     advance(now);
     complete_finished();
     share();
     schedule(now);
-    if (sink_ != nullptr) {
-        draw_rate(now);
-    }
 }
 
 template <typename F>
@@ -115,7 +116,7 @@ void DmaEngines::serve(Transfer& transfer, double time) {
         transfer.is_even = false;
     }
     for_each_bit(transfer.served, [&](std::size_t e) {
-        transfer.remaining[e] -= time / rings_served_[e];
+        transfer.remaining[e] -= time / rings_on(e);
         if (transfer.remaining[e] < kNothing) {
             transfer.live &= ~(1U << e);
         }
@@ -165,6 +166,7 @@ void DmaEngines::complete_finished() {
         }
         if (ring.transfers.empty()) {
             ring.engines = 0;
+            ring.taken = 0;
             ring.reach = 0;
             busy_rings_ &= ~(1U << number);
         }
@@ -175,6 +177,9 @@ void DmaEngines::share() {
     std::uint32_t common = 0;
     int rings = 0;
     bool is_even = true;
+    next_arrival_ = kNever;
+    next_change_ = kNever;
+    demand_ = 0.0;
     for_each_bit(busy_rings_, [&](std::size_t ring) {
         const std::uint32_t served = share_ring(rings_[ring]);
         if (served != 0) {
@@ -184,48 +189,54 @@ void DmaEngines::share() {
         }
     });
     even_share_ = is_even ? rings : 0;
-    count_rings();
-    scale_ = hbm_.demand(hbm_client_, hbm_demand());
+    if (!is_even) {
+        count_rings();
+    }
+    scale_ = hbm_.demand(hbm_client_, is_even ? demand_ / std::max(1, rings) : uneven_demand());
+    if (sink_ != nullptr) {
+        draw_rate(updated_);
+    }
 }
 
 std::uint32_t DmaEngines::share_ring(Ring& ring) {
-    std::uint32_t taken = 0;
     std::uint32_t served = 0;
+    ring.taken = 0;
     ring.reach = 0;
-    while (ring.reach < ring.transfers.size() && (ring.engines & ~taken) != 0) {
+    while (ring.reach < ring.transfers.size() && (ring.engines & ~ring.taken) != 0) {
         Transfer& transfer = ring.transfers[ring.reach++];
-        const bool is_here = transfer.arrival <= updated_;
         const std::uint32_t before = transfer.served;
-        transfer.served = is_here ? transfer.live & ~taken : 0;
-        if (transfer.served != before) {
-            transfer.engines = std::popcount(transfer.served);
+        transfer.served = transfer.live & ~ring.taken;
+        if (transfer.served != 0 && transfer.arrival > updated_) {
+            transfer.served = 0;
+            next_arrival_ = std::min(next_arrival_, transfer.arrival);
+            next_change_ = std::min(next_change_, next_change(transfer));
         }
-        taken |= transfer.live;
+        if (transfer.served != before) {
+            transfer.demand = transfer.engine_demand * std::popcount(transfer.served);
+        }
+        demand_ += transfer.demand;
+        ring.taken |= transfer.live;
         served |= transfer.served;
     }
     return served;
 }
 
 void DmaEngines::count_rings() {
-    rings_served_.fill(even_share_);
-    if (even_share_ == 0) {
-        for_each_served([&](const Transfer& transfer) {
-            for_each_bit(transfer.served, [&](std::size_t e) { ++rings_served_[e]; });
-        });
-    }
+    rings_served_.fill(0);
+    for_each_served([&](const Transfer& transfer) {
+        for_each_bit(transfer.served, [&](std::size_t e) { ++rings_served_[e]; });
+    });
 }
 
-double DmaEngines::hbm_demand() {
+int DmaEngines::rings_on(std::size_t engine) const {
+    return even_share_ > 0 ? even_share_ : rings_served_[engine];
+}
+
+double DmaEngines::uneven_demand() {
     double sum = 0.0;
     for_each_served([&](const Transfer& transfer) {
-        double engines = 0.0;
-        if (even_share_ > 0) {
-            engines = transfer.engines / even_share_;
-        } else {
-            for_each_bit(transfer.served,
-                         [&](std::size_t e) { engines += 1.0 / rings_served_[e]; });
-        }
-        sum += engines * transfer.hbm_bytes_per_ps / transfer.page_efficiency;
+        for_each_bit(transfer.served,
+                     [&](std::size_t e) { sum += transfer.engine_demand / rings_served_[e]; });
     });
     return sum;
 }
@@ -237,7 +248,7 @@ double DmaEngines::time_left(const Transfer& transfer) const {
     double least = std::numeric_limits<double>::infinity();
     for_each_bit(transfer.served, [&](std::size_t e) {
         const double left = transfer.is_even ? transfer.even_remaining : transfer.remaining[e];
-        least = std::min(least, left * rings_served_[e] / scale_);
+        least = std::min(least, left * rings_on(e) / scale_);
     });
     return least;
 }
@@ -245,11 +256,8 @@ double DmaEngines::time_left(const Transfer& transfer) const {
 void DmaEngines::schedule(Picoseconds now) {
     double next = std::numeric_limits<double>::infinity();
     for_each_served([&](const Transfer& transfer) { next = std::min(next, time_left(transfer)); });
-    while (!arrivals_.empty() && arrivals_.front() <= now) {
-        arrivals_.pop_front();
-    }
-    if (!arrivals_.empty()) {
-        next = std::min(next, static_cast<double>((arrivals_.front() - now).value));
+    if (next_change_ != kNever) {
+        next = std::min(next, static_cast<double>((next_change_ - now).value));
     }
     if (std::isfinite(next)) {
         wake_.cancel();
@@ -266,7 +274,7 @@ void DmaEngines::draw_rate(Picoseconds now) {
     double bytes_per_ps = 0.0;
     for_each_served([&](const Transfer& transfer) {
         for_each_bit(transfer.served, [&](std::size_t e) {
-            bytes_per_ps += transfer.bytes_per_ps * scale_ / rings_served_[e];
+            bytes_per_ps += transfer.bytes_per_ps * scale_ / rings_on(e);
         });
     });
     if (bytes_per_ps != drawn_rate_) {

@@ -12,10 +12,13 @@ Hbm::Hbm(const sc_core::sc_module_name& name, const HbmSpec& spec)
     : sc_module(name),
       spec_(spec),
       sustained_bytes_per_ps_(stack_sustained(spec, Bytes{spec.page_bytes}).value * 1e-3),
-      stack_demand_(static_cast<std::size_t>(spec.stacks)) {}
+      stack_demand_(static_cast<std::size_t>(spec.stacks)),
+      shared_(static_cast<std::size_t>(spec.stacks)) {}
 
 Hbm::Client Hbm::add_client(int stack, sc_core::sc_event& changed) {
-    clients_.push_back({.stack = static_cast<std::size_t>(stack), .changed = &changed});
+    const auto place = static_cast<std::size_t>(stack);
+    shared_[place] = std::ranges::find(clients_, place, &Requester::stack) != clients_.end();
+    clients_.push_back({.stack = place, .changed = &changed});
     return clients_.size() - 1;
 }
 

@@ -34,17 +34,22 @@ Picoseconds Dge::request(int ring, DgeMode mode, const dma::DgeCost& cost, Picos
         return at;
     }
     enter({.at = at, .ring = ring, .mode = mode, .generator = cost.generator});
-    plan_ = generators(mode);
+    const std::vector<Picoseconds>* free = &generators(mode);
     for (const Request& each : requests_) {
         if (each.mode != mode) {
             continue;
         }
-        Picoseconds& free = *std::ranges::min_element(plan_);
-        const Picoseconds start = std::max(each.at, free);
+        const auto first = std::ranges::min_element(*free);
+        const Picoseconds start = std::max(each.at, *first);
         if (each.ring == ring) {
             return start;
         }
-        free = start + each.generator;
+        const auto generator = first - free->begin();
+        if (free != &plan_) {
+            plan_ = *free;
+            free = &plan_;
+        }
+        plan_[static_cast<std::size_t>(generator)] = start + each.generator;
     }
     return at;
 }

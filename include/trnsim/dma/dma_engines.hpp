@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace trnsim::dma {
@@ -24,10 +25,11 @@ namespace trnsim::dma {
 ///     16 rings --> [ engine 0 … 15, round robin per descriptor ] --> HBM --> completion
 ///
 /// Round robin over descriptors of similar size is sharing in equal parts, so rates change only
-/// when a transfer arrives or an engine's part of one ends: one wake-up for each, however long the
-/// transfer. Models: engines chosen by partition, sharing between rings, HBM as a common limit.
-/// Does not model: unequal shares of rings with unlike descriptors, priorities (D-09). One per
-/// NeuronCore.
+/// when a transfer arrives or an engine's part of one ends: one wake-up for each end, however long
+/// the transfer. Arrivals slow others down, so they need none: the next end sees to them, unless
+/// another core that shares the HBM stack has to know. Models: engines chosen by partition, sharing
+/// between rings, HBM as a common limit. Does not model: unequal shares of rings with unlike
+/// descriptors, priorities (D-09). One per NeuronCore.
 class DmaEngines : public sc_core::sc_module {
 public:
     static constexpr int kMaxEngines = 16;
@@ -51,6 +53,8 @@ public:
     void draw(timeline::TimelineSink& sink, timeline::TrackId track);
 
 private:
+    static constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
+
     /// Service time left is in ps at an engine's full rate. It is one number as long as all engines
     /// of the transfer have the same left, which is the rule.
     struct Transfer {
@@ -59,20 +63,21 @@ private:
         bool is_even = true;
         std::uint32_t live = 0;    ///< Engines with work left.
         std::uint32_t served = 0;  ///< Engines that work on it now.
-        double engines = 0.0;      ///< How many those are.
+        double demand = 0.0;       ///< Of all those on HBM at full rate, as Hbm::demand counts it.
         Picoseconds arrival;
-        double hbm_bytes_per_ps = 0.0;  ///< Of one engine at full rate.
-        double bytes_per_ps = 0.0;
-        double page_efficiency = 1.0;
+        double engine_demand = 0.0;  ///< Of one engine.
+        double bytes_per_ps = 0.0;   ///< Of one engine at full rate.
     };
     struct Ring {
         RingBuffer<Transfer> transfers;
         std::uint32_t engines = 0;  ///< Of all of its transfers, and maybe more.
-        std::size_t reach = 0;      ///< Oldest transfers behind which no engine is left to serve.
+        std::uint32_t taken = 0;    ///< Engines with work, or work to come, from its `reach`
+        std::size_t reach = 0;      ///< oldest transfers, behind which no other one is left.
     };
 
     void step();
-    void expect(Picoseconds arrival);
+    /// The earliest moment from which on somebody else can notice that the transfer has arrived.
+    [[nodiscard]] Picoseconds next_change(const Transfer& to_come) const;
     template <typename F>
     void for_each_served(F&& f);
     void serve(Transfer& transfer, double time);
@@ -82,8 +87,9 @@ private:
     void share();
     [[nodiscard]] std::uint32_t share_ring(Ring& ring);
     void count_rings();
+    [[nodiscard]] int rings_on(std::size_t engine) const;
     void schedule(Picoseconds now);
-    [[nodiscard]] double hbm_demand();
+    [[nodiscard]] double uneven_demand();
     [[nodiscard]] double time_left(const Transfer& transfer) const;
     void draw_rate(Picoseconds now);
 
@@ -92,11 +98,13 @@ private:
     memory::Hbm::Client hbm_client_;
     std::vector<Ring> rings_;
     std::vector<Completion> completions_;
-    std::uint32_t busy_rings_ = 0;                 ///< Rings with transfers, a bit each.
-    std::array<int, kMaxEngines> rings_served_{};  ///< By engine: rings with work on it.
-    int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0.
-    double scale_ = 1.0;  ///< Rate that HBM leaves to the engines.
-    RingBuffer<Picoseconds> arrivals_;  ///< To come, in order.
+    std::uint32_t busy_rings_ = 0;  ///< Rings with transfers, a bit each.
+    int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0, and
+    std::array<int, kMaxEngines> rings_served_{};  ///< by engine: rings with work on it.
+    double demand_ = 0.0;                          ///< Of all transfers served, not shared.
+    double scale_ = 1.0;                           ///< Rate that HBM leaves to the engines.
+    Picoseconds next_arrival_ = kNever;  ///< Of a transfer that finds an engine of its ring free,
+    Picoseconds next_change_ = kNever;   ///< and when that may be noticed.
     Picoseconds updated_;
     sc_core::sc_event wake_;
     DmaStats stats_;  ///< Busy times without the last stretch.

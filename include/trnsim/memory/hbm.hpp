@@ -32,6 +32,9 @@ public:
     /// in short pieces count more. Returns the share of it, at most 1, that the stack grants.
     double demand(Client client, double bytes_per_ps);
 
+    /// Whether other requesters are on its stack.
+    [[nodiscard]] bool is_shared(Client client) const { return shared_[clients_[client].stack]; }
+
     /// The share granted now.
     [[nodiscard]] double grant(Client client) const;
 
@@ -48,6 +51,7 @@ private:
     double sustained_bytes_per_ps_ = 0.0;  ///< Of one stack, full pages.
     std::vector<Requester> clients_;
     std::vector<double> stack_demand_;
+    std::vector<bool> shared_;  ///< By stack.
 };
 
 }  // namespace trnsim::memory

@@ -208,6 +208,35 @@ TEST_F(DmaEnginesTest, ShortPiecesAskMoreOfHbm) {
     EXPECT_THAT(ends(0), ElementsAre(2000));
 }
 
+TEST_F(DmaEnginesTest, AnArrivalOnASharedStackSlowsTheOtherCoreFromThenOn) {
+    build(limited(400.0));
+    DmaEngines neighbour("neighbour", DmaSpec{}, *hbm_, 0);
+    double end = 0.0;
+    neighbour.connect(
+        0, [&end] { end = static_cast<double>(sc_core::sc_time_stamp().value()) * 1e-3; });
+    submit(0, kAll, 1000, 0, 400'000);  // All that HBM sustains.
+    neighbour.submit(0,
+                     {.engine_mask = kAll,
+                      .service = ns(1000),
+                      .bytes = Bytes{400'000},
+                      .bytes_read_hbm = Bytes{400'000}},
+                     ns(400));
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), ElementsAre(1600)) << "400 alone, 600 at half rate";
+    EXPECT_DOUBLE_EQ(end, 2000);
+}
+
+TEST_F(DmaEnginesTest, ATransferThatFindsItsEnginesFreeCostsOneWakeUp) {
+    build();
+    for (int i = 0; i < 100; ++i) {
+        submit(0, kAll, 100, 1000 * i);
+    }
+    const auto before = sc_core::sc_delta_count();
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), testing::SizeIs(100));
+    EXPECT_LE(sc_core::sc_delta_count() - before, 102U);
+}
+
 TEST_F(DmaEnginesTest, CountsTheBytesThatHbmReadsAndWrites) {
     build();
     submit(0, kAll, 100, 0, 4096);

@@ -137,9 +137,14 @@ void DmaEngines::advance(Picoseconds to) {
     });
     if (busy != 0) {
         count_busy(busy, span);
-        stats_.active += span;
+        count_active(to - span, to);
         stats_.hbm_limited += scale_ < 1.0 ? span : Picoseconds{};
     }
+}
+
+void DmaEngines::count_active(Picoseconds from, Picoseconds to) {
+    stats_.active += std::max(Picoseconds{}, to - std::max(from, active_until_));
+    active_until_ = std::max(active_until_, to);
 }
 
 void DmaEngines::count_busy(std::uint32_t engines, Picoseconds span) {
@@ -162,6 +167,7 @@ void DmaEngines::complete_finished() {
         Ring& ring = rings_[number];
         while (!ring.transfers.empty() && ring.transfers.front().live == 0) {
             ring.transfers.pop_front();
+            count_active(updated_, updated_ + spec_.completion_ns);
             completions_[number]();
         }
         if (ring.transfers.empty()) {

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 
 namespace trnsim::lowering {
 namespace {
@@ -113,14 +114,13 @@ public:
 
     bool place() { return place_apart() || place_shared(); }
 
-    /// Takes slots beyond the live tiles away until it fits; false if it never does.
+    /// Takes slots beyond the live tiles away until it fits, from the sites that keep the largest
+    /// share: a tile or two more than live are what lets a load run ahead. False if it never fits.
     bool shrink() {
         while (!place()) {
             Candidate* largest = nullptr;
-            std::int64_t most = 0;
             for (Candidate& site : sites_) {
-                if (site.excess() * site.slot_bytes > most) {
-                    most = site.excess() * site.slot_bytes;
+                if (site.excess() > 0 && (largest == nullptr || can_spare_more(site, *largest))) {
                     largest = &site;
                 }
             }
@@ -137,6 +137,13 @@ public:
     [[nodiscard]] bool shares() const { return shares_; }
 
 private:
+    /// Compares what the sites have in excess after the loss, for each live tile.
+    static bool can_spare_more(const Candidate& a, const Candidate& b) {
+        const std::int64_t left_a = (a.excess() - 1) * b.live;
+        const std::int64_t left_b = (b.excess() - 1) * a.live;
+        return std::tie(left_a, a.live, a.slot_bytes) > std::tie(left_b, b.live, b.slot_bytes);
+    }
+
     static std::int64_t first_gap(const Candidate& site, std::span<Candidate* const> placed) {
         std::vector<const Candidate*> rivals;
         for (const Candidate* other : placed) {
@@ -168,13 +175,21 @@ std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
     return std::clamp(wanted, site.live_peak, site.instances);
 }
 
+/// As many as fit into an empty memory and are of use; what is too much is taken away again.
+std::int64_t most_slots(const SiteLiveness& site, std::int64_t most) {
+    return std::clamp(most, site.live_peak, site.instances);
+}
+
 template <typename SlotBytes>
 std::vector<Candidate> candidates(const Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const Policies& policies,
                                   Space space,
+                                  std::int64_t capacity,
                                   std::int64_t alignment,
                                   SlotBytes slot_bytes) {
+    const bool fills_memory =
+        space == Space::Psum && policies.psum_buffers == PsumBuffers::AllBanks;
     std::vector<Candidate> result;
     for (std::uint32_t site = 0; site < program.buffers.size(); ++site) {
         const SiteLiveness& life = liveness[site];
@@ -185,7 +200,8 @@ std::vector<Candidate> candidates(const Program& program,
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
         result.push_back({.site = site,
                           .live = life.live_peak,
-                          .slots = wanted_slots(life, policies),
+                          .slots = fills_memory ? most_slots(life, capacity / bytes)
+                                                : wanted_slots(life, policies),
                           .slot_bytes = bytes,
                           .alignment = std::min(bytes, alignment),
                           .first_step = life.first_step,
@@ -234,7 +250,7 @@ void pool(const Program& program, Packer& packer, const Memory& memory, Allocati
         packer.shrink();  // As small as it gets.
         throw ProgramError(
             fmt::format("{}: live tiles need {} bytes per partition, but {} are usable; make tiles "
-                        "smaller, shorten their lives, or allow spilling=least_recently_used. "
+                        "smaller, shorten their lives, or allow spilling=farthest_use. "
                         "Largest: {}",
                         memory.name,
                         packer.used(),
@@ -286,6 +302,7 @@ void allocate_sbuf(const Program& program,
                        liveness,
                        policies,
                        Space::Sbuf,
+                       memory.capacity,
                        kSbufAlignment,
                        [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
             memory.capacity - first);
@@ -328,7 +345,8 @@ void allocate_psum(const Program& program,
                         .fixed_end = round_up(fixed, spec.bank_bytes)};
     const auto packer_above = [&](std::int64_t first, auto tile_bytes) {
         return Packer(
-            candidates(program, liveness, policies, Space::Psum, spec.bank_bytes, tile_bytes),
+            candidates(
+                program, liveness, policies, Space::Psum, capacity, spec.bank_bytes, tile_bytes),
             capacity - first);
     };
     const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };

@@ -127,6 +127,7 @@ void Lowering::make_plans() {
         plan.table = neuron_core::activation_table(instruction.attributes.function);
         plan.is_fence = is_fence(instruction);
         plan.is_transfer = is_dma(instruction.op);
+        plan.loads_copy = loads_copy(instruction);
         plan.uses_array = uses_array(instruction.op);
         plans_.push_back(std::move(plan));
     }
@@ -147,6 +148,14 @@ Operand Lowering::whole_buffer(std::uint32_t buffer) const {
             .partitions = static_cast<std::int32_t>(site.partitions()),
             .pattern = {{1, site.free_elements()}},
             .indirect = {}};
+}
+
+bool Lowering::loads_copy(const InstructionTemplate& instruction) const {
+    return instruction.op == Opcode::DmaCopy &&
+           std::ranges::all_of(instruction.operands, [&](const Operand& operand) {
+               return operand.writes() ||
+                      (operand.space == Space::Hbm && !is_written_[operand.buffer]);
+           });
 }
 
 void Lowering::assign_rings() {
@@ -355,11 +364,12 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
 }
 
 void Lowering::record(const PlannedStep& step, std::uint64_t number) {
+    const bool loads_copy = plans_[step.instruction].loads_copy;
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
             continue;
         }
-        operand.record(step.queue, number);
+        operand.record(step.queue, number, loads_copy);
         if (operand.operand->space == Space::Sbuf && operand.operand->writes()) {
             stationary_.written(tile_of(operand), operand.region);
         }

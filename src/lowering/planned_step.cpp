@@ -14,12 +14,13 @@ void ResolvedOperand::collect(neuron_core::QueueId queue, const Slot* slot, Wait
     }
 }
 
-void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number) const {
+void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number, bool is_copy) const {
     const RegionAccess access{
         .region = region, .access = operand->access, .queue = queue, .number = number};
     if (tile != nullptr) {
         tile->slot->history.record(access);
-        tile->is_dirty = tile->is_dirty || operand->writes();
+        tile->is_dirty = tile->is_dirty || (operand->writes() && !is_copy);
+        tile->is_saved = tile->is_saved || (operand->writes() && is_copy);
     } else if (memory != nullptr) {
         memory->record(access);
     }

@@ -27,7 +27,9 @@ Choice(const char*, E) -> Choice<E>;
 constexpr std::array kEngineChoices{Choice{"first", EngineChoice::First},
                                     Choice{"balanced", EngineChoice::Balanced}};
 constexpr std::array kSpilling{Choice{"off", Spilling::Off},
-                               Choice{"least_recently_used", Spilling::LeastRecentlyUsed}};
+                               Choice{"farthest_use", Spilling::FarthestUse}};
+constexpr std::array kPsumBuffers{Choice{"as_sbuf", PsumBuffers::AsSbuf},
+                                  Choice{"all_banks", PsumBuffers::AllBanks}};
 constexpr std::array kRingAssignments{Choice{"single", RingAssignment::Single},
                                       Choice{"per_site", RingAssignment::PerSite}};
 constexpr std::array kDge{Choice{"auto", DgeMode::Auto},
@@ -89,12 +91,14 @@ Policies default_policies(std::string_view api) {
     if (api == "nki") {
         return {.buffer_factor = 1.25,
                 .buffer_extra = 2,
+                .psum_buffers = PsumBuffers::AllBanks,
                 .dma_interval_ns = 1050,
                 .matmul_window = 256};
     }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 3.0,
+                .psum_buffers = PsumBuffers::AllBanks,
                 .dma_rings = 8,
                 .dge = DgeMode::None,
                 .matmul_window = 256,
@@ -117,6 +121,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.buffer_factor = number(name, text, 0.0, kMostFactor);
     } else if (name == "buffer_extra") {
         policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
+    } else if (name == "psum_buffers") {
+        policies.psum_buffers = choose(kPsumBuffers, name, text);
     } else if (name == "spilling") {
         policies.spilling = choose(kSpilling, name, text);
     } else if (name == "ring_assignment") {
@@ -148,6 +154,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
     return {{"engine_choice", text_of(kEngineChoices, policies.engine_choice)},
             {"buffer_factor", fmt::format("{}", policies.buffer_factor)},
             {"buffer_extra", fmt::format("{}", policies.buffer_extra)},
+            {"psum_buffers", text_of(kPsumBuffers, policies.psum_buffers)},
             {"spilling", text_of(kSpilling, policies.spilling)},
             {"ring_assignment", text_of(kRingAssignments, policies.ring_assignment)},
             {"dma_rings", fmt::format("{}", policies.dma_rings)},

@@ -88,10 +88,10 @@ bool TileMemory::make_room(const Tile& tile, std::uint64_t stamp) {
     bool has_moved = false;
     while (!site.has_room()) {
         has_moved = true;
-        if (Tile* other = site.pool().least_recently_used(stamp)) {
+        if (Tile* other = site.pool().victim(stamp)) {
             move_out(*other);
         } else if (site.pool().restart(site.tile_bytes(), stamp)) {
-            while (Tile* in_the_way = site.pool().least_recently_used(stamp + 1)) {
+            while (Tile* in_the_way = site.pool().victim(stamp + 1)) {
                 move_out(*in_the_way);
             }
         } else {

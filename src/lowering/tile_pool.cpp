@@ -2,12 +2,25 @@
 // Gaps, tiles and what was there before.
 #include "trnsim/lowering/tile_pool.hpp"
 
+#include "trnsim/lowering/planned_step.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace trnsim::lowering {
+namespace {
+
+/// Place in the program of the first step in the window that needs the tile; beyond all if none.
+std::uint64_t next_use(const Tile& tile) {
+    std::uint64_t next = std::numeric_limits<std::uint64_t>::max();
+    tile.pending.for_each([&](const PlannedStep& step) { next = std::min(next, step.order); });
+    return next;
+}
+
+}  // namespace
 
 std::int64_t TilePool::aligned(std::int64_t address, std::int64_t bytes) const {
     if (bank_bytes_ == 0) {
@@ -85,15 +98,22 @@ void TilePool::remove(const Slot& slot) {
     places_.erase(place);
 }
 
-Tile* TilePool::least_recently_used(std::uint64_t stamp) {
-    Tile* oldest = nullptr;
+Tile* TilePool::victim(std::uint64_t stamp) {
+    Tile* best = nullptr;
+    std::uint64_t best_next = 0;
     for (const auto& [address, place] : places_) {
-        const bool is_candidate = place->tile->last_use < stamp;
-        if (is_candidate && (oldest == nullptr || place->tile->last_use < oldest->last_use)) {
-            oldest = place->tile;
+        Tile& tile = *place->tile;
+        if (tile.last_use >= stamp) {
+            continue;
+        }
+        const std::uint64_t next = next_use(tile);
+        if (best == nullptr || next > best_next ||
+            (next == best_next && tile.last_use < best->last_use)) {
+            best = &tile;
+            best_next = next;
         }
     }
-    return oldest;
+    return best;
 }
 
 bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {

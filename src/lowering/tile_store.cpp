@@ -56,6 +56,7 @@ bool TileStore::use(Tile& tile) {
     tiles_.erase(tile.instance);
     tile.slot = nullptr;  // The rest keeps its memory for the next tile.
     tile.is_spilled = tile.is_dirty = tile.is_saved = false;
+    tile.save = RegionAccess{};
     tile.last_use = 0;
     blanks_.push_back(&tile);
     --living_;

@@ -82,6 +82,7 @@ private:
     void for_each_served(F&& f);
     void serve(Transfer& transfer, double time);
     void advance(Picoseconds to);
+    void count_active(Picoseconds from, Picoseconds to);
     void count_busy(std::uint32_t engines, Picoseconds span);
     void complete_finished();
     void share();
@@ -107,7 +108,8 @@ private:
     Picoseconds next_change_ = kNever;   ///< and when that may be noticed.
     Picoseconds updated_;
     sc_core::sc_event wake_;
-    DmaStats stats_;  ///< Busy times without the last stretch.
+    DmaStats stats_;            ///< Busy times without the last stretch.
+    Picoseconds active_until_;  ///< All time before it is counted.
     std::uint32_t busy_engines_ = 0;
     Picoseconds busy_time_;  ///< Stretch in which just these engines were busy.
     timeline::TimelineSink* sink_ = nullptr;

@@ -20,8 +20,8 @@ struct DmaRingStats {
 
 /// Data movement of all engines.
 struct DmaStats {
-    Picoseconds active;                    ///< Any engine moves data.
-    Picoseconds hbm_limited;               ///< HBM, not an engine, set the rate.
+    Picoseconds active;       ///< Any transfer is under way, from its first byte to its completion.
+    Picoseconds hbm_limited;  ///< HBM, not an engine, set the rate.
     std::vector<Picoseconds> engine_busy;  ///< One per engine.
     std::int64_t hbm_read_bytes = 0;
     std::int64_t hbm_write_bytes = 0;

@@ -60,10 +60,12 @@ private:
         int ring = 0;                     ///< DMA.
         bool is_fence = false;            ///< Nothing passes it.
         bool is_transfer = false;         ///< DMA.
+        bool loads_copy = false;          ///< What it writes is in HBM too, and stays there.
         bool uses_array = false;          ///< Of the Tensor Engine, if it runs there.
     };
 
     void make_plans();
+    [[nodiscard]] bool loads_copy(const InstructionTemplate& instruction) const;
     void assign_rings();
     void find_used_queues();
     [[nodiscard]] ReorderWindow make_window() const;

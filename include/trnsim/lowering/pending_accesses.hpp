@@ -29,6 +29,14 @@ public:
         }
     }
 
+    /// Calls f(step) for each.
+    template <typename F>
+    void for_each(F&& f) const {
+        for (const Entry& entry : entries_) {
+            f(*entry.step);
+        }
+    }
+
     /// Calls f(step) for each that has to come before an access: the bytes meet and one of the two
     /// writes. Additions into PSUM may come in any order.
     template <typename F>

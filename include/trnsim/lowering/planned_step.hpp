@@ -23,8 +23,8 @@ struct ResolvedOperand {
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;
 
-    /// The access is instruction `number` of `queue`.
-    void record(neuron_core::QueueId queue, std::uint64_t number) const;
+    /// The access is instruction `number` of `queue`. `is_copy`: what it writes stays in HBM too.
+    void record(neuron_core::QueueId queue, std::uint64_t number, bool is_copy = false) const;
 
     // While the step waits in a window:
     /// Tells those who access the same bytes later,

@@ -20,9 +20,15 @@ enum class EngineChoice : std::uint8_t {
 
 /// What happens when live tiles exceed SBUF.
 enum class Spilling : std::uint8_t {
-    Off,                ///< A program error.
-    LeastRecentlyUsed,  ///< Tiles unused for longest are saved to HBM and reloaded at their next
-                        ///< use.
+    Off,          ///< A program error.
+    FarthestUse,  ///< Tiles needed latest give up their bytes and are reloaded at their next use;
+                  ///< those that HBM does not hold already are saved before.
+};
+
+/// How many slots sites in PSUM have.
+enum class PsumBuffers : std::uint8_t {
+    AsSbuf,    ///< As many as buffer_factor and buffer_extra give them.
+    AllBanks,  ///< As many as fit, dealt out evenly: nothing else could use the banks.
 };
 
 /// How DMA transfers are put on rings.
@@ -36,7 +42,8 @@ struct Policies {
     EngineChoice engine_choice = EngineChoice::First;
     double buffer_factor = 1.0;     ///< Slots of a site: buffer_factor x live tiles + buffer_extra,
     std::int64_t buffer_extra = 0;  ///< rounded down, at least the live tiles if they fit.
-    Spilling spilling = Spilling::LeastRecentlyUsed;
+    PsumBuffers psum_buffers = PsumBuffers::AsSbuf;
+    Spilling spilling = Spilling::FarthestUse;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
     std::int64_t dma_interval_ns = 0;  ///< Least time between two DMAs of a ring; 0: the chip's.

@@ -23,9 +23,9 @@ struct Tile {
     std::int64_t uses_left = 0;
     Slot* slot = nullptr;        ///< nullptr: no bytes yet, or spilled.
     bool is_spilled = false;     ///< Had bytes and gave them up.
-    bool is_dirty = false;       ///< Written since it was last saved.
-    bool is_saved = false;       ///< A copy in HBM exists.
-    RegionAccess save{};         ///< The transfer that made it.
+    bool is_dirty = false;       ///< Holds what HBM does not.
+    bool is_saved = false;       ///< A copy in HBM exists: saved, or never changed since its load.
+    RegionAccess save{};         ///< The transfer that saved it, if one did.
     std::uint64_t last_use = 0;  ///< Stamp of the instruction.
     PendingAccesses pending{};   ///< By steps that are not on their queues yet.
 };

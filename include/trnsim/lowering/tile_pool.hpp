@@ -33,8 +33,9 @@ public:
     /// Takes a tile out.
     void remove(const Slot& slot);
 
-    /// The tile unused for longest, older than `stamp`; nullptr if there is none.
-    [[nodiscard]] Tile* least_recently_used(std::uint64_t stamp);
+    /// The tile to give up: not used since `stamp`, needed latest by the steps in the window; of
+    /// those that none of them needs, the one unused for longest. nullptr if there is none.
+    [[nodiscard]] Tile* victim(std::uint64_t stamp);
 
     /// Whether so many bytes would fit beside the tiles in it if all were placed anew; from now on
     /// they are placed from the first byte on. False the second time at a stamp.

@@ -57,7 +57,7 @@ def test_a_file_takes_the_table_whole(trnsim: CommandLine) -> None:
 
 def test_a_point_that_fails_keeps_its_row(trnsim: CommandLine) -> None:
     (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
-    outcome = trnsim("sweep", "full.nkt", "--policy", "spilling=least_recently_used,off")
+    outcome = trnsim("sweep", "full.nkt", "--policy", "spilling=farthest_use,off")
     assert outcome.status == 3
     spilling, refused = rows(outcome)
     assert spilling["error"] == "" and float(spilling["spill_save_bytes"]) > 0

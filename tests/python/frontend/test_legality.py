@@ -149,6 +149,9 @@ def test_a_broken_rule_is_an_error(body: Body, message: str) -> None:
                                  sbuf(128, 1)), "trn1", "needs NeuronCore-v3, but trn1"),
     (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64), engine=nisa.engine.scalar), "inf2",
      "does not run on the scalar engine"),
+    (lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), nl.multiply, 2.0,
+                                  engine=nisa.engine.scalar), "trn1",
+     "does not run on the scalar engine"),
     (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), bias=1.0), "trn1",
      "bias is the number 1.0"),
     (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], dge_mode=nisa.dge_mode.hwdge), "trn1",
@@ -226,11 +229,20 @@ def test_integer_and_power_operations_run_on_gpsimd_unless_in_psum(
 
 
 @pytest.mark.parametrize(("chip", "engines"), [
-    ("trn1", ("vector", "gpsimd")), ("trn2", ("vector", "scalar", "gpsimd")),
+    ("trn1", ("vector", "gpsimd", "scalar")), ("trn2", ("vector", "scalar", "gpsimd")),
 ])
 def test_a_copy_may_run_on_every_engine_that_the_chip_allows(chip: str, engines: Any) -> None:
     kernel = kernel_of(lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64)))
     (executed,) = traced(kernel, HBM, chip=chip)
+    assert executed.engines == engines
+
+
+@pytest.mark.parametrize(("op", "engines"), [
+    (nl.multiply, ("vector", "scalar")), (nl.add, ("vector", "scalar")), (nl.maximum, ("vector",)),
+])
+def test_on_trn1_the_compiler_may_let_activate_scale_and_add(op: Any, engines: Any) -> None:
+    kernel = kernel_of(lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), op, 2.0))
+    (executed,) = traced(kernel, HBM, chip="trn1")
     assert executed.engines == engines
 
 

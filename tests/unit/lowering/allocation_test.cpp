@@ -205,15 +205,38 @@ TEST(AllocationTest, ASiteThatFollowsTwoOthersTakesOverFromBoth) {
     EXPECT_THAT(sites.allocate().sites[c].overlaid, ElementsAre(a, b));
 }
 
-TEST(AllocationTest, TheLargestExcessOfSlotsGoesFirst) {
+TEST(AllocationTest, SitesLoseSlotsEvenlyTheLargerTilesFirst) {
     Sites sites;
     const auto large = sites.add(Space::Sbuf, 2 * kKib, 1, 100);
     const auto small = sites.add(Space::Sbuf, 64, 1, 100);
     const Allocation result = sites.allocate({.buffer_factor = 10.0});
-    EXPECT_EQ(result.sites[small].slots, 10);
+    EXPECT_EQ(result.sites[small].slots, 8);
     EXPECT_EQ(result.sites[large].slots, 7);
     EXPECT_FALSE(result.sites[large].is_pooled);
     EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST(AllocationTest, ASecondBufferOfAFewTilesIsWorthMoreThanASpareOneOfMany) {
+    Sites sites;
+    const auto block = sites.add(Space::Sbuf, 4 * kKib, 1, 100);
+    const auto results = sites.add(Space::Sbuf, kKib, 8, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 1.25, .buffer_extra = 1});
+    EXPECT_EQ(result.sites[block].slots, 2);
+    EXPECT_EQ(result.sites[results].slots, 8);
+}
+
+TEST(AllocationTest, AllBanksOfPsumAreDealtOutEvenlyIfThePolicySaysSo) {
+    Sites sites;
+    const auto one = sites.add(Space::Psum, 2 * kKib, 1, 100);
+    EXPECT_EQ(sites.allocate({.psum_buffers = PsumBuffers::AllBanks}).sites[one].slots, 4);
+    EXPECT_EQ(sites.allocate().sites[one].slots, 1);
+    const auto other = sites.add(Space::Psum, 2 * kKib, 1, 100);
+    const Allocation shared = sites.allocate({.psum_buffers = PsumBuffers::AllBanks});
+    EXPECT_EQ(shared.sites[one].slots, 2);
+    EXPECT_EQ(shared.sites[other].slots, 2);
+    EXPECT_EQ(shared.psum_banks, 4);
+    const auto once = sites.add(Space::Sbuf, kKib, 1, 100);
+    EXPECT_EQ(sites.allocate({.psum_buffers = PsumBuffers::AllBanks}).sites[once].slots, 1);
 }
 
 TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
@@ -240,7 +263,7 @@ TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheL
     EXPECT_EQ(
         sites.error({.spilling = Spilling::Off}),
         "SBUF: live tiles need 26624 bytes per partition, but 16384 are usable; make tiles "
-        "smaller, shorten their lives, or allow spilling=least_recently_used. Largest: site1 "
+        "smaller, shorten their lives, or allow spilling=farthest_use. Largest: site1 "
         "(kernel.py:11): 3 live tiles of 8192 bytes per partition, site0 (kernel.py:10): 2 live "
         "tiles of 1024 bytes per partition");
 }
@@ -283,7 +306,7 @@ TEST(AllocationTest, WithoutSpillingPsumTilesThatDoNotFitAreAnErrorThatNamesTheL
     sites.add(Space::Psum, 2048, 5, 100);
     EXPECT_EQ(sites.error({.spilling = Spilling::Off}),
               "PSUM: live tiles need 10240 bytes per partition, but 8192 are usable; make tiles "
-              "smaller, shorten their lives, or allow spilling=least_recently_used. Largest: site0 "
+              "smaller, shorten their lives, or allow spilling=farthest_use. Largest: site0 "
               "(kernel.py:10): 5 live tiles of 2048 bytes per partition");
 }
 

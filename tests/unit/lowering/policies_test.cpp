@@ -34,8 +34,10 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "buffer_factor=2.5",
                                          "buffer_factor=0",
                                          "buffer_extra=3",
+                                         "psum_buffers=as_sbuf",
+                                         "psum_buffers=all_banks",
                                          "spilling=off",
-                                         "spilling=least_recently_used",
+                                         "spilling=farthest_use",
                                          "ring_assignment=single",
                                          "ring_assignment=per_site",
                                          "dma_rings=1",
@@ -89,6 +91,12 @@ TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
     EXPECT_EQ(policies.reorder_window, 1);
 }
 
+TEST(PoliciesTest, CompilersUseAllOfPsum) {
+    EXPECT_EQ(default_policies("neuronxcc.nki").psum_buffers, PsumBuffers::AllBanks);
+    EXPECT_EQ(default_policies("nki").psum_buffers, PsumBuffers::AllBanks);
+    EXPECT_EQ(default_policies("trace").psum_buffers, PsumBuffers::AsSbuf);
+}
+
 TEST(PoliciesTest, MatmulsAreReorderedForBothApisOtherInstructionsForTheOld) {
     const Policies old_api = default_policies("neuronxcc.nki");
     const Policies new_api = default_policies("nki");
@@ -106,8 +114,8 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
-              "buffer_factor, buffer_extra, spilling, ring_assignment, dma_rings, "
-              "dma_interval_ns, dge, "
+              "buffer_factor, buffer_extra, psum_buffers, spilling, ring_assignment, "
+              "dma_rings, dma_interval_ns, dge, "
               "reuse_stationary, matmul_window, reorder_window");
 }
 
@@ -115,9 +123,8 @@ TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
     EXPECT_EQ(
         error_of("engine_choice=best"),
         "--policy engine_choice: \"best\", but it is one of first, balanced; choose one of them");
-    EXPECT_EQ(
-        error_of("spilling="),
-        "--policy spilling: \"\", but it is one of off, least_recently_used; choose one of them");
+    EXPECT_EQ(error_of("spilling="),
+              "--policy spilling: \"\", but it is one of off, farthest_use; choose one of them");
     EXPECT_EQ(
         error_of("ring_assignment=all"),
         "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");

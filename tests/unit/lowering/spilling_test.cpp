@@ -100,6 +100,40 @@ TEST(SpillingTest, ATileNeverWrittenIsNeitherSavedNorReloaded) {
         << "tiles are brought back that nothing was ever written to";
 }
 
+/// Tiles that are loaded from HBM; something else writes there if `is_changed`.
+struct LoadedTiles : Tiles {
+    explicit LoadedTiles(bool is_changed) {
+        const auto source = builder.input("source", Dtype::Float32, {128, 256});
+        const auto load = builder.copy(tile, source);
+        if (is_changed) {
+            builder.run(builder.copy(source, source));
+        }
+        for (std::int64_t instance = 0; instance < 3; ++instance) {
+            builder.alloc(tile).run(load, {at(affine(instance)), at(affine(0))});
+        }
+    }
+};
+
+TEST(SpillingTest, WhatHbmHoldsAlreadyIsReloadedWithoutASave) {
+    LoadedTiles p(false);
+    p.read(1).read(2).read(0);
+    const auto names = p.lower().names();
+    EXPECT_EQ(std::ranges::count(names, "spill save"), 0);
+    EXPECT_EQ(std::ranges::count(names, "spill reload"), 1);
+}
+
+TEST(SpillingTest, WhatWasChangedSinceItsLoadIsSaved) {
+    LoadedTiles p(false);
+    p.read(1).write(2).read(0).read(1).read(2).read(0);
+    EXPECT_EQ(std::ranges::count(p.lower().names(), "spill save"), 1);
+}
+
+TEST(SpillingTest, WhatWasLoadedFromATensorThatIsWrittenIsSaved) {
+    LoadedTiles p(true);
+    p.read(1).read(2).read(0);
+    EXPECT_EQ(std::ranges::count(p.lower().names(), "spill save"), 1);
+}
+
 TEST(SpillingTest, ASaveWaitsForTheWriterAndTheNextWriterForTheSave) {
     Tiles p;
     p.alloc().write(0).alloc().write(1).alloc().write(2).read(1).read(2).read(0);

@@ -5,6 +5,7 @@
 
 #include "queues.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/lowering/planned_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -123,8 +124,27 @@ TEST(TilePoolTest, GivesUpTheTileUnusedForLongestButNoneInUse) {
         static_cast<void>(pool.place(tile, 100));
     }
     Tile& oldest = tiles[1];
-    EXPECT_EQ(pool.least_recently_used(9), &oldest);
-    EXPECT_EQ(pool.least_recently_used(3), nullptr);
+    EXPECT_EQ(pool.victim(9), &oldest);
+    EXPECT_EQ(pool.victim(3), nullptr);
+}
+
+TEST(TilePoolTest, GivesUpTheTileThatTheStepsInTheWindowNeedLast) {
+    Pool pool(300);
+    std::array<Tile, 3> tiles{Tile{.last_use = 1}, Tile{.last_use = 2}, Tile{.last_use = 3}};
+    for (Tile& tile : tiles) {
+        static_cast<void>(pool.place(tile, 100));
+    }
+    std::array<PlannedStep, 4> steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        steps[i].order = i;
+    }
+    tiles[0].pending.add(steps[0], {}, Access::Read);
+    tiles[0].pending.add(steps[3], {}, Access::Read);
+    tiles[1].pending.add(steps[2], {}, Access::Read);
+    tiles[2].pending.add(steps[1], {}, Access::Read);
+    EXPECT_EQ(pool.victim(9), &tiles[1]);
+    tiles[2].pending.remove(steps[1]);
+    EXPECT_EQ(pool.victim(9), &tiles[2]) << "nothing in the window needs it";
 }
 
 TEST(TilePoolTest, RestartsOnceAtAStampIfAllWouldFitBesideEachOther) {
@@ -211,7 +231,7 @@ TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
     b.give(*b.find(0));
     a.find(0)->last_use = 1;
     b.find(0)->last_use = 2;
-    Tile& victim = *b.pool().least_recently_used(9);
+    Tile& victim = *b.pool().victim(9);
     EXPECT_EQ(victim.buffer, 3U);
     a.take(victim);
     EXPECT_TRUE(a.find(0)->is_spilled);

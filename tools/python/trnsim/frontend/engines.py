@@ -51,8 +51,6 @@ _FIXED: dict[str, Engines] = {
 def legal(chip: Chip, instruction: Instruction) -> Engines:
     """Engines that an explicit `engine=` may name."""
     op = instruction.op
-    if op == "reciprocal" and chip.generation == 2:
-        return VECTOR + SCALAR  # As an activation; seen on trn1. [NKI-SHARED] [ACCURACY-STUDY, 5.1]
     if op in _FIXED:
         return _FIXED[op]
     return _LEGAL[op](chip, instruction)
@@ -67,7 +65,20 @@ def choose(chip: Chip, instruction: Instruction) -> Engines:
         return GPSIMD if prefers_gpsimd and "gpsimd" in allowed else VECTOR
     if op in ("rng", "rand_set_state", "rand_get_state", "core_barrier"):
         return VECTOR if op == "rng" else GPSIMD
+    if chip.generation == 2 and _is_activation(instruction):
+        return legal(chip, instruction) + SCALAR
     return legal(chip, instruction)
+
+
+def _is_activation(instruction: Instruction) -> bool:
+    """Whether ACTIVATE can stand for it, as the compiler lets it on trn1, where the scalar engine
+    has no instruction of its own for these. [NKI-SHARED] [ACCURACY-STUDY, 5.1]
+    """
+    op = instruction.op
+    attributes = instruction.attributes
+    if op == "tensor_scalar":
+        return (attributes["op0"], attributes.get("op1", "none")) in _SCALAR_ENGINE_PAIRS
+    return op in ("tensor_copy", "reciprocal")
 
 
 def _touches_psum(instruction: Instruction) -> bool:

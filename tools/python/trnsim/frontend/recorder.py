@@ -353,6 +353,8 @@ class Recorder:
         proposal = validate.Instruction(op, tuple(operands), attributes, engines, position)
         if engines is None:
             engines = engine_table.choose(self.chip, proposal)
+        else:
+            validate.check_engines(self.chip, proposal)
         validate.check(self.chip, proposal._replace(engines=engines))
         record = Template(
             op, engines,

@@ -66,7 +66,6 @@ def check(chip: Chip, instruction: Instruction) -> None:
         raise instruction.reject(
             f"needs NeuronCore-v{rule.generation}, but {chip.name} has {chip.neuron_core}; "
             "choose another chip")
-    _check_engines(chip, instruction)
     for role, _, view in instruction.operands:
         operand = rule.operand(role)
         _check_memory(instruction, role, view, operand)
@@ -79,7 +78,8 @@ def check(chip: Chip, instruction: Instruction) -> None:
         extra(chip, instruction)
 
 
-def _check_engines(chip: Chip, instruction: Instruction) -> None:
+def check_engines(chip: Chip, instruction: Instruction) -> None:
+    """IllegalInstruction if the program names an engine that does not run it."""
     allowed = engine_table.legal(chip, instruction)
     for engine in instruction.engines or ():
         if engine not in allowed:

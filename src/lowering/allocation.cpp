@@ -34,6 +34,7 @@ struct Candidate {
     std::int64_t first_step = 0;
     std::int64_t last_step = 0;
     std::int64_t address = 0;
+    bool is_computed = true;  ///< Else by DMA.
 
     [[nodiscard]] std::int64_t bytes() const { return slots * slot_bytes; }
     [[nodiscard]] std::int64_t excess() const { return slots - live; }
@@ -141,7 +142,8 @@ private:
     static bool can_spare_more(const Candidate& a, const Candidate& b) {
         const std::int64_t left_a = (a.excess() - 1) * b.live;
         const std::int64_t left_b = (b.excess() - 1) * a.live;
-        return std::tie(left_a, a.live, a.slot_bytes) > std::tie(left_b, b.live, b.slot_bytes);
+        return std::tie(left_a, a.live, a.is_computed, a.slot_bytes) >
+               std::tie(left_b, b.live, b.is_computed, b.slot_bytes);
     }
 
     static std::int64_t first_gap(const Candidate& site, std::span<Candidate* const> placed) {
@@ -191,6 +193,12 @@ std::vector<Candidate> candidates(const Program& program,
     const bool fills_memory =
         space == Space::Psum && policies.psum_buffers == PsumBuffers::AllBanks;
     std::vector<Candidate> result;
+    std::vector<bool> is_loaded(program.buffers.size());
+    for (const InstructionTemplate& instruction : program.templates) {
+        if (is_dma(instruction.op)) {
+            is_loaded[instruction.at(Role::Dst).buffer] = true;
+        }
+    }
     for (std::uint32_t site = 0; site < program.buffers.size(); ++site) {
         const SiteLiveness& life = liveness[site];
         const program::Buffer& buffer = program.buffers[site];
@@ -206,6 +214,9 @@ std::vector<Candidate> candidates(const Program& program,
                           .alignment = std::min(bytes, alignment),
                           .first_step = life.first_step,
                           .last_step = life.last_step});
+    }
+    for (Candidate& site : result) {
+        site.is_computed = !is_loaded[site.site];
     }
     return result;
 }

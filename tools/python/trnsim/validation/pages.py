@@ -25,12 +25,13 @@ def write(validation: Validation, root: Path) -> list[Path]:
               "rows": _rows(validation), "not-run": _not_run(validation)}
     if validation.ablations:
         blocks["ablation"] = _ablation(validation)
-    _rewrite(root / PAGE, blocks)
-    _rewrite(root / README, {"overall": _overall(validation)})
+    rewrite_page(root / PAGE, blocks)
+    rewrite_page(root / README, {"overall": _overall(validation)})
     return [root / PAGE, root / README]
 
 
-def _rewrite(file: Path, blocks: dict[str, list[str]]) -> None:
+def rewrite_page(file: Path, blocks: dict[str, list[str]]) -> None:
+    """Puts lines between the markers of a page. UserError if it or a marker is missing."""
     try:
         page = file.read_text(encoding="utf-8")
     except OSError as problem:

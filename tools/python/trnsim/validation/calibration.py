@@ -53,11 +53,8 @@ class Constant:
 _NONE = "neuron_core.dge.none.first_byte_ns"
 _HARDWARE = "neuron_core.dge.hardware"
 _FIRST_BYTE = "from the trigger of a DMA with ready descriptors to its first byte"
-_COMPLETION = "from the last byte of a DMA to the semaphore"
 _DESCRIPTOR = "of a DMA engine for a descriptor beside its bytes"
 _START = "of nki.benchmark before the first instruction"
-_VECTOR = "of a Vector Engine instruction beside its elements"
-_SCALAR = "of a Scalar Engine instruction on SBUF beside its elements"
 
 FREE: tuple[Constant, ...] = (
     Constant("trn2", _NONE, 600, 1400, _FIRST_BYTE),
@@ -65,19 +62,16 @@ FREE: tuple[Constant, ...] = (
              "from the trigger of a DMA to its first byte, descriptors made by hardware"),
     Constant("trn2", f"{_HARDWARE}.issue_interval_ns", 517, 605,
              "a hardware generator is busy with a DMA"),
-    Constant("trn2", "dma.completion_ns", 300, 400, _COMPLETION),
     Constant("trn2", "dma.descriptor_overhead_ns", 0, 12, _DESCRIPTOR),
-    Constant("trn2", "neuron_core.vector_engine.issue_overhead_cycles", 48, 80, _VECTOR),
-    Constant("trn2", "neuron_core.scalar_engine.issue_overhead_psum_cycles", 40, 110,
-             "of a Scalar Engine instruction on PSUM beside its elements"),
     Constant("trn2", "runtime.kernel_start_ns", 13200, 14000,
              "of a profile before the first instruction"),
     Constant("trn2", "runtime.benchmark_start_ns", 5000, 8500, _START),
     Constant("trn1", _NONE, 800, 1400, _FIRST_BYTE),
-    Constant("trn1", "dma.completion_ns", 400, 460, _COMPLETION),
+    Constant("trn1", "dma.completion_ns", 400, 460,
+             "from the last byte of a DMA to the semaphore"),
     Constant("trn1", "dma.descriptor_overhead_ns", 0, 15, _DESCRIPTOR),
-    Constant("trn1", "neuron_core.vector_engine.issue_overhead_cycles", 48, 80, _VECTOR),
-    Constant("trn1", "neuron_core.scalar_engine.issue_overhead_sbuf_cycles", 60, 224, _SCALAR),
+    Constant("trn1", "neuron_core.scalar_engine.issue_overhead_sbuf_cycles", 60, 224,
+             "of a Scalar Engine instruction on SBUF beside its elements"),
     Constant("trn1", "runtime.benchmark_start_ns", 8000, 16000, _START),
 )
 """Every constant that may be fitted; all others have sources that give one number."""

@@ -26,7 +26,9 @@ CLASS_POLICIES: Mapping[str, tuple[str, ...]] = {
     "old_api": (),
 }
 """A class's policies beyond the defaults of its API; no row has policies of its own."""
-DGE_POLICIES: Mapping[str, tuple[str, ...]] = {"default": (), "off": ("dge=none",)}
+DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
+    "default": (), "off": ("dge=none", "ring_assignment=per_site")}
+"""With static descriptors nothing is triggered by one engine in program order."""
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 Item = TypeVar("Item")
 Made = TypeVar("Made")

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace trnsim::report {
@@ -164,6 +165,20 @@ std::string explain_tensor_use(const Report& report) {
                         percent_text(percent(report.result.tensor.cold, tensor->second.active)));
     }
     return text;
+}
+
+std::string explain_accuracy(const Report& report) {
+    constexpr double kPicoseconds = 1e6;  // Of a microsecond.
+    const Summary& summary = report.summary;
+    const auto text = [](double us) {
+        return time_text(Picoseconds{std::llround(us * kPicoseconds)});
+    };
+    const std::string range =
+        fmt::format("{} to {}", text(summary.latency_low_us), text(summary.latency_high_us));
+    const ChipSpec& chip = report.subject.chip.spec;
+    return chip.accuracy.is_extrapolated
+               ? fmt::format("perhaps {}: nothing was measured on {}", range, chip.name)
+               : fmt::format("{} if it is like four of five measured kernels", range);
 }
 
 std::string explain_hbm(const Report& report) {

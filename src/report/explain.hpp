@@ -28,6 +28,8 @@ namespace trnsim::report {
 
 /// "HFU 21.4 %, …": how the PE array was used; says so if it was not.
 [[nodiscard]] std::string explain_tensor_use(const Report& report);
+/// "49.51 to 54.73 ms …": where the measured latency probably is, and why that is believed.
+[[nodiscard]] std::string explain_accuracy(const Report& report);
 [[nodiscard]] std::string explain_hbm(const Report& report);
 [[nodiscard]] std::string explain_spills(const Report& report);
 [[nodiscard]] std::string explain_dma(const Report& report);

@@ -22,7 +22,8 @@ Report make_report(Subject subject, RunResult result) {
     }));
     Report report;
     report.peaks = peaks(subject.chip.spec);
-    report.summary = summarize(result, report.peaks);
+    report.summary =
+        summarize(result, report.peaks, subject.chip.spec.accuracy.of(subject.header.api));
     report.roofline = roofline(result, report.peaks);
     report.subject = std::move(subject);
     report.result = std::move(result);

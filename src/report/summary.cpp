@@ -55,10 +55,12 @@ Peaks peaks(const ChipSpec& chip) {
             .dma_engine_gb_per_s = chip.dma.engine_gb_per_s.value};
 }
 
-Summary summarize(const RunResult& result, const Peaks& peaks) {
+Summary summarize(const RunResult& result, const Peaks& peaks, double error) {
     Summary summary;
     summary.total_time = in_seconds(result.total);
     summary.latency_us = in_microseconds(result.total);
+    summary.latency_low_us = summary.latency_us / (1.0 + error);
+    summary.latency_high_us = summary.latency_us / (1.0 - error);
     add_flops(summary, result.tensor);
     summary.hbm_read_bytes = result.memory.hbm_read_bytes;
     summary.hbm_write_bytes = result.memory.hbm_write_bytes;

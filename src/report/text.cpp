@@ -49,6 +49,7 @@ void add_facts(const Report& report, Screen& screen) {
                             result.method == Method::Profiler ? "a profiler's total_time"
                                                               : "nki.benchmark's latency",
                             time_text(result.kernel_start + result.kernel_end)));
+    screen.fact("", explain_accuracy(report));
     const std::vector<std::string> bound = explain_bound(report);
     screen.key_fact("bound by", bound.at(0));
     screen.fact("", bound.at(1));

@@ -198,6 +198,17 @@ void list_fields(FieldList& list, RuntimeSpec& spec) {
                 "Last result visible to the end of the kernel.");
 }
 
+void list_fields(FieldList& list, AccuracySpec& spec) {
+    constexpr Range kError{0, 0.9};
+    list.number("new_api_error",
+                spec.new_api_error,
+                "1",
+                kError,
+                "Four of five measured kernels of nki are within this share of the simulation.");
+    list.number("old_api_error", spec.old_api_error, "1", kError, "The same of neuronxcc.nki.");
+    list.flag("is_extrapolated", spec.is_extrapolated, "Nothing was measured on this chip.");
+}
+
 std::vector<Field> chip_fields(ChipSpec& spec) {
     FieldList list;
     list.number("neuron_core_version",
@@ -212,6 +223,7 @@ std::vector<Field> chip_fields(ChipSpec& spec) {
     list.group("collectives", spec.collectives);
     list.group("hbm", spec.hbm);
     list.group("runtime", spec.runtime);
+    list.group("accuracy", spec.accuracy);
     return list.take();
 }
 

@@ -115,6 +115,7 @@ void list_fields(FieldList& list, DmaSpec& spec);
 void list_fields(FieldList& list, CollectiveSpec& spec);
 void list_fields(FieldList& list, HbmSpec& spec);
 void list_fields(FieldList& list, RuntimeSpec& spec);
+void list_fields(FieldList& list, AccuracySpec& spec);
 
 /// All fields of a chip, in the order of the file format, bound to `spec`.
 [[nodiscard]] std::vector<Field> chip_fields(ChipSpec& spec);

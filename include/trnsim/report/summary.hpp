@@ -31,7 +31,9 @@ struct Peaks {
 struct Summary {
     double total_time = 0.0;
     double latency_us = 0.0;
-    std::int64_t model_flops = 0;     ///< Matmuls, transposes excluded.
+    double latency_low_us = 0.0;   ///< Silicon is between these for four of five measured kernels
+    double latency_high_us = 0.0;  ///< of the chip and API.
+    std::int64_t model_flops = 0;  ///< Matmuls, transposes excluded.
     std::int64_t hardware_flops = 0;  ///< Everything the PE array did.
     std::int64_t transpose_flops = 0;
     std::int64_t adjusted_hardware_flops = 0;  ///< In BF16 equivalents: FP32 counts four times.
@@ -63,7 +65,8 @@ struct Summary {
         engines;  ///< In the order of kSequencedEngines.
 };
 
-[[nodiscard]] Summary summarize(const RunResult& result, const Peaks& peaks);
+/// `error`: of the model, see AccuracySpec.
+[[nodiscard]] Summary summarize(const RunResult& result, const Peaks& peaks, double error = 0.0);
 
 /// Calls f(name, value) for every field, in the order of the struct; a value is a double or an
 /// std::int64_t.
@@ -71,6 +74,8 @@ template <typename F>
 void visit(const Summary& s, F&& f) {
     f("total_time", s.total_time);
     f("latency_us", s.latency_us);
+    f("latency_low_us", s.latency_low_us);
+    f("latency_high_us", s.latency_high_us);
     f("model_flops", s.model_flops);
     f("hardware_flops", s.hardware_flops);
     f("transpose_flops", s.transpose_flops);

@@ -11,6 +11,7 @@
 #include "trnsim/neuron_core/sync_engine_spec.hpp"
 #include "trnsim/neuron_core/tensor_engine_spec.hpp"
 #include "trnsim/neuron_core/vector_engine_spec.hpp"
+#include "trnsim/spec/accuracy_spec.hpp"
 #include "trnsim/spec/runtime_spec.hpp"
 
 #include <cstdint>
@@ -46,6 +47,7 @@ struct ChipSpec {
     CollectiveSpec collectives;
     HbmSpec hbm;
     RuntimeSpec runtime;
+    AccuracySpec accuracy;
 };
 
 }  // namespace trnsim

@@ -65,7 +65,7 @@ FREE: tuple[Constant, ...] = (
     Constant("trn2", "dma.descriptor_overhead_ns", 0, 12, _DESCRIPTOR),
     Constant("trn2", "runtime.kernel_start_ns", 13200, 14000,
              "of a profile before the first instruction"),
-    Constant("trn2", "runtime.benchmark_start_ns", 5000, 8500, _START),
+    Constant("trn2", "runtime.benchmark_start_ns", 5000, 10000, _START),
     Constant("trn1", _NONE, 800, 1400, _FIRST_BYTE),
     Constant("trn1", "dma.completion_ns", 400, 460,
              "from the last byte of a DMA to the semaphore"),

@@ -97,6 +97,39 @@ def reduced(x: Any) -> None:
         nl.store(x[i * 128 + P, 0], top[i])
 
 
+def placed(place: Any) -> Any:
+    """A kernel whose 16 blocks lie at byte `place(block)`."""
+    def kernel(x: Any) -> None:
+        import neuronxcc.nki.compiler as ncc
+
+        tiles = nl.ndarray((16, nl.par_dim(128), 512), dtype=x.dtype, buffer=ncc.sbuf.alloc(
+            lambda block, partitions, size: (0, place(block[0]) * size)))
+        for i in nl.affine_range(16):
+            tiles[i] = nl.load(x[i * 128 + P, F])
+        for i in nl.affine_range(16):
+            nl.store(x[i * 128 + P, F], tiles[i])
+    return kernel
+
+
+PLACES = [lambda block: block, lambda block: 20 - block, lambda block: block % 2,
+          lambda block: block % 15, lambda block: {3: 4, 4: 3}.get(block, block),
+          lambda block: block // 8, lambda block: 3]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_blocks_lie_where_the_program_put_them(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = program(placed(place), BIG).lines()
+    assert expand(lines) == expand(in_full(placed(place), BIG, patch=monkeypatch))
+    loads, stores = (expand(lines)[half] for half in (slice(16), slice(16, 32)))
+    assert [one.places[0][1] for one in loads] == [place(block) * 2048 for block in range(16)]
+    assert [one.places[1][1] for one in stores] == [place(block) * 2048 for block in range(16)]
+
+
+def test_blocks_at_equal_distances_are_a_loop() -> None:
+    lines = program(placed(lambda block: 2 * block), BIG).lines()
+    assert sum('"run"' in line for line in lines) == 2
+
+
 @pytest.mark.parametrize(("kernel", "arguments"), [
     (blocked, [tensor("bfloat16", 1024, 1024), tensor("bfloat16", 1024, 2048)]),
     (bounded, [BIG]), (alternating, [BIG]), (carried, [BIG]), (escaping, [BIG]), (reduced, [BIG])])

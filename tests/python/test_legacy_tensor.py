@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from legacy_helpers import (F32, attribute, count, nisa, nl, ops, pattern, program, tensor, traced,
                             where)
+from trace_expander import expand, parse
 from trnsim.frontend import IllegalInstruction, ProgramError
 
 P = nl.arange(128)[:, None]
@@ -454,9 +455,11 @@ def test_addresses_that_the_program_fixes_are_in_the_trace() -> None:
             bank[i] = nisa.nc_matmul(tiles[i][:, 0:128], tiles[i])
 
     lines = program(kernel, F32).lines()
-    addresses = [line.partition('"address":')[2].partition("]")[0] for line in lines
-                 if '"address"' in line]
-    assert addresses == ["[0,1024", "[0,3072", "[0,10240", "[0,12288"]
+    placed = [one for one in parse(lines).buffers.values() if "address" in one]
+    assert [(one["address"], one["shape"]) for one in placed] == [
+        ([0, 1024], [128, 1024]), ([0, 10240], [128, 1024])]
+    written = [one.places[0][:2] for one in expand(lines)]
+    assert written == [("sbuf", 1024), ("sbuf", 3072)] * 2 + [("psum", 10240), ("psum", 12288)]
 
 
 @pytest.mark.parametrize(("make", "message"), [

@@ -25,6 +25,9 @@ class Executed:
     operands: tuple[Any, ...]
     """(role, access, buffer name, partitions, pattern, instance, offset, partition) each."""
     attributes: tuple[Any, ...]
+    places: tuple[Any, ...] = field(compare=False)
+    """Of each operand: (buffer id, instance, offset, partition), or (memory, byte, partition) if
+    the program fixes its address."""
 
     def operand(self, role: str) -> tuple[Any, ...]:
         return next(one for one in self.operands if one[0] == role)
@@ -129,7 +132,7 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
          instances: Counter[int]) -> Executed:
     template = trace.templates[record["template"]]
     assert len(record["at"]) == len(template["operands"])
-    operands = []
+    operands, places = [], []
     for operand, at in zip(template["operands"], record["at"], strict=True):
         instance, offset, partition = (_value(at.get(key, 0), indices)
                                        for key in ("instance", "offset", "partition"))
@@ -140,11 +143,29 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
         operands.append((operand["role"], operand["access"], buffer["name"],
                          operand.get("partitions"), tuple(map(tuple, operand["pattern"])),
                          instance, offset, partition))
+        places.append((operand["buffer"], instance, offset, partition))
+        if "address" in buffer:
+            size = ITEM_SIZES[operand.get("dtype", buffer["dtype"])]
+            first, byte = buffer["address"]
+            places[-1] = (buffer["space"], byte + offset * size, first + partition)
     source = template.get("source")
     attributes = tuple(sorted((key, json.dumps(value))
                               for key, value in template["attributes"].items()))
     return Executed(template["op"], tuple(template["engines"]), source[1] if source else None,
-                    tuple(operands), attributes)
+                    tuple(operands), attributes, tuple(places))
+
+
+def accesses(executed: Iterable[Executed]) -> list[Any]:
+    """What the instructions do to memory, whatever the sites are called: bytes of tiles with fixed
+    addresses, and other tiles numbered in the order in which they are first used."""
+    tiles: dict[Any, int] = {}
+    found = []
+    for one in executed:
+        places = [place if isinstance(place[0], str) else
+                  (tiles.setdefault(place[:2], len(tiles)), *place[2:]) for place in one.places]
+        shown = [operand[:2] + operand[3:5] for operand in one.operands]
+        found.append((one.op, one.engines, one.line, one.attributes, shown, places))
+    return found
 
 
 def _check_inside(buffer: dict[str, Any], operand: dict[str, Any], offset: int,

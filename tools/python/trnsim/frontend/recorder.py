@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import chip as chip_module
 from trnsim.frontend import engines as engine_table
-from trnsim.frontend import source, validate
+from trnsim.frontend import sites, source, validate
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
@@ -150,6 +150,8 @@ class Recorder:
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
         self._noted: set[Note] = set()
         self._shared: dict[str, int] = {}
+        self._created = 0
+        """Sites so far: the next one that has no name is called by its number."""
         self._clock = 0
         self._fold_beyond = 1024 * LONG_PROGRAM
 
@@ -167,16 +169,29 @@ class Recorder:
         key = (stack, space, id(dtype), shape, name, address)
         buffer = self.sites.get(key)
         if buffer is None:
-            chip = self.chip
-            limit = chip.psum_partition_bytes if space == PSUM else chip.sbuf_partition_bytes
-            sizes = check_declaration(space, shape, dtype, chip.partitions, limit)
-            label = name or (source.assigned_name(stack[0]) if stack else "")
-            label = label or f"{space}_{len(self.sites)}"
-            buffer = self.sites[key] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
-                                               address=address, bank_bytes=chip.psum_bank_bytes)
-            if kind == "output":
-                buffer.shared = self.share(label)
-        return Storage(buffer, self.frame)
+            buffer = self.sites[key] = self._site(space, dtype, shape, name, address, kind, stack)
+        return Storage(buffer, self.frame, 0 if address is None else address[1])
+
+    def _site(self, space: str, dtype: DType, shape: Sequence[int], name: str,
+              address: sites.Address | None, kind: str, stack: tuple[source.Site, ...]) -> Buffer:
+        """The site of an allocation: a new one, or that of tiles which are alike (see sites.py)."""
+        alike = (stack, space, id(dtype), shape, sites.likeness(space, dtype, name, address))
+        buffer = self.sites.get(alike)
+        if buffer is not None:
+            if name and name != buffer.name:
+                buffer.name = sites.pattern_of(name)
+            return buffer
+        chip = self.chip
+        limit = chip.psum_partition_bytes if space == PSUM else chip.sbuf_partition_bytes
+        sizes = check_declaration(space, shape, dtype, chip.partitions, limit)
+        label = name or (source.assigned_name(stack[0]) if stack else "")
+        label = label or f"{space}_{self._created}"
+        self._created += 1
+        buffer = self.sites[alike] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
+                                            address=address, bank_bytes=chip.psum_bank_bytes)
+        if kind == "output":
+            buffer.shared = self.share(label)
+        return buffer
 
     def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
         """An `input` or `output` buffer: HBM, instance 0, exists from the start."""
@@ -203,6 +218,8 @@ class Recorder:
     def _allocate(self, storage: Storage) -> int:
         """Numbers the storage and places its `alloc`; returns its `base`."""
         buffer = storage.buffer
+        if buffer.extent is not None:
+            return self._place(storage, buffer, buffer.extent)
         if buffer.allocation < 0:
             buffer.allocation = self.table.add(buffer, 0, 0)
             buffer.identifier = len(self.buffers)
@@ -218,6 +235,17 @@ class Recorder:
             self._fold_beyond = 2 * max(len(frame.shapes), 512 * LONG_PROGRAM)
         self._clock += 1
         buffer.last_allocation = self._clock
+        storage.frame = None
+        return base
+
+    def _place(self, storage: Storage, buffer: Buffer, extent: sites.Extent) -> int:
+        """Makes a storage with a fixed address part of its site's memory; returns its `base`."""
+        if not extent.is_used:
+            buffer.identifier = len(self.buffers)
+            buffer.instances = 1
+            self.buffers.append(buffer)
+        extent.add(storage.place)
+        storage.base = base = storage.place << INSTANCE_SHIFT
         storage.frame = None
         return base
 

@@ -181,8 +181,9 @@ def _moves_in_psum(table: ShapeTable, shapes: list[int] | tuple[int, ...],
         elif isinstance(entry, Template):
             rest = deltas[place]
             for _, access, form, _ in entry.operands:
-                offset, partition, _, rest = split_operand(rest)
-                if access != "read" and form.space == PSUM and (offset or partition):
+                offset, partition, instance, rest = split_operand(rest)
+                is_moved = offset or partition or (instance and form.buffer.extent is not None)
+                if access != "read" and form.space == PSUM and is_moved:
                     return True
         place = end
     return False

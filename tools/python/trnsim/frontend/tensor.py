@@ -22,7 +22,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from collections.abc import Sequence
 
-from trnsim.frontend import source
+from trnsim.frontend import sites, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 
@@ -72,25 +72,26 @@ class Buffer:
 
     `shared` names an HBM buffer that the cores of the program have in common; "" if it is private.
     `contents` are its values then, absent unless they are computed (see values/).
+    `extent` is its memory, if the program fixes the addresses of its tiles.
     `instances`, `last_allocation` and `allocation` (the shape of its `alloc`) are the recorder's.
     """
 
-    __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "address", "instances",
-                 "last_allocation", "identifier", "allocation", "spans_banks", "shared", "contents", "_forms",
-                 "whole")
+    __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "extent", "instances",
+                 "last_allocation", "identifier", "allocation", "spans_banks", "shared",
+                 "contents", "_forms", "whole")
 
     contents: Any
 
     def __init__(self, name: str, space: str, dtype: DType, shape: Shape, *,
                  kind: str = "internal", stack: tuple[source.Site, ...] = (),
-                 address: tuple[int, int] | None = None, bank_bytes: int = 0) -> None:
+                 address: sites.Address | None = None, bank_bytes: int = 0) -> None:
         self.name = name
         self.space = space
         self.kind = kind
         self.dtype = dtype
         self.shape = shape
         self.stack = stack
-        self.address = address
+        self.extent = None if address is None else sites.Extent(address[0])
         self.instances = 0
         self.last_allocation = -1
         self.identifier = -1
@@ -110,6 +111,8 @@ class Buffer:
         key = (shape, strides, partition, dtype)
         found = self._forms.get(key)
         if found is None:
+            if dtype is not None and self.extent is not None:
+                sites.check_view(self.name, self.dtype, dtype)
             found = self._forms[key] = Form(self, shape, strides, partition, dtype or self.dtype)
         return found
 
@@ -188,17 +191,19 @@ def merge_pattern(strides: Sequence[int], shape: Sequence[int]) -> tuple[tuple[i
 class Storage:
     """One instance of a buffer. `base` is its number in the instance lane, None before first use.
 
-    `frame` is the loop in which it was created (its `alloc` goes there). `matmul_regions` belongs
-    to the rule that decides whether a matmul overwrites or accumulates (see psum.py). `values` are
-    its contents, absent until something is evaluated (see values/).
+    `place` is the byte at which the program puts it, if it does: that is then in the instance lane
+    instead (see sites.py). `frame` is the loop in which it was created (its `alloc` goes there).
+    `matmul_regions` belongs to the rule that decides whether a matmul overwrites or accumulates
+    (see psum.py). `values` are its contents, absent until something is evaluated (see values/).
     """
 
-    __slots__ = ("buffer", "base", "frame", "matmul_regions", "values")
+    __slots__ = ("buffer", "base", "frame", "matmul_regions", "place", "values")
 
     values: Any
 
-    def __init__(self, buffer: Buffer, frame: Frame | None) -> None:
+    def __init__(self, buffer: Buffer, frame: Frame | None, place: int = 0) -> None:
         self.buffer = buffer
+        self.place = place
         self.frame = frame
         self.base: int | None = None
         self.matmul_regions: Any = None

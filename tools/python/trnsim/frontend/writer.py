@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +18,7 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import LoopShape
 from trnsim.frontend.recorder import Recorder, Template
-from trnsim.frontend.tensor import HBM, Buffer, split_operand
+from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
 
@@ -56,6 +57,9 @@ class TraceWriter:
             self._buffer(buffer)
         for shape in _leaves(recorder):
             self._template(shape)
+        for buffer in recorder.buffers:
+            if buffer.extent is not None:
+                self._record("alloc", buffer=self._buffers + buffer.identifier)
         self._body(recorder.program.shapes, recorder.program.values, [])
         self._buffers += len(recorder.buffers)
 
@@ -84,8 +88,12 @@ class TraceWriter:
         if buffer.kind != "internal":
             keys["kind"] = buffer.kind
         keys.update(dtype=buffer.dtype.name, shape=list(buffer.shape))
-        if buffer.address is not None:
-            keys["address"] = list(buffer.address)
+        extent = buffer.extent
+        if extent is not None:
+            if extent.spread:
+                free = prod(buffer.shape[1:]) + extent.spread // buffer.dtype.itemsize
+                keys["shape"] = [buffer.shape[0], free]
+            keys["address"] = [extent.partition, extent.first]
         if buffer.shared:
             keys["shared"] = buffer.shared
         self._record("buffer", **keys, **self._at(source.position(at) for at in buffer.stack))
@@ -141,12 +149,12 @@ class TraceWriter:
     def _run(self, shape: int, template: Template, value: int,
              loops: list[tuple[str, int]]) -> None:
         at: list[dict[str, Any]] = []
-        for _ in template.operands:
-            offset, partition, instance, value = split_operand(value)
+        for _, _, form, _ in template.operands:
+            offset, partition, instance, value = _split(value, form)
             moved: list[tuple[str, int, int, int]] = []
             rest: list[tuple[str, int]] = []
             for name, delta in loops:
-                *steps, delta = split_operand(delta)
+                *steps, delta = _split(delta, form, is_step=True)
                 moved.append((name, *steps))  # type: ignore[arg-type]
                 rest.append((name, delta))
             loops = rest
@@ -160,6 +168,19 @@ class TraceWriter:
                     place[key] = base
             at.append(place)
         self._record("run", template=self._templates[shape], at=at)
+
+
+def _split(value: int, form: Form, is_step: bool = False) -> tuple[int, int, int, int]:
+    """split_operand; a place in the site's memory (see sites.py) becomes a part of the offset.
+
+    `is_step`: `value` is the difference of two positions.
+    """
+    offset, partition, instance, rest = split_operand(value)
+    extent = form.buffer.extent
+    if extent is None:
+        return offset, partition, instance, rest
+    distance = instance if is_step else instance - extent.first
+    return offset + distance // form.dtype.itemsize, partition, 0, rest
 
 
 def _leaves(recorder: Recorder) -> list[int]:

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
@@ -74,10 +75,11 @@ class Blocks(Operators):
         """The tile of a block, or the blocks that a key with fewer items leaves."""
         lead = self.lead
         given, number = len(items), self.base
+        is_regular = self.table.is_regular
         for item, size in zip(items, lead):
             kind = type(item)
             if kind is LoopIndex:
-                item = item.value
+                item = item.value if is_regular else int(item)
             elif kind is not int:
                 if item is Ellipsis and given == 1:
                     return self
@@ -135,13 +137,28 @@ class Blocks(Operators):
                         "tracing, but its elements are only known when the kernel runs")
 
 
+class Placed(NamedTuple):
+    """Where a block is: its site, and the byte if the program fixed it."""
+
+    buffer: Buffer
+    place: int
+
+
+def _is_regular(placed: Sequence[Placed]) -> bool:
+    """Whether all are of one site, at equal distances."""
+    steps = {(after.buffer is before.buffer, after.place - before.place)
+             for before, after in pairwise(placed)}
+    return len(steps) < 2 and all(is_same for is_same, _ in steps)
+
+
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("buffers", "dtype", "fill", "here", "name", "number", "shape", "tiles")
+    __slots__ = ("dtype", "fill", "here", "is_regular", "name", "number", "placed", "shape",
+                 "tiles")
 
-    def __init__(self, buffers: Sequence[Buffer], blocks: int, fill: float | None) -> None:
-        """`buffers` has one entry for all blocks, or one per block if the program placed them.
+    def __init__(self, placed: Sequence[Placed], blocks: int, fill: float | None) -> None:
+        """`placed` has one entry for all blocks, or one per block if the program placed them.
 
         `fill` is the initial value of the elements; it is written when a tile is first used.
         """
@@ -149,10 +166,12 @@ class BlockTable:
         self.here = here = session()
         here.tables += 1
         self.number = here.tables
-        self.buffers = buffers
-        self.shape = buffers[0].shape
-        self.dtype = buffers[0].dtype
-        self.name = buffers[0].name
+        self.placed = placed
+        self.is_regular = _is_regular(placed)
+        """Whether the places of blocks at equal distances lie at equal distances."""
+        self.shape = placed[0].buffer.shape
+        self.dtype = placed[0].buffer.dtype
+        self.name = placed[0].buffer.name
         self.tiles: list[Tensor | None] = [None] * blocks
         """By number in row-major order; None before the first use."""
 
@@ -160,9 +179,9 @@ class BlockTable:
         """The tile of a block, by its number in row-major order."""
         found = self.tiles[number]
         if found is None:
-            buffer = self.buffers[number if len(self.buffers) > 1 else 0]
+            buffer, place = self.placed[number if len(self.placed) > 1 else 0]
             here = self.here
-            found = self.tiles[number] = Tensor(Storage(buffer, here.recorder.frame),
+            found = self.tiles[number] = Tensor(Storage(buffer, here.recorder.frame, place),
                                                 buffer.whole)
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
@@ -182,7 +201,7 @@ class BlockTable:
 
 def clone(tile: Tensor, step: int) -> Tensor:
     """The tile `step` (in the instance lane) further, in the same state: see loops.py."""
-    storage = Storage(tile.storage.buffer, None)
+    storage = Storage(tile.storage.buffer, None, tile.storage.place)
     assert tile.storage.base is not None
     storage.base = tile.storage.base + step
     regions: Contents | None = tile.storage.matmul_regions

@@ -12,12 +12,12 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
-from trnsim.frontend.legacy.blocks import Blocks, BlockTable
+from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
 from trnsim.frontend.legacy.session import session, whole
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
-from trnsim.frontend.tensor import HBM, PSUM, Buffer, Shape
+from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
@@ -78,12 +78,13 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None
 
 
 def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
-             name: str) -> list[Buffer]:
-    """The allocation sites of a tensor: one, or one for each address the program fixed."""
+             name: str) -> list[Placed]:
+    """The site of a tensor's blocks; one entry per block if the program fixes their addresses."""
     active = recorder.required()
     addresses = _addresses(region, lead, tile, kind)
-    return [active.storage(region.space, kind, tile, name=name, address=address).buffer
+    made = [active.storage(region.space, kind, tile, name=name, address=address)
             for address in addresses]
+    return [Placed(one.buffer, one.place) for one in made]
 
 
 def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[Any]:

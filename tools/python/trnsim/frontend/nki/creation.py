@@ -34,7 +34,8 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
         key = (id(frame.f_code), frame.f_lasti, id(dtype), shape, buffer, name, address)
         site = active.sites.get(key)
         if site is not None:
-            return NkiTensor(Storage(site, active.frame), site.whole)
+            place = 0 if address is None else int(address[1])
+            return NkiTensor(Storage(site, active.frame, place), site.whole)
     kind = dtype if type(dtype) is DType else dtype_of(dtype)
     if any(type(size) is par_dim for size in tuple(shape)[1:]):
         raise IllegalInstruction(

@@ -95,7 +95,7 @@ class ValueRecorder(Recorder):
 
     def snapshot(self, view: View) -> Storage:
         """Another storage at the same place, with what the view holds now."""
-        storage = Storage(view.storage.buffer, view.storage.frame)
+        storage = Storage(view.storage.buffer, view.storage.frame, view.storage.place)
         storage.base = view.storage.base
         storage.matmul_regions = view.storage.matmul_regions
         storage.values = memory_of(view.storage).part(view)

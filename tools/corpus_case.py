@@ -220,7 +220,8 @@ def main(arguments: list[str]) -> int:
     """Writes FOLDER/<chip>.nkt for each chip; prints what was found as JSON."""
     checkout, folder, chips = Path(arguments[0]), Path(arguments[1]), arguments[2:]
     case = json.load(sys.stdin)
-    found: dict[str, Any] = {"seconds": {}, "reasons": {}, "notes": []}
+    found: dict[str, Any] = {"seconds": {}, "reasons": {}, "notes": [], "bytes": 0,
+                             "text_bytes": 0}
     output, sys.stdout = sys.stdout, sys.stderr
     sys.argv = [case["path"]]
     try:
@@ -248,7 +249,9 @@ def main(arguments: list[str]) -> int:
             continue
         found["seconds"][chip] = time.process_time() - before
         found["notes"] = program.notes
-        found["bytes"] = (folder / f"{chip}.nkt").stat().st_size
+        text = sum(len(line.encode()) + 1 for line in program.lines())
+        found["bytes"] = max(found["bytes"], (folder / f"{chip}.nkt").stat().st_size)
+        found["text_bytes"] = max(found["text_bytes"], text)
     found["entered"] = sorted(entered)
     json.dump(found, output)
     return 0

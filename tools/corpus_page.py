@@ -11,6 +11,9 @@ from typing import Any
 CHIPS = ("trn2", "trn1", "inf2", "trn3")
 """The first chip on which a kernel runs gives its counts."""
 
+TRACE_BYTES = 50_000
+"""Traces follow the size of a kernel's source, not of its loops: no kernel has a larger one."""
+
 SUMMARY = ("latency_us", "model_flops", "hbm_read_bytes", "hbm_write_bytes")
 """What the page needs of a report's summary."""
 
@@ -25,15 +28,15 @@ only a test's own validator judges has *yes*. The shapes are those of the refere
 *Instructions* are executed `nisa` operations; *MACs* are multiply-accumulates without transposes, relative to the
 analytic count where the table has one; bytes, instructions and MACs are those of trn2, or of the first chip that the
 kernel is for. Latency is comparable to a profiler's `total_time`. *Trace* and *run* are processor seconds of tracing in
-Python and of simulating on that chip.
+Python and of simulating on that chip; *trace kB* is the size of the trace as it is written and, in brackets, of its text.
 
 A MAC ratio above 1 is a kernel that broadcasts with matmuls: NKI's `broadcast_to` over partitions and partition
 reductions run on the Tensor Engine and are counted there.
 
 """
 COLUMNS = """| kernel | arguments | ran | right | instructions | MACs / analytic | HBM read, write MiB | \
-inf2 us | trn1 us | trn2 us | trn3 us | trace s | run s |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
+inf2 us | trn1 us | trn2 us | trn3 us | trace s | run s | trace kB |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -51,7 +54,9 @@ class Row:
     entered: list[str] = field(default_factory=list)
     """Kernels that this one calls."""
     bytes: int = 0
-    """Size of the trace."""
+    """Size of the trace as it is written, compressed; the largest of all chips."""
+    text_bytes: int = 0
+    """Size of its text, likewise."""
     right: dict[str, Any] = field(default_factory=dict)
     """What corpus_reference.py found; empty if nothing was compared."""
     inside: str = ""
@@ -78,6 +83,11 @@ class Row:
         return bool(self.reports or self.reasons or "inside" in self.case)
 
     @property
+    def has_large_trace(self) -> bool:
+        """Whether the trace is larger than it may be."""
+        return self.bytes > TRACE_BYTES
+
+    @property
     def ran(self) -> bool:
         """Whether the kernel was simulated on at least one of its chips."""
         return bool(self.reports) or self.inside != ""
@@ -93,6 +103,8 @@ class Row:
     def is_as_expected(self) -> bool:
         """Whether the kernel does what its table says."""
         if self.right.get("reason"):
+            return False
+        if self.has_large_trace:
             return False
         expected = self.case.get("expected")
         if expected is not None and self.is_measured:
@@ -135,10 +147,21 @@ def inherit(rows: list[Row]) -> None:
 def summary(rows: list[Row], values: bool) -> str:
     """The last line of a run."""
     if not values:
-        return f"{sum(row.ran for row in rows)} of {len(rows)} kernels ran"
+        ran = f"{sum(row.ran for row in rows)} of {len(rows)} kernels ran"
+        return f"{ran}; {_sizes(rows)}" if any(row.bytes for row in rows) else ran
     compared = [row for row in rows if row.right or row.inside == "right"]
     return (f"{sum(row.is_right is True for row in compared)} of {len(compared)} kernels with a "
             "reference are right")
+
+
+def _sizes(rows: list[Row]) -> str:
+    """The largest trace, and how many are larger than they may be."""
+    largest = max(rows, key=lambda row: row.bytes)
+    text = max(rows, key=lambda row: row.text_bytes)
+    return (f"the largest trace has {largest.bytes:,} bytes ({largest.case['function']}), the "
+            f"longest text {text.text_bytes:,} ({text.case['function']}); traces over "
+            f"{TRACE_BYTES:,} bytes: {sum(row.has_large_trace for row in rows)}, texts: "
+            f"{sum(row.text_bytes > TRACE_BYTES for row in rows)}")
 
 
 def _right(row: Row) -> str:
@@ -180,6 +203,8 @@ def line(row: Row) -> str:
         cells.append("–" if report is None else f"{report['summary']['latency_us']:,.1f}")
     cells += ["–", "–"] if chip is None else [f"{row.trace_seconds[chip]:.2f}",
                                               f"{row.run_seconds[chip]:.3f}"]
+    cells.append(f"{row.bytes / 1e3:.1f} ({row.text_bytes / 1e3:.1f})" if row.text_bytes
+                 else "–")
     return "| " + " | ".join(cells).replace("\n", " ") + " |"
 
 

@@ -23,6 +23,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import zstandard
+
 TOP = Path(__file__).resolve().parents[2]
 BINARY = TOP / "build" / "release" / "tools" / "trnsim" / "trnsim"
 OWN_KERNEL = TOP / "examples" / "kernels" / "matmul.py"
@@ -88,7 +90,8 @@ def trace(binary: Path, kernel: str, size: int, chip: str, output: Path) -> floa
 
 def executed(path: Path) -> int:
     """The instructions of a trace, from its last record."""
-    return int(json.loads(path.read_text().splitlines()[-1])["instructions"])
+    with zstandard.open(path, "rt") as text:
+        return int(json.loads(text.read().splitlines()[-1])["instructions"])
 
 
 def run_once(binary: Path, path: Path, chip: str, result: Path,

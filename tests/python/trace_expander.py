@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import Any
+
+import zstandard
 
 ITEM_SIZES = {"float32": 4, "int32": 4, "uint32": 4, "bfloat16": 2, "float16": 2, "uint16": 2,
               "int16": 2, "int8": 1, "uint8": 1, "bool": 1, "float8_e4m3": 1, "float8_e5m2": 1}
@@ -56,6 +59,12 @@ class Trace:
             if record["record"] == "loop":
                 yield record
                 yield from self._walk(record["body"])
+
+
+def lines_of(path: Path) -> list[str]:
+    """The records of a trace file."""
+    with zstandard.open(path, "rt", encoding="utf-8") as text:
+        return text.read().splitlines()
 
 
 def parse(lines: Iterable[str]) -> Trace:

@@ -61,8 +61,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
     command
         ->add_option("-o,--output",
                      options->output,
-                     "the trace; a name that ends in .zst is compressed, - is "
-                     "standard output")
+                     "the trace, compressed with zstd; - is standard output, as text")
         ->type_name("FILE")
         ->required();
     command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
@@ -71,7 +70,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
         "  trnsim trace matmul.py::matmul --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]' "
         "-o matmul.nkt\n"
         "  trnsim trace top_p.py::top_p --arg 'float32[128,512]' --values -o top_p.nkt\n"
-        "  trnsim trace matmul.nkt -o matmul.nkt.zst");
+        "  trnsim trace matmul.nkt -o - | less");
     command->callback([options] { trace(*options); });
 }
 

@@ -12,9 +12,8 @@ namespace trnsim::program {
 /// Writes a trace as JSON lines, in canonical order and spelling; defaults are left out.
 void write(const Program& program, std::ostream& output);
 
-/// Writes to a temporary name beside `path`, then renames; zstd when the name ends in ".zst"; "-"
-/// is standard output. A device or a pipe is written directly. \throws UserError if the file cannot
-/// be written
+/// Writes to a temporary name beside `path`, then renames; compressed with zstd. "-", standard
+/// output, devices and pipes get text, directly. \throws UserError if the file cannot be written
 void write_file(const Program& program, const std::string& path);
 
 }  // namespace trnsim::program

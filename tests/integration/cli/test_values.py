@@ -187,7 +187,7 @@ def test_reading_what_nothing_has_written_is_located(trnsim: CommandLine) -> Non
 def test_a_trace_with_values_is_the_same_trace(trnsim: CommandLine) -> None:
     for name, words in (("plain.nkt", ()), ("values.nkt", ("--values", "--seed", "3"))):
         assert trnsim("trace", "k.py::scale", *X, *words, "-o", name).status == 0
-    assert (trnsim.folder / "plain.nkt").read_text() == (trnsim.folder / "values.nkt").read_text()
+    assert (trnsim.folder / "plain.nkt").read_bytes() == (trnsim.folder / "values.nkt").read_bytes()
 
 
 @pytest.mark.parametrize("kernel, reference, expected", [

@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from trace_expander import expand, expand_cores, parse
+from trace_expander import expand, expand_cores, lines_of, parse
 from trnsim.frontend import TensorArgument, UserError, dtype
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend.__main__ import main
@@ -73,26 +73,22 @@ def run(*words: str) -> int:
     return main(list(words))
 
 
-def lines(path: Path) -> list[str]:
-    return path.read_text().splitlines()
-
-
 def test_a_kernel_is_traced_into_a_file(kernel: Path, tmp_path: Path) -> None:
     out = tmp_path / "scale.nkt"
     assert run(f"{kernel}::scale", "--arg", "float32[512,64]", "--arg", "3", "-o", str(out)) == 0
-    header = parse(lines(out)).header
+    header = parse(lines_of(out)).header
     assert header == {
         "record": "header", "format": "nkt", "version": 1, "form": "program",
         "producer": header["producer"], "target": "trn2", "kernel": "scale", "api": "nki",
         "source_sha256": hashlib.sha256(kernel.read_bytes()).hexdigest(),
         "arguments": ["float32[512,64]", "3"]}
-    assert len(expand(lines(out))) == 12 and not list(tmp_path.glob(".scale*"))
+    assert len(expand(lines_of(out))) == 12 and not list(tmp_path.glob(".scale*"))
 
 
 def test_arguments_may_be_named(kernel: Path, tmp_path: Path) -> None:
     out = tmp_path / "scale.nkt"
     assert run(f"{kernel}::scale", "--arg=rows=64", "--arg=x=bfloat16[128, 8]", "-o", str(out)) == 0
-    trace = parse(lines(out))
+    trace = parse(lines_of(out))
     assert trace.header["arguments"] == ["rows=64", "x=bfloat16[128,8]"]
     assert trace.buffers[0] == {"record": "buffer", "id": 0, "name": "x", "space": "hbm",
                                 "kind": "input", "dtype": "bfloat16", "shape": [128, 8]}
@@ -102,7 +98,7 @@ def test_arguments_may_be_named(kernel: Path, tmp_path: Path) -> None:
 def test_positions_name_the_kernel_file_and_line(kernel: Path, tmp_path: Path) -> None:
     out = tmp_path / "scale.nkt"
     run(f"{kernel}::scale", "--arg", "float32[256,64]", "-o", str(out))
-    trace = parse(lines(out))
+    trace = parse(lines_of(out))
     assert [one["path"] for one in trace.files.values()] == ["scale_kernel.py"]
     sources = [KERNEL.splitlines()[one["source"][1] - 1] for one in trace.templates.values()]
     assert ["dma_copy" in text or "tensor_scalar" in text for text in sources] == [True] * 3
@@ -119,15 +115,31 @@ def test_standard_output_holds_the_trace_alone(kernel: Path) -> None:
     assert done.stderr == "tracing (128, 64)\n"
 
 
-def test_a_compressed_file_decompresses_to_the_same_lines(kernel: Path, tmp_path: Path) -> None:
-    plain, packed = tmp_path / "a.nkt", tmp_path / "a.nkt.zst"
-    for out in (plain, packed):
-        assert run(f"{kernel}::scale", "--arg", "float32[128,64]", "-o", str(out)) == 0
-    assert packed.read_bytes()[:4] == bytes.fromhex("28b52ffd")
+@pytest.mark.parametrize("with_package", [True, False])
+def test_a_file_is_compressed_and_standard_output_is_text(
+        with_package: bool, kernel: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    if not with_package:
+        monkeypatch.setitem(sys.modules, "zstandard", None)
+    out = tmp_path / "a.nkt"
+    for name in (str(out), "-"):
+        assert run(f"{kernel}::scale", "--arg", "float32[128,64]", "-o", name) == 0
+    assert out.read_bytes()[:4] == bytes.fromhex("28b52ffd")
     zstd = shutil.which("zstd")
     assert zstd is not None
-    unpacked = subprocess.run([zstd, "-dc", str(packed)], capture_output=True, check=True).stdout
-    assert unpacked == plain.read_bytes()
+    unpacked = subprocess.run([zstd, "-dc", str(out)], capture_output=True, check=True).stdout
+    assert unpacked and capfdbinary.readouterr().out.endswith(unpacked)
+
+
+def test_a_file_that_nothing_can_compress_is_not_written(
+        kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = tmp_path / "a.nkt"
+    assert run(f"{kernel}::scale", "--arg", "float32[128,64]", "-o", str(out)) == 2
+    assert "zstandard or the program zstd; install one" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*a.nkt*"))
 
 
 def test_the_same_kernel_gives_the_same_bytes(kernel: Path, tmp_path: Path) -> None:
@@ -210,7 +222,7 @@ def test_cores_and_trip_counts_are_options(tmp_path: Path,
     arguments = [f"{path}::kernel", "--arg", "float32[128,64]", "--arg", "int32[1,1]",
                  "-o", str(out)]
     assert run(*arguments, "--lnc", "2", "--assume", "rows=3") == 0
-    assert [len(core) for core in expand_cores(out.read_text().splitlines())] == [4, 4]
+    assert [len(core) for core in expand_cores(lines_of(out))] == [4, 4]
     assert run(*arguments, "--assume", "rows") == 2
     assert "--assume 'rows' is not NAME=COUNT" in capfd.readouterr().err
 
@@ -236,12 +248,12 @@ def test_a_script_is_run_and_its_kernel_calls_are_traced(
     path, out = tmp_path / "script.py", tmp_path / "x.nkt"
     path.write_text(SCRIPT)
     assert run(str(path), "-o", str(out)) == 0
-    assert parse(lines(out)).header["arguments"] == ["float16[128,4]"]
+    assert parse(lines_of(out)).header["arguments"] == ["float16[128,4]"]
     path.write_text(SCRIPT + "double(result)\ndouble(numpy.ones((64, 4), dtype=numpy.float32))\n")
     assert run(str(path), "-o", str(out)) == 2
     assert "calls 3 kernels; choose one with --launch 1 to 3" in capfd.readouterr().err
     assert run(str(path), "--launch", "3", "-o", str(out)) == 0
-    assert parse(lines(out)).header["arguments"] == ["float32[64,4]"]
+    assert parse(lines_of(out)).header["arguments"] == ["float32[64,4]"]
     path.write_text(SCRIPT + "print(result[0])\n")
     assert run(str(path), "-o", str(out)) == 2
     assert "script.py:13: the result of kernel double is read" in capfd.readouterr().err

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trace_expander import lines_of, parse
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
 CORPUS = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent"))
@@ -64,7 +65,7 @@ def test_a_kernel_without_imports_runs_in_its_harness(tmp_path: Path) -> None:
     found = case_of(tmp_path, {"path": "kernel.py", "function": "double", "harness": "harness.py",
                                "driver": "bench(double)"})
     assert found["arguments"] == ["float32[128,4]"] and not found["reasons"]
-    assert '"kernel":"double"' in (tmp_path / "trn2.nkt").read_text()
+    assert parse(lines_of(tmp_path / "trn2.nkt")).header["kernel"] == "double"
 
 
 def test_what_does_not_run_has_a_reason_with_its_line(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_arguments_of_every_kind_reach_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "kernels_of_a_test.py").write_text(OBJECTS)
     found = case_of(tmp_path, SCALE)
     assert not found["reasons"] and found["entered"] == ["helper"]
-    assert '"cores":2' in (tmp_path / "trn2.nkt").read_text()
+    assert parse(lines_of(tmp_path / "trn2.nkt")).header["cores"] == 2
 
 
 def test_an_exception_of_the_kernel_is_told_with_its_line(tmp_path: Path) -> None:
@@ -160,6 +161,26 @@ def test_a_kernel_is_as_expected_if_it_runs_is_right_or_fails_as_told(corpus: An
     assert row_of(corpus, "f", reasons=fails, case={"expected": "such thing"}).is_as_expected
     assert not row_of(corpus, "f", reasons=fails, case={"expected": "other"}).is_as_expected
     assert not row_of(corpus, "f", reports=REPORT, right={"reason": "1 of 2"}).is_as_expected
+
+
+def test_a_trace_over_50_kb_is_not_as_expected_and_is_told(corpus: Any) -> None:
+    small = row_of(corpus, "f", reports=REPORT, bytes=50_000, text_bytes=400_000)
+    large = row_of(corpus, "g", reports=REPORT, bytes=50_001, text_bytes=90_000)
+    assert small.is_as_expected and not large.is_as_expected
+    assert corpus.summary([small, large], False) == (
+        "2 of 2 kernels ran; the largest trace has 50,001 bytes (g), the longest text 400,000 (f); "
+        "traces over 50,000 bytes: 1, texts: 2")
+    assert corpus.summary([row_of(corpus, "h")], False) == "0 of 1 kernels ran"
+
+
+def test_the_size_of_a_trace_is_that_of_its_file_and_of_its_text(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "harness.py").write_text(HARNESS)
+    found = case_of(tmp_path, {"path": "kernel.py", "function": "double", "harness": "harness.py",
+                               "driver": "bench(double)"})
+    trace = tmp_path / "trn2.nkt"
+    assert found["bytes"] == trace.stat().st_size
+    assert found["text_bytes"] == sum(len(line.encode()) + 1 for line in lines_of(trace))
 
 
 def test_rows_are_kept_for_later_runs(corpus: Any, tmp_path: Path) -> None:

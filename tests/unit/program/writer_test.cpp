@@ -15,7 +15,9 @@
 #include <iterator>
 #include <limits>
 #include <sstream>
+#include <thread>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace trnsim::program {
@@ -133,13 +135,22 @@ TEST(WriterTest, EscapesWhatJsonDoesNotAllow) {
     EXPECT_EQ(read_text(written(program)), program);
 }
 
-TEST_F(WriteFileTest, WritesPlainTextAndZstdByName) {
+TEST_F(WriteFileTest, WritesZstdWhateverTheName) {
     const Program program = read_text(sample());
-    write_file(program, path("a.nkt"));
-    write_file(program, path("a.nkt.zst"));
-    EXPECT_EQ(content(path("a.nkt")), sample());
-    EXPECT_EQ(content(path("a.nkt.zst")).substr(0, 4), "\x28\xB5\x2F\xFD");
-    EXPECT_EQ(read_file(path("a.nkt.zst")), program);
+    for (const std::string name : {"a.nkt", "a.nkt.zst", "a.txt"}) {
+        write_file(program, path(name));
+        EXPECT_EQ(content(path(name)).substr(0, 4), "\x28\xB5\x2F\xFD");
+        EXPECT_EQ(read_file(path(name)), program);
+    }
+}
+
+TEST_F(WriteFileTest, WritesTextIntoPipes) {
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    std::string text;
+    std::thread reader([&] { text = content(path("pipe")); });
+    write_file(read_text(sample()), path("pipe"));
+    reader.join();
+    EXPECT_EQ(text, sample());
 }
 
 TEST_F(WriteFileTest, CompressesMoreThanOneBlock) {
@@ -150,14 +161,14 @@ TEST_F(WriteFileTest, CompressesMoreThanOneBlock) {
         character = static_cast<char>('a' + random() % 26);
     }
     program.notes.push_back({.kind = NoteKind::Warning, .text = text});
-    write_file(program, path("a.nkt.zst"));
-    EXPECT_EQ(read_file(path("a.nkt.zst")), program);
+    write_file(program, path("a.nkt"));
+    EXPECT_EQ(read_file(path("a.nkt")), program);
 }
 
 TEST_F(WriteFileTest, ReplacesAFileWithoutLeavingAnother) {
     std::ofstream(path("a.nkt")) << "old";
     write_file(read_text(sample()), path("a.nkt"));
-    EXPECT_EQ(content(path("a.nkt")), sample());
+    EXPECT_EQ(read_file(path("a.nkt")), read_text(sample()));
     EXPECT_EQ(files(), 1U);
 }
 
@@ -166,7 +177,7 @@ TEST_F(WriteFileTest, WritesThroughLinks) {
     fs::create_symlink(path("real.nkt"), path("link.nkt"));
     write_file(read_text(sample()), path("link.nkt"));
     EXPECT_TRUE(fs::is_symlink(path("link.nkt")));
-    EXPECT_EQ(content(path("real.nkt")), sample());
+    EXPECT_EQ(read_file(path("real.nkt")), read_text(sample()));
 }
 
 TEST_F(WriteFileTest, DoesNotReplaceDevices) {

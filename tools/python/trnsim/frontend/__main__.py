@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
                         help="with --values, what was computed and compared as JSON; the exit "
                              "status is 0 then, whatever it says")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
-                        help="the trace; .zst compresses, - is standard output")
+                        help="the trace, compressed with zstd; - is standard output, as text")
     return parser
 
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from collections.abc import Sequence
 
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.writer import TraceWriter, save
+from trnsim.frontend.writer import TraceWriter, compressed, save
 
 
 class Program:
@@ -58,10 +58,10 @@ class Program:
         return lines
 
     def write(self, stream: BinaryIO) -> None:
-        """Writes the trace, uncompressed."""
+        """Writes the trace as text."""
         TraceWriter(self._recorders,
                     lambda line: stream.write(line.encode() + b"\n")).write(self._header)
 
     def save(self, path: str | Path) -> None:
-        """Writes the trace to a file that appears when it is complete; `.zst` compresses."""
-        save(Path(path), self.write)
+        """Writes the trace, compressed with zstd, to a file that appears when it is complete."""
+        save(Path(path), compressed(self.write))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes a recorded program as a trace file (docs/trace-format.md).
-"""The `.nkt` writer: JSON lines, plain or zstd, replaced atomically."""
+"""The `.nkt` writer: JSON lines, compressed in files, which are replaced atomically."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
+COMPRESSION_LEVEL = 12
+"""That of the C++ writer (src/program/file_writer.cpp). [ASSUMED]"""
 
 Coefficients = list[tuple[str, list[int]]]
 
@@ -211,7 +213,7 @@ def shown_path(path: str) -> str:
 def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Lets `write` fill a file that appears under its name only when it is complete.
 
-    A name that ends in `.zst` is compressed. UserError if the folder cannot be written.
+    UserError if the folder cannot be written.
     """
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
@@ -219,10 +221,7 @@ def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
         raise UserError(f"{path}: {problem.strerror}; choose another output file") from problem
     try:
         with os.fdopen(handle, "wb") as stream:
-            if path.suffix == ".zst":
-                _compressed(stream, write)
-            else:
-                write(stream)
+            write(stream)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
@@ -230,26 +229,35 @@ def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
         raise
 
 
-def _compressed(stream: BinaryIO, write: Callable[[BinaryIO], None]) -> None:
+def compressed(write: Callable[[BinaryIO], None]) -> Callable[[BinaryIO], None]:
+    """What writes the same as `write`, as a zstd frame.
+
+    UserError if there is nothing that compresses.
+    """
     try:
         import zstandard
     except ImportError:
-        _compressed_by_program(stream, write)
-        return
-    with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as compressor:
-        write(compressor)
+        return lambda stream: _compressed_by_program(stream, write)
+
+    def compress(stream: BinaryIO) -> None:
+        compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
+        with compressor.stream_writer(stream, closefd=False) as packed:
+            write(packed)
+
+    return compress
 
 
 def _compressed_by_program(stream: BinaryIO, write: Callable[[BinaryIO], None]) -> None:
     program = shutil.which("zstd")
     if program is None:
-        raise UserError("a .zst file needs the Python package zstandard or the program zstd; "
-                        "install one, or leave .zst off the name")
+        raise UserError("trace files are compressed, which needs the Python package zstandard or "
+                        "the program zstd; install one, or write to standard output (-)")
     stream.flush()
-    with subprocess.Popen([program, "-q", "-c"], stdin=subprocess.PIPE, stdout=stream) as process:
+    with subprocess.Popen([program, "-q", "-c", f"-{COMPRESSION_LEVEL}"], stdin=subprocess.PIPE,
+                          stdout=stream) as process:
         assert process.stdin is not None
         write(process.stdin)  # type: ignore[arg-type]
         process.stdin.close()
         if process.wait() != 0:
-            raise UserError(f"{program} ended with status {process.returncode}; "
-                            "leave .zst off the name")
+            raise UserError(f"{program} ended with status {process.returncode}; write the trace to "
+                            "standard output (-), which is not compressed")

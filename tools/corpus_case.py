@@ -243,13 +243,13 @@ def main(arguments: list[str]) -> int:
         try:
             program = trace(launch.kernel, launch.arguments, target, keywords=launch.keywords,
                             trip_counts=case.get("assume"))
-            program.save(folder / f"{chip}.nkt")
+            text = sum(len(line.encode()) + 1 for line in program.lines())
         except Exception as problem:
             found["reasons"][chip] = failure(problem)
             continue
         found["seconds"][chip] = time.process_time() - before
         found["notes"] = program.notes
-        text = sum(len(line.encode()) + 1 for line in program.lines())
+        program.save(folder / f"{chip}.nkt")
         found["bytes"] = max(found["bytes"], (folder / f"{chip}.nkt").stat().st_size)
         found["text_bytes"] = max(found["text_bytes"], text)
     found["entered"] = sorted(entered)

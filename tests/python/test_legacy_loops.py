@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from legacy_helpers import (F32, attribute, count, in_full, nisa, nki, nl, ops, program, tensor,
                             traced, where)
@@ -123,6 +124,40 @@ def test_blocks_lie_where_the_program_put_them(place: Any, monkeypatch: pytest.M
     loads, stores = (expand(lines)[half] for half in (slice(16), slice(16, 32)))
     assert [one.places[0][1] for one in loads] == [place(block) * 2048 for block in range(16)]
     assert [one.places[1][1] for one in stores] == [place(block) * 2048 for block in range(16)]
+
+
+def first_used(order: Any, lead: tuple[int, ...] = (16,)) -> Any:
+    """A kernel that loads its 16 blocks in some order, then stores all of them in theirs."""
+    def kernel(x: Any) -> None:
+        tiles = nl.ndarray((*lead, nl.par_dim(128), 512), dtype=x.dtype)
+        for turn in nl.static_range(16):
+            block = order(turn)
+            tiles[np.unravel_index(block, lead)] = nl.load(x[block * 128 + P, F])
+        if len(lead) == 1:
+            for i in nl.affine_range(16):
+                nl.store(x[i * 128 + P, F], tiles[i])
+            return
+        for i in nl.affine_range(lead[0]):
+            for j in nl.affine_range(lead[1]):
+                nl.store(x[(i * lead[1] + j) * 128 + P, F], tiles[i, j])
+    return kernel
+
+
+@pytest.mark.parametrize("lead", [(16,), (2, 8), (8, 2)])
+@pytest.mark.parametrize("order", [
+    lambda turn: turn, lambda turn: 15 - turn, lambda turn: {3: 4, 4: 3}.get(turn, turn),
+    lambda turn: turn * 5 % 16, lambda turn: turn // 2 + turn % 2 * 8,
+    lambda turn: turn // 8 + turn % 8 * 2])
+def test_blocks_are_those_that_the_program_named_in_whatever_order_they_came_into_being(
+        order: Any, lead: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = first_used(order, lead)
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG, patch=monkeypatch))
+
+
+def test_blocks_that_came_into_being_column_by_column_are_a_loop_nest() -> None:
+    lines = program(first_used(lambda turn: turn // 2 + turn % 2 * 8, (2, 8)), BIG).lines()
+    assert sum('"dma_copy"' in line for line in lines) == 2
+    assert sum('"run"' in line for line in lines[-6:]) == 1
 
 
 def test_blocks_at_equal_distances_are_a_loop() -> None:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
@@ -17,6 +17,7 @@ from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.legacy.session import Contents, session
+from trnsim.frontend.legacy.spacing import Spacing, are_even
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
 from trnsim.frontend.tensor import Buffer, Shape, Storage
 
@@ -75,11 +76,10 @@ class Blocks(Operators):
         """The tile of a block, or the blocks that a key with fewer items leaves."""
         lead = self.lead
         given, number = len(items), self.base
-        is_regular = self.table.is_regular
         for item, size in zip(items, lead):
             kind = type(item)
             if kind is LoopIndex:
-                item = item.value if is_regular else int(item)
+                item = self.table.block_at(item)
             elif kind is not int:
                 if item is Ellipsis and given == 1:
                     return self
@@ -144,20 +144,13 @@ class Placed(NamedTuple):
     place: int
 
 
-def _is_regular(placed: Sequence[Placed]) -> bool:
-    """Whether all are of one site, at equal distances."""
-    steps = {(after.buffer is before.buffer, after.place - before.place)
-             for before, after in pairwise(placed)}
-    return len(steps) < 2 and all(is_same for is_same, _ in steps)
-
-
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("dtype", "fill", "here", "is_regular", "name", "number", "placed", "shape",
-                 "tiles")
+    __slots__ = ("_new", "_spacing", "dtype", "fill", "has_even_places", "here", "name", "number",
+                 "placed", "shape", "tiles")
 
-    def __init__(self, placed: Sequence[Placed], blocks: int, fill: float | None) -> None:
+    def __init__(self, placed: Sequence[Placed], lead: Shape, fill: float | None) -> None:
         """`placed` has one entry for all blocks, or one per block if the program placed them.
 
         `fill` is the initial value of the elements; it is written when a tile is first used.
@@ -167,12 +160,17 @@ class BlockTable:
         here.tables += 1
         self.number = here.tables
         self.placed = placed
-        self.is_regular = _is_regular(placed)
-        """Whether the places of blocks at equal distances lie at equal distances."""
+        self.has_even_places = len(placed) == 1 or (
+            all(one.buffer is placed[0].buffer for one in placed)
+            and are_even(lead, tuple(one.place for one in placed)))
+        """Whether the program put blocks at equal distances at places at equal distances."""
+        self._spacing = Spacing(lead)
+        self._new: list[int] = []
+        """Blocks that the spacing does not know yet."""
         self.shape = placed[0].buffer.shape
         self.dtype = placed[0].buffer.dtype
         self.name = placed[0].buffer.name
-        self.tiles: list[Tensor | None] = [None] * blocks
+        self.tiles: list[Tensor | None] = [None] * prod(lead)
         """By number in row-major order; None before the first use."""
 
     def tile(self, number: int) -> Tensor:
@@ -183,6 +181,7 @@ class BlockTable:
             here = self.here
             found = self.tiles[number] = Tensor(Storage(buffer, here.recorder.frame, place),
                                                 buffer.whole)
+            self._new.append(number)
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
                 here.filled[id(found.storage)] = found
@@ -190,13 +189,38 @@ class BlockTable:
                 here.block_log.append((self, number, found))
         return found
 
+    def block_at(self, index: LoopIndex) -> int:
+        """The block that a loop's index names in this iteration."""
+        if not self.has_even_places:
+            return index.ask()
+        if len(self.placed) == 1:
+            self.here.index_log.append((self, index))
+        return index.value
+
     def is_free(self, number: int) -> bool:
         """Whether there is such a block and it has no tile yet."""
         return 0 <= number < len(self.tiles) and self.tiles[number] is None
 
+    def is_regular(self) -> bool:
+        """Whether accessed blocks at equal distances are instances, or lie, at equal distances.
+
+        Only then the tiles that a loop's index names are all as many apart as the first ones.
+        """
+        accessed, self._new = self._new, []
+        for number in accessed:
+            tile = self.tiles[number]
+            assert tile is not None
+            base = tile.storage.base
+            if base is None or not self._spacing.add(number, base):
+                self._new.append(number)
+        return self._spacing.is_even and all(
+            self.tiles[number].storage.base is None  # type: ignore[union-attr]
+            for number in self._new)
+
     def adopt(self, number: int, tile: Tensor) -> None:
         """Gives a free block its tile."""
         self.tiles[number] = tile
+        self._new.append(number)
 
 
 def clone(tile: Tensor, step: int) -> Tensor:

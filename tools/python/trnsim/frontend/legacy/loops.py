@@ -91,13 +91,14 @@ class StaticRange(loops.StaticRange):
 class _Mark:
     """The state between two iterations of a loop; the differences of three marks are two steps."""
 
-    __slots__ = ("blocks", "clock", "instances", "pieces", "regions", "run", "tables")
+    __slots__ = ("blocks", "clock", "indexed", "instances", "pieces", "regions", "run", "tables")
 
     def __init__(self, here: Session, folder: Folder) -> None:
         self.run = folder.count
         self.pieces = len(folder.pieces)
         self.instances = [buffer.instances for buffer in here.recorder.buffers]
         self.blocks = len(here.block_log)
+        self.indexed = len(here.index_log)
         self.tables = here.tables
         self.clock = here.clock
         self.regions = len(here.region_log)
@@ -131,7 +132,7 @@ def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
             if at >= end or frame is not active.frame:
                 continue
-            if _extrapolate(here, folder, marks, end - at):
+            if _extrapolate(here, folder, marks, loop, end - at):
                 grows = marks[-1].run - marks[-2].run
                 before = folder.count
                 yield _index(loop, values[end])
@@ -151,13 +152,17 @@ def _index(loop: Loop, value: int) -> LoopIndex:
     return LoopIndex(value, {loop: 1})
 
 
-def _extrapolate(here: Session, folder: Folder, marks: list[_Mark], count: int) -> bool:
+def _extrapolate(here: Session, folder: Folder, marks: list[_Mark], loop: Loop,
+                 count: int) -> bool:
     """Adds `count` iterations like the last two; False if those two are no pattern."""
     if len(marks) < 3 or not _is_run(marks):
         return False
     steps = _instance_steps(marks)
     tiles = _block_steps(here, marks, count)
     if steps is None or tiles is None or not _regions_are_local(here, marks):
+        return False
+    if not all(table.is_regular() for table in _indexed(here, marks, loop)):
+        loop.is_affine = False
         return False
     if marks[-1].run != marks[-2].run:
         folder.count += count
@@ -217,6 +222,11 @@ def _outer_tiles(here: Session, before: _Mark, after: _Mark) -> list[tuple[Any, 
     """The tiles that an iteration made of tensors that existed before it."""
     return [entry for entry in here.block_log[before.blocks:after.blocks]
             if entry[0].number <= before.tables]
+
+
+def _indexed(here: Session, marks: list[_Mark], loop: Loop) -> set[Any]:
+    """The tables of blocks that the last iterations subscripted with the loop's index."""
+    return {table for table, index in here.index_log[marks[0].indexed:] if loop in index.terms}
 
 
 def _regions_are_local(here: Session, marks: list[_Mark]) -> bool:

@@ -14,6 +14,7 @@ from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View
 
 if TYPE_CHECKING:
     from trnsim.frontend.legacy.tensor import Tensor
+    from trnsim.frontend.loop_index import LoopIndex
 
 
 class Contents(MatmulRegions):
@@ -52,8 +53,8 @@ class Session:
     """What this dialect remembers about one trace."""
 
     __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "filled", "grid",
-                 "outputs", "program", "promised", "recorder", "region_log", "symbolic", "tables",
-                 "tiles")
+                 "index_log", "outputs", "program", "promised", "recorder", "region_log",
+                 "symbolic", "tables", "tiles")
 
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
@@ -77,6 +78,8 @@ class Session:
         """Tensors with blocks made so far."""
         self.symbolic = 0
         """Open loops whose indices are LoopIndex."""
+        self.index_log: list[tuple[Any, LoopIndex]] = []
+        """Subscripts of blocks with a loop's index: the table, the index."""
         self.block_log: list[tuple[Any, int, Tensor]] = []
         """Tiles of blocks in the order in which they were made: table, number, tile."""
         self.region_log: list[Contents] = []

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whether the tiles of a tensor with block dimensions are at equal distances.
+"""The tile that a loop's index names in an iteration that is not executed: where it is, is known if
+the tiles of blocks at equal distances are at equal distances themselves."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from trnsim.frontend.tensor import Shape, row_major
+
+
+class Spacing:
+    """Learns from one block after the other how far tiles are apart along each dimension."""
+
+    __slots__ = ("_first", "_number", "_sizes", "_steps", "is_even")
+
+    def __init__(self, shape: Shape) -> None:
+        self._sizes = tuple(zip(row_major(shape), shape))
+        self._steps: list[int | None] = [None] * len(shape)
+        self._number = -1
+        self._first = 0
+        self.is_even = True
+        """Whether no block contradicts the others."""
+
+    def add(self, number: int, place: int) -> bool:
+        """A block and where it is; False if it is too early to say whether that fits the others."""
+        if self._number < 0:
+            self._number, self._first = number, place
+            return True
+        rest, unknown, distance = place - self._first, -1, 0
+        for axis, (stride, size) in enumerate(self._sizes):
+            along = number // stride % size - self._number // stride % size
+            step = self._steps[axis]
+            if along and step is None:
+                if unknown >= 0:
+                    return False
+                unknown, distance = axis, along
+            elif along:
+                rest -= along * step  # type: ignore[operator]
+        if unknown >= 0:
+            self._steps[unknown], rest = divmod(rest, distance)
+        self.is_even = self.is_even and rest == 0
+        return True
+
+
+@lru_cache(maxsize=64)
+def are_even(shape: Shape, places: tuple[int, ...]) -> bool:
+    """Whether all blocks, in row-major order, are at equal distances."""
+    spacing = Spacing(shape)
+    return all([spacing.add(*block) for block in enumerate(places)]) and spacing.is_even

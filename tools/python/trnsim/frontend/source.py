@@ -39,7 +39,10 @@ UNKNOWN = Position("<unknown>", 0)
 _is_user: dict[int, bool] = {}
 _codes: dict[int, CodeType] = {}
 _positions: dict[Site, Position] = {}
-_listings: dict[int, list[dis.Instruction]] = {}
+_bytecodes: dict[int, bytes] = {}
+_lines: dict[int, list[tuple[int, int, int | None]]] = {}
+LOOK_AHEAD = 48
+"""Units of bytecode behind a call that are looked at for the variable that it is stored in."""
 _entry_code: CodeType | None = None
 
 
@@ -127,12 +130,12 @@ def position(at: Site) -> Position:
         code = _codes.get(at[0])
         if code is None:
             return UNKNOWN
-        line = code.co_firstlineno
-        for start, end, number in code.co_lines():
-            if start <= at[1] < end and number is not None:
-                line = number
-                break
-        found = _positions[at] = Position(code.co_filename, line)
+        lines = _lines.get(at[0])
+        if lines is None:
+            lines = _lines[at[0]] = list(code.co_lines())
+        entry = bisect_right(lines, at[1], key=lambda one: one[0]) - 1
+        line = lines[entry][2] if entry >= 0 and at[1] < lines[entry][1] else None
+        found = _positions[at] = Position(code.co_filename, line or code.co_firstlineno)
     return found
 
 
@@ -141,24 +144,37 @@ def here(depth: int = 1) -> Position:
     return position(site(depth + 1))
 
 
-def _following(at: Site) -> Iterator[dis.Instruction]:
-    """The bytecode instructions after a site."""
-    listing = _listings.get(at[0])
-    if listing is None:
-        code = _codes.get(at[0])
-        listing = _listings[at[0]] = list(dis.get_instructions(code)) if code is not None else []
-    first = bisect_right(listing, at[1], key=lambda instruction: instruction.offset)
-    return iter(listing[first:first + 16])
+def _following(at: Site) -> Iterator[tuple[int, str, int]]:
+    """The bytecode instructions after a site: offset, name and argument of some of them."""
+    code = _codes.get(at[0])
+    if code is None:
+        return
+    bytecode = _bytecodes.get(at[0])
+    if bytecode is None:
+        bytecode = _bytecodes[at[0]] = code.co_code
+    argument = 0
+    for offset in range(at[1] + 2, min(at[1] + 2 * LOOK_AHEAD, len(bytecode)), 2):
+        name = dis.opname[bytecode[offset]]
+        argument = argument << 8 | bytecode[offset + 1]
+        if name == "EXTENDED_ARG":
+            continue
+        if name != "CACHE":
+            yield offset, name, argument
+        argument = 0
 
 
 @cache
 def assigned_name(at: Site) -> str:
     """The variable that the value made at a site is stored in at once, or ""."""
-    for instruction in _following(at):
-        if not instruction.opname.startswith("STORE_"):
-            break
-        stored = instruction.argval
-        return str(stored[0] if isinstance(stored, tuple) else stored)
+    for _, name, argument in _following(at):
+        code = _codes[at[0]]
+        if name in ("STORE_FAST", "STORE_DEREF"):
+            return str(code._varname_from_oparg(argument))  # type: ignore[attr-defined]
+        if name in ("STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"):  # two names, from 3.13
+            return str(code.co_varnames[argument >> 4])
+        if name in ("STORE_NAME", "STORE_GLOBAL", "STORE_ATTR"):
+            return code.co_names[argument]
+        break
     return ""
 
 
@@ -184,10 +200,9 @@ def _at(code: CodeType, offset: int) -> Site:
 
 def loop_variable(at: Site) -> str:
     """The variable of the `for` whose iterable is made at a site, or ""."""
-    code = _codes.get(at[0])
-    for steps, instruction in enumerate(_following(at)):
-        if instruction.opname == "FOR_ITER" and code is not None:
-            return assigned_name((at[0], instruction.offset))
+    for steps, (offset, name, _) in enumerate(_following(at)):
+        if name == "FOR_ITER":
+            return assigned_name((at[0], offset))
         if steps > 8:
             break
     return ""

@@ -30,6 +30,10 @@ def test_a_module_is_importable(name: str) -> None:
     assert importlib.import_module(name) is sys.modules[name]
 
 
+def test_only_kernels_get_the_range_that_marks_loops() -> None:
+    assert importlib.import_module("trnsim.frontend.sampling").__dict__.get("range") is None
+
+
 def public_names(path: Path) -> dict[str, list[str] | None]:
     """Public names of a stub module, with the parameters of its functions."""
     found: dict[str, list[str] | None] = {}

@@ -122,7 +122,8 @@ class _KernelFinder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        if (spec is None or spec.origin is None or not spec.origin.endswith(".py")
+                or fullname.partition(".")[0] == "trnsim"):
             return spec
         if spec.loader is not None and mentions_nki(Path(spec.origin)):
             spec.loader = _MarkingLoader(spec.loader)

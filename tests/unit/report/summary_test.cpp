@@ -62,6 +62,20 @@ TEST(SummaryTest, ActiveTimeIsCoverageNotOccupancy) {
               static_cast<double>(result.engines.at(Engine::Tensor).covered.value) / 1e12);
 }
 
+TEST(SummaryTest, ALatencyLiesBetweenThoseThatTheModelsErrorWouldMakeOfIt) {
+    const Summary summary = summarize(matmul_result(), peaks(ChipSpec{}), 0.25);
+    EXPECT_NEAR((summary.latency_us - summary.latency_low_us) / summary.latency_low_us, 0.25, 1e-9);
+    EXPECT_NEAR(
+        (summary.latency_high_us - summary.latency_us) / summary.latency_high_us, 0.25, 1e-9);
+}
+
+TEST(SummaryTest, TheErrorIsThatOfTheChipAndApi) {
+    const AccuracySpec accuracy{.new_api_error = 0.1, .old_api_error = 0.2};
+    EXPECT_EQ(accuracy.of("neuronxcc.nki"), 0.2);
+    EXPECT_EQ(accuracy.of("nki"), 0.1);
+    EXPECT_EQ(accuracy.of("trace"), 0.1);
+}
+
 TEST(SummaryTest, OfAnEmptyRunHasNoDivisionByZero) {
     const Summary summary = summarize(RunResult{}, peaks(ChipSpec{}));
     visit(summary, [](const std::string& name, auto value) {
@@ -79,7 +93,7 @@ TEST(SummaryTest, VisitNamesEveryFieldOnce) {
         ++count;
     });
     EXPECT_EQ(names.size(), static_cast<std::size_t>(count));
-    EXPECT_EQ(count, 22 + 5 * 3);
+    EXPECT_EQ(count, 24 + 5 * 3);
     EXPECT_TRUE(names.contains("gpsimd_engine_active_time_percent"));
 }
 

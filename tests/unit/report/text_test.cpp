@@ -136,6 +136,16 @@ TEST(ReportTextTest, BeginsWithLatencyAndWhatBoundsIt) {
     EXPECT_THAT(text, HasSubstr("else waits for dma 6.1 %, waits for vector 2.0 %, idle 2.0 %"));
 }
 
+TEST(ReportTextTest, SaysWhereSiliconProbablyIs) {
+    Subject subject = matmul_subject();
+    subject.chip.spec.accuracy = {.new_api_error = 0.1, .is_extrapolated = false};
+    EXPECT_THAT(to_text(make_report(subject, matmul_result()), false),
+                HasSubstr("942.6 us to 1,152 us if it is like four of five measured kernels\n"));
+    subject.chip.spec.accuracy.is_extrapolated = true;
+    EXPECT_THAT(to_text(make_report(subject, matmul_result()), false),
+                HasSubstr("perhaps 942.6 us to 1,152 us: nothing was measured on trainium2\n"));
+}
+
 TEST(ReportTextTest, EveryEngineRowSumsToOneHundred) {
     const std::string text = sample_text(matmul_result());
     for (const Engine engine : kSequencedEngines) {

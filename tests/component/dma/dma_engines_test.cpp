@@ -228,7 +228,7 @@ TEST_F(DmaEnginesTest, AnArrivalOnASharedStackSlowsTheOtherCoreFromThenOn) {
 
 TEST_F(DmaEnginesTest, ATransferThatFindsItsEnginesFreeCostsOneWakeUp) {
     build();
-    for (int i = 0; i < 100; ++i) {
+    for (std::int64_t i = 0; i < 100; ++i) {
         submit(0, kAll, 100, 1000 * i);
     }
     const auto before = sc_core::sc_delta_count();

@@ -14,7 +14,8 @@ More keys:
     inside     no arguments: the kernel is a helper, which ran if that function's case entered it
     expected   a piece of the message with which the kernel fails, as it should
     needs      libraries of the kernel's own host code; without them the case is left out
-    reference  how its values are checked, see corpus_reference.py
+    reference  how its values are checked, see corpus_reference.py; a string is a name in the
+               `references` of the table, and a case without has the table's own, if any
     harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE
     prelude    Python that runs before the kernel's file
     is_script  the kernel's file itself launches the kernel
@@ -33,6 +34,7 @@ import sys
 import time
 import traceback
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -134,8 +136,8 @@ def quiet_numpy() -> None:
         setattr(np.testing, name, lambda *_, **__: None)
 
 
-def run_tests(module: ModuleType) -> None:
-    """Runs the tests of a module, each on its own; what they find out does not matter here."""
+def tests_of(module: ModuleType) -> list[Callable[[], Any]]:
+    """The tests of a module, of unittest and of pytest."""
     tests: list[Any] = []
     for value in list(vars(module).values()):
         if isinstance(value, type) and issubclass(value, unittest.TestCase):
@@ -144,19 +146,24 @@ def run_tests(module: ModuleType) -> None:
         elif inspect.isfunction(value) and value.__name__.startswith("test"):
             if not inspect.signature(value).parameters:
                 tests.append(value)
-    for test in tests:
-        try:
-            test()
-        except FrontendError:
-            raise
-        except Exception as problem:
-            print(f"{test}: {type(problem).__name__}: {problem}", file=sys.stderr)
+    return tests
+
+
+def run_test(test: Callable[[], Any]) -> None:
+    """Runs a test; what it finds out does not matter here."""
+    try:
+        test()
+    except FrontendError:
+        raise
+    except Exception as problem:
+        print(f"{test}: {type(problem).__name__}: {problem}", file=sys.stderr)
 
 
 def drive(module: ModuleType, case: dict[str, Any], chip: str) -> None:
     """Runs the case's driver; raises Found at the launch."""
     if case["driver"] == "tests":
-        run_tests(module)
+        for test in tests_of(module):
+            run_test(test)
     else:
         module.__dict__.setdefault("np", np)
         module.__dict__["tensor"] = tensor

@@ -35,6 +35,8 @@ ABSENT = frozenset((
 INFRASTRUCTURE = ("test_orchestrator", "metrics_collector", "metrics_emitter", "output_validator")
 """Modules of the library's tests that devices, clouds and metrics hang on."""
 SEED = 0
+PART = 1 << 22
+"""Elements that are compared at a time."""
 
 
 class Outcome(NamedTuple):
@@ -109,22 +111,43 @@ class Manager:
         comparators = importlib.import_module("test.integration.nkilib.utils.comparators")
         found = found.reshape(target.shape).astype(np.float32)
         target = target.astype(np.float32)
-        self.errors.append(relative_error(found, target))
+        self.errors.append(difference(found, target).relative)
         return bool(comparators.maxAllClose(found, target, validation.relative_accuracy,
                                             validation.absolute_accuracy))
 
 
-def relative_error(found: Any, wanted: Any) -> float:
-    """The largest difference over the largest magnitude of what is wanted."""
-    one, other = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
-    if one.shape != other.shape:
-        one = np.broadcast_to(one, other.shape)
-    if other.size == 0:
-        return 0.0
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
-    difference = np.where(same, 0.0, np.abs(one - other))
-    magnitude = np.abs(other[np.isfinite(other)]).max(initial=0.0)
-    return float(difference.max() / (magnitude or 1.0))
+class Difference(NamedTuple):
+    """How far an array is from another."""
+
+    largest: float
+    magnitude: float
+    """The largest of what is wanted."""
+    norm: float
+    wanted_norm: float
+
+    @property
+    def relative(self) -> float:
+        """The largest difference over the largest magnitude."""
+        return self.largest / (self.magnitude or 1.0)
+
+
+def difference(found: Any, wanted: Any) -> Difference:
+    """Compares in float64, a part after the other: arrays may fill most of the memory."""
+    wanted = np.asarray(wanted)
+    found = np.broadcast_to(np.asarray(found), wanted.shape).reshape(-1)
+    wanted = wanted.reshape(-1)
+    largest = magnitude = squares = wanted_squares = 0.0
+    for first in range(0, wanted.size, PART):
+        one = found[first:first + PART].astype(np.float64)
+        other = wanted[first:first + PART].astype(np.float64)
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        apart = np.where(same, 0.0, np.abs(one - other))
+        finite = other[np.isfinite(other)]
+        largest = np.fmax(largest, apart.max()) if not np.isnan(apart).any() else np.inf
+        magnitude = max(magnitude, np.abs(finite).max(initial=0.0))
+        squares += float(apart @ apart)
+        wanted_squares += float(finite @ finite)
+    return Difference(float(largest), float(magnitude), squares**0.5, wanted_squares**0.5)
 
 
 def _inputs(given: Any, rank: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from trace_expander import lines_of, parse
 
@@ -27,7 +28,8 @@ def double(x):
     return out
 """
 HARNESS = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n# SUBSTITUTE HERE\n" \
-          "import numpy as np\ndef bench(f):\n    f(np.random.rand(128, 4).astype(np.float32))\n"
+          "import numpy as np\ndef bench(f):\n    f(np.random.rand(128, 4).astype(np.float32))\n" \
+          "def judge(f):\n    return False\nif __name__ == '__main__':\n    assert judge(double)\n"
 
 
 @pytest.fixture
@@ -161,6 +163,8 @@ def test_a_kernel_is_as_expected_if_it_runs_is_right_or_fails_as_told(corpus: An
     assert row_of(corpus, "f", reasons=fails, case={"expected": "such thing"}).is_as_expected
     assert not row_of(corpus, "f", reasons=fails, case={"expected": "other"}).is_as_expected
     assert not row_of(corpus, "f", reports=REPORT, right={"reason": "1 of 2"}).is_as_expected
+    assert row_of(corpus, "f", reports=REPORT, right={"reason": "1 of 2"},
+                  case={"reference": {"differs": "so"}}).is_as_expected
 
 
 def test_a_trace_over_50_kb_is_not_as_expected_and_is_told(corpus: Any) -> None:
@@ -213,14 +217,79 @@ DOUBLE = {"path": "kernel.py", "function": "double", "harness": "harness.py",
     ("agrees(kernel(*values), 2 * values[0], rtol=0)", ""),
     ("agrees(kernel(*values), 2 * values[0], norm=1e-6)", ""),
     ("assert np.allclose(kernel(*values), 2 * values[0])", ""),
-    ("agrees(kernel(*values), 3 * values[0])", "1 of 1 comparisons fail"),
-    ("np.allclose(kernel(*values), 3 * values[0])", "1 of 1 comparisons fail"),
+    ("agrees(kernel(*values), 2 * wide[0])\nverdict(True)", ""),
+    ("agrees(kernel(*values), 3 * values[0])",
+     "1 of 1 comparisons fail, largest error 3.3e-01"),
+    ("np.allclose(kernel(*values), 3 * values[0])",
+     "1 of 1 comparisons fail, largest error 3.3e-01"),
+    ("verdict(main('judge'))", "1 of 1 comparisons fail"),
+    ("main('nothing')", "harness.py: calls no nothing in its __main__ block"),
     ("kernel(*values)", "nothing was compared"),
     ("raise ValueError('so')", "<check>:1: ValueError: so")])
 def test_values_are_compared_with_a_reference(tmp_path: Path, check: str, reason: str) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "harness.py").write_text(HARNESS)
-    assert values_of(tmp_path, {**DOUBLE, "reference": {"check": check}})["reason"] == reason
+    found = values_of(tmp_path, {**DOUBLE, "reference": {"check": check}})["reason"]
+    assert found == reason or (reason and found.endswith(reason))
+
+
+def test_a_reference_has_a_name_in_its_table(corpus: Any, tmp_path: Path) -> None:
+    table = {"references": {"twice": {"check": "1"}}, "reference": {"check": "2"}, "cases": [
+        {"path": "a.py", "function": "f", "reference": "twice"}, {"path": "b.py", "function": "f"}]}
+    found = corpus.cases(tmp_path, "one/two", table)
+    assert [case["reference"]["check"] for case in found] == ["1", "2"]
+
+
+def test_a_reference_may_have_arguments_of_its_own_and_few_comparisons(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "harness.py").write_text(HARNESS)
+    check = "assert values[0].shape == (64, 2)\nfor _ in range(2):\n" \
+            "    agrees(kernel(*values), 2 * values[0], rtol=0)\nassert False"
+    found = values_of(tmp_path, {**DOUBLE, "reference": {
+        "check": check, "arguments": ["float32[64,2]"], "comparisons": 2}})
+    assert (found["reason"], found["error"]) == ("", 0.0)
+
+
+TESTS = """
+import unittest
+x = np.ones((128, 4), np.float32)
+@nki.jit
+def other(x):
+    raise ValueError("no such thing")
+class TestThem(unittest.TestCase):
+    def test_double(self):
+        self.assertFalse(np.allclose(double(x), x))
+        self.assertTrue(np.allclose(double(x), 2 * x))
+    def test_half(self):
+        self.assertTrue((double(x) == 3 * x).all())
+    def test_other(self):
+        other(x)
+"""
+
+
+@pytest.mark.parametrize(("function", "reference", "reason"), [
+    ("double", {}, "1 of 2 comparisons fail, largest error 0.0e+00"),
+    ("other", {}, "harness.py:16: the kernel raises ValueError: no such thing"),
+    ("other", {"error": "no such thing"}, "")])
+def test_the_tests_that_launch_a_kernel_are_its_reference(
+        tmp_path: Path, function: str, reference: dict[str, str], reason: str) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "harness.py").write_text(HARNESS + TESTS)
+    found = values_of(tmp_path, {**DOUBLE, "function": function, "driver": "tests",
+                                 "reference": {"driver": True, **reference}})["reason"]
+    assert found.rpartition("/")[2] == reason
+
+
+def test_arrays_are_compared_in_parts_and_what_is_no_number_is_wrong() -> None:
+    sys.path.insert(0, str(TOOLS))
+    import corpus_library as library
+    wanted = np.arange(library.PART + 2, dtype=np.float32)
+    found = wanted.copy()
+    found[-1] += 2
+    known = library.difference(found, wanted)
+    assert (known.largest, known.magnitude, known.norm) == (2, library.PART + 1, 2)
+    assert library.difference([np.nan], [1.0]).relative == np.inf
+    assert library.difference([np.nan, 2.0], [np.nan, 2.0]).relative == 0
 
 
 def test_a_driver_that_compares_is_a_reference(tmp_path: Path) -> None:

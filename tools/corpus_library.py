@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import corpus_arguments
 import ml_dtypes
 import numpy as np
-from trnsim.frontend import dtype, impersonate
+from trnsim.frontend import dtype as dtype_of, impersonate
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.kernel import Kernel, set_listener
 from trnsim.frontend.nki import jit
 from trnsim.frontend.tracing import trace_ranks
+from trnsim.frontend.values import microscaling
 
 ABSENT = frozenset((
     "allpairspy", "aws_embedded_metrics", "boto3", "botocore", "debugpy", "fabric2", "filelock",
@@ -50,22 +51,26 @@ class Outcome(NamedTuple):
 
 def static_cast(values: Any, kind: Any = None, dtype: Any = None) -> Any:
     """neuron_dtypes.static_cast: the values in another type."""
-    target = _dtype(kind if dtype is None else dtype)
-    return np.asarray(values).astype(target.dtype)
-
-
-def _dtype(kind: Any) -> Any:
-    return dtype(kind)
+    target = dtype_of(kind if dtype is None else dtype)
+    values = np.asarray(values)
+    given = values.dtype if values.dtype.names is None else dtype_of(values.dtype)
+    if target == given:
+        return values
+    if target.is_packed:
+        return microscaling.packed(values, target)
+    if values.dtype.names is not None:
+        values = microscaling.unpacked(values, given).reshape(*values.shape[:-1], -1)
+    return values.astype(target.dtype)
 
 
 def neuron_dtypes() -> ModuleType:
     """As much of AWS's neuron_dtypes as the tests use."""
     module = ModuleType("neuron_dtypes")
     module.__dict__.update(
-        {name: dtype(name) for name in ("float8_e5m2_x4", "float8_e4m3fn_x4", "float4_e2m1fn_x4")},
-        static_cast=static_cast, sizeinbytes=lambda kind: dtype(kind).itemsize,
-        finfo=lambda kind: ml_dtypes.finfo(dtype(kind).dtype),  # type: ignore[no-untyped-call]
-        is_float_type=lambda kind: dtype(kind).is_float)
+        {name: dtype_of(name) for name in ("float8_e5m2_x4", "float8_e4m3fn_x4", "float4_e2m1fn_x4")},
+        static_cast=static_cast, sizeinbytes=lambda kind: dtype_of(kind).itemsize,
+        finfo=lambda kind: ml_dtypes.finfo(dtype_of(kind).dtype),  # type: ignore[no-untyped-call]
+        is_float_type=lambda kind: dtype_of(kind).is_float)
     return module
 
 
@@ -102,15 +107,15 @@ class Manager:
                 data = np.ascontiguousarray(found.astype(target.dtype)).view(np.uint8).reshape(-1)
                 agrees = target.validator(None).validate(data)
             else:
-                agrees = self._agrees(found.astype(kinds[name]), target, validation)
+                agrees = self._agrees(_read(found, kinds[name]), target, validation)
             if not agrees:
                 self.wrong.append(name)
         assert not self.wrong, f"{', '.join(self.wrong)}: not close to the reference"
 
     def _agrees(self, found: Any, target: Any, validation: Any) -> bool:
         comparators = importlib.import_module("test.integration.nkilib.utils.comparators")
-        found = found.reshape(target.shape).astype(np.float32)
-        target = target.astype(np.float32)
+        found = static_cast(found.reshape(target.shape), np.float32)
+        target = static_cast(target, np.float32)
         self.errors.append(difference(found, target).relative)
         return bool(comparators.maxAllClose(found, target, validation.relative_accuracy,
                                             validation.absolute_accuracy))
@@ -159,6 +164,11 @@ def _inputs(given: Any, rank: int) -> dict[str, Any]:
     return {name.removesuffix(".must_alias_input"):
             value.copy() if isinstance(value, np.ndarray) else value
             for name, value in named.items()}
+
+
+def _read(found: Any, kind: Any) -> Any:
+    """An output in the type that the test reads it in; packed elements are read as they are."""
+    return found.view(kind) if found.dtype.names else found.astype(kind)
 
 
 def _reference(golden: Any, rank: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import importlib.util
 import json
@@ -187,6 +188,7 @@ def check(checkout: Path, case: dict[str, Any], chip: str) -> dict[str, Any]:
 
     def launch(kernel: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         comparisons.kernels.add(kernel.name)
+        gc.collect()
         program = trace(kernel, arguments, target, keywords=keywords, values=True,
                         reads_unwritten=True, trip_counts=case.get("assume"))
         return corpus_torch.like_arguments((*arguments, *keywords.values()), program.outputs)

@@ -23,6 +23,7 @@ DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bf
           "float": np.float32, "int32": np.int32, "int64": np.int64, "int8": np.int8,
           "uint8": np.uint8, "bool": np.bool_}
 
+SAME_SIZE = {"uint16": np.int16, "uint32": np.int32, "uint64": np.int64}
 WIDER = {"uint16": np.int32, "uint32": np.int64, "uint64": np.int64}
 """Types that torch does not have, and those that hold their values."""
 
@@ -126,8 +127,12 @@ def _as_tensors(torch: Any, value: Any) -> Any:
 
 
 def _on_cpu() -> None:
-    """The device of torch_xla is the CPU."""
+    """The device of torch_xla is the CPU; unsigned arrays become tensors also in an old torch."""
     torch = importlib.import_module("torch")
+    if not hasattr(torch, "uint32"):
+        convert = torch.from_numpy
+        torch.from_numpy = lambda given: convert(
+            given.view(SAME_SIZE[given.dtype.name]) if given.dtype.name in SAME_SIZE else given)
     model = ModuleType("torch_xla.core.xla_model")
     model.__dict__.update(xla_device=lambda *_, **__: torch.device("cpu"),
                           mark_step=lambda *_, **__: None)

@@ -115,10 +115,24 @@ def test_a_data_type_is_that_of_numpy(one: dtypes.DType, itemsize: int, other: t
     assert one != dtypes.uint16 and {one: 1}[one] == 1
 
 
-def test_packed_types_have_sizes_but_no_numpy_type() -> None:
-    assert (dtypes.float8_e5m2_x4.itemsize, dtypes.float4_e2m1fn_x4.itemsize) == (4, 2)
-    with pytest.raises(AttributeError, match="numpy has no type for packed"):
-        _ = dtypes.float8_e5m2_x4.dtype
+@pytest.mark.parametrize(("one", "bits"), [
+    (dtypes.float8_e5m2_x4, numpy.uint32), (dtypes.float8_e4m3fn_x4, numpy.uint32),
+    (dtypes.float4_e2m1fn_x4, numpy.uint16)])
+def test_packed_types_are_records_of_their_bits_in_numpy(one: dtypes.DType, bits: type) -> None:
+    data = numpy.zeros((2, 3), one)
+    assert one.itemsize == data.itemsize == numpy.dtype(bits).itemsize
+    assert dtype(data.dtype) is one and data.dtype == one and one == data.dtype
+    assert numpy.concatenate([data, data]).T.view(bits).shape == (3, 4)
+    with pytest.raises(TypeError):
+        data + data  # type: ignore[operator]
+
+
+def test_tfloat32_and_other_records_have_no_numpy_type() -> None:
+    assert dtypes.tfloat32.itemsize == 4
+    with pytest.raises(AttributeError, match="numpy has no type for tf32"):
+        _ = dtypes.tfloat32.dtype
+    with pytest.raises(UserError, match="is not one of NKI's"):
+        dtype(numpy.dtype([("float8_e5m2_x4", "u4"), ("more", "u4")]))
 
 
 def test_an_unknown_data_type_lists_the_known_ones() -> None:

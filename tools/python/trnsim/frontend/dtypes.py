@@ -14,15 +14,21 @@ from trnsim.frontend.errors import UserError
 
 
 class DType:
-    """One data type. Equal to its name, and to the type that numpy or ml_dtypes has for it."""
+    """One data type. Equal to its name, and to the type that numpy or ml_dtypes has for it.
 
-    __slots__ = ("name", "itemsize", "is_float", "is_integer", "_numpy_name", "_numpy")
+    numpy has none for four packed elements: there it is a record with their bits as its one field,
+    called as the type is. Such arrays keep their shape and type in numpy, and cannot be computed
+    with by mistake; `view(numpy.uint32)` has their bits.
+    """
+
+    __slots__ = ("name", "itemsize", "is_float", "is_integer", "is_packed", "_numpy_name", "_numpy")
 
     def __init__(self, name: str, itemsize: int, kind: str, numpy_name: str | None) -> None:
         self.name = name
         self.itemsize = itemsize
         self.is_float = kind == "float"
         self.is_integer = kind == "integer"
+        self.is_packed = kind == "packed"
         self._numpy_name = numpy_name
         self._numpy: Any = None
 
@@ -36,7 +42,9 @@ class DType:
     def _find_numpy(self) -> Any:
         numpy = importlib.import_module("numpy")
         if self._numpy_name is None:
-            raise AttributeError(f"{self.name}: numpy has no type for packed or tf32 elements")
+            raise AttributeError(f"{self.name}: numpy has no type for tf32 elements")
+        if self.is_packed:
+            return numpy.dtype([(self.name, self._numpy_name)])
         if hasattr(numpy, self._numpy_name):
             return numpy.dtype(getattr(numpy, self._numpy_name))
         return numpy.dtype(getattr(importlib.import_module("ml_dtypes"), self._numpy_name))
@@ -69,9 +77,9 @@ float16 = DType("float16", 2, "float", "float16")
 float8_e4m3 = DType("float8_e4m3", 1, "float", "float8_e4m3")
 float8_e4m3fn = DType("float8_e4m3fn", 1, "float", "float8_e4m3fn")
 float8_e5m2 = DType("float8_e5m2", 1, "float", "float8_e5m2")
-float8_e5m2_x4 = DType("float8_e5m2_x4", 4, "packed", None)
-float8_e4m3fn_x4 = DType("float8_e4m3fn_x4", 4, "packed", None)
-float4_e2m1fn_x4 = DType("float4_e2m1fn_x4", 2, "packed", None)
+float8_e5m2_x4 = DType("float8_e5m2_x4", 4, "packed", "uint32")
+float8_e4m3fn_x4 = DType("float8_e4m3fn_x4", 4, "packed", "uint32")
+float4_e2m1fn_x4 = DType("float4_e2m1fn_x4", 2, "packed", "uint16")
 float8_e8m0 = DType("float8_e8m0", 1, "scale", "float8_e8m0fnu")
 int64 = DType("int64", 8, "integer", "int64")
 int32 = DType("int32", 4, "integer", "int32")
@@ -97,6 +105,9 @@ _by_type: dict[type, DType] = {}
 def _lookup(value: object) -> DType | None:
     if isinstance(value, DType):
         return value
+    fields = getattr(value, "names", None)
+    if isinstance(fields, tuple):
+        return _BY_NAME.get(fields[0]) if len(fields) == 1 else None
     name = value if isinstance(value, str) else getattr(value, "name", None)
     if not isinstance(name, str):
         name = getattr(value, "__name__", None)

@@ -96,10 +96,14 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
                  name: str | None = None) -> NkiInstruction:
     """dst = stationary.T @ moving of MXFP8 or MXFP4 operands with their scales (NeuronCore-v4)."""
     start = begins_group(dst, accumulate, source.here, True)
-    return issue("nc_matmul_mx", (
+    handle = issue("nc_matmul_mx", (
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),
         ("moving_scale", "read", moving_scale)), {"start": start})
+    if start:
+        # To the recorder a write is one of another instruction, which ends the accumulation.
+        dst.storage.matmul_regions.add(dst)
+    return handle
 
 
 def nc_transpose(dst: Any, data: Any, engine: Any = enums.engine.unknown,

@@ -18,8 +18,6 @@ from trnsim.frontend.dtypes import DType
 Array = Any
 """A numpy array."""
 
-_PACKED: dict[str, np.dtype[Any]] = {"float8_e5m2_x4": np.dtype(np.uint32), "float8_e4m3fn_x4": np.dtype(np.uint32),
-           "float4_e2m1fn_x4": np.dtype(np.uint16), "tfloat32": np.dtype(np.float32)}
 _cache: dict[str, np.dtype[Any]] = {}
 TF32_DROPPED = 13
 """Bits of a float32's fraction that tfloat32 does not have."""
@@ -29,9 +27,17 @@ def storage_type(kind: DType) -> np.dtype[Any]:
     """The numpy type that elements are stored in; packed elements are their bits."""
     found = _cache.get(kind.name)
     if found is None:
-        found = _PACKED[kind.name] if kind.name in _PACKED else np.dtype(kind.dtype)
+        if kind.is_packed:
+            found = np.dtype(kind.dtype[0])
+        else:
+            found = np.dtype(np.float32 if kind.name == "tfloat32" else kind.dtype)
         _cache[kind.name] = found
     return found
+
+
+def shown(values: Array, kind: DType) -> Array:
+    """Stored elements in the type that users see: only packed ones differ."""
+    return values.view(kind.dtype) if kind.is_packed else values
 
 
 def to_float32(values: Array) -> Array:
@@ -84,7 +90,7 @@ def from_array(value: Any, kind: DType) -> Array:
     array = np.asarray(value)
     target = storage_type(kind)
     if array.dtype != target:
-        same_bits = array.dtype.itemsize == target.itemsize and kind.name in _PACKED
+        same_bits = array.dtype.itemsize == target.itemsize and kind.is_packed
         array = array.view(target) if same_bits else cast(array, kind)
     return np.ascontiguousarray(array)
 

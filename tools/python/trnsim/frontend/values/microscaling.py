@@ -11,9 +11,10 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from trnsim.frontend.dtypes import DType
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.call import Call
-from trnsim.frontend.values.casting import Array, to_float32
+from trnsim.frontend.values.casting import Array, storage_type, to_float32
 from trnsim.frontend.values.machine import memory_of
 from trnsim.frontend.values.matmul import accumulated
 
@@ -22,6 +23,8 @@ EXPONENT_BIAS = 127
 ELEMENTS = {"float8_e5m2_x4": (ml_dtypes.float8_e5m2, 15, 57344.0),
             "float8_e4m3fn_x4": (ml_dtypes.float8_e4m3fn, 8, 448.0)}
 """Element type, largest exponent and largest value of the packed types that quantize_mx makes."""
+_SHIFTS = 4 * np.arange(PACK, dtype=np.uint16)
+"""Where the elements of float4_e2m1fn_x4 begin in its bits."""
 
 
 def _scale_rows(partitions: int) -> Array:
@@ -30,20 +33,29 @@ def _scale_rows(partitions: int) -> Array:
     return QUADRANT * (rows // PACK) + rows % PACK
 
 
-def unpacked(values: Array, kind: str) -> Array:
-    """Packed elements as float32, [P, N] as [P, N, 4]."""
-    values = np.ascontiguousarray(values)
-    if kind in ELEMENTS:
-        return to_float32(values.view(ELEMENTS[kind][0]).reshape(*values.shape, PACK))
-    shifts = 4 * np.arange(PACK, dtype=np.uint16)
-    nibbles = ((values[..., None] >> shifts) & np.uint16(0xF)).astype(np.uint8)
+def unpacked(values: Array, kind: DType) -> Array:
+    """Packed elements as float32, [..., N] as [..., N, 4]."""
+    values = np.ascontiguousarray(values).view(storage_type(kind))
+    if kind.name in ELEMENTS:
+        return to_float32(values.view(ELEMENTS[kind.name][0]).reshape(*values.shape, PACK))
+    nibbles = ((values[..., None] >> _SHIFTS) & np.uint16(0xF)).astype(np.uint8)
     return to_float32(nibbles.view(ml_dtypes.float4_e2m1fn))
+
+
+def packed(values: Array, kind: DType) -> Array:
+    """Numbers as packed elements, [..., 4 N] as [..., N]."""
+    element = ELEMENTS[kind.name][0] if kind.name in ELEMENTS else ml_dtypes.float4_e2m1fn
+    bits = np.ascontiguousarray(to_float32(np.asarray(values)).astype(element)).view(np.uint8)
+    if kind.name not in ELEMENTS:
+        nibbles = bits.reshape(*bits.shape[:-1], -1, PACK).astype(np.uint16)
+        bits = np.bitwise_or.reduce(nibbles << _SHIFTS, axis=-1, dtype=np.uint16)
+    return bits.view(kind.dtype)
 
 
 def _scaled(call: Call, role: str) -> Array:
     """An operand with its scales applied, [P, N, 4]."""
     view = call.views[role]
-    values = unpacked(call.rows(role), view.form.dtype.name)
+    values = unpacked(call.rows(role), view.form.dtype)
     partitions, columns = values.shape[:2]
     exponents = _scales(call, call.views[f"{role}_scale"], partitions)[:, :columns]
     factors = np.exp2(exponents.astype(np.float32) - EXPONENT_BIAS)

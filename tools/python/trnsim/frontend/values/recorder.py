@@ -20,7 +20,7 @@ from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
-from trnsim.frontend.values.casting import Array, cast, from_array, random_array, update
+from trnsim.frontend.values.casting import Array, cast, from_array, random_array, shown, update
 from trnsim.frontend.values.evaluate import EVALUATORS
 from trnsim.frontend.values.machine import Machine, fitted, memory_of
 from trnsim.frontend.values.memory import Memory
@@ -127,7 +127,8 @@ class ValueRecorder(Recorder):
         memory = memory_of(view.storage)
         if memory.first_unwritten(view) is not None:
             self.note("warning", f"elements of the returned tensor {view.name!r} are not written")
-        return memory.with_poison(view).copy()
+        found = memory.with_poison(view)
+        return shown(found if found.base is None else found.copy(), view.form.dtype)
 
     def written(self) -> dict[str, Array]:
         """The arguments that the kernel has written, by name; given arrays are updated."""
@@ -135,7 +136,8 @@ class ValueRecorder(Recorder):
         for storage, contents in self._arguments:
             memory = memory_of(storage)
             if memory.is_modified:
-                found[storage.buffer.name] = result = memory.whole()
+                result = shown(memory.whole(), storage.buffer.dtype)
+                found[storage.buffer.name] = result
                 update(contents, result)
         return found
 

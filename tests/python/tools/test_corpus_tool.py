@@ -187,6 +187,18 @@ def test_the_size_of_a_trace_is_that_of_its_file_and_of_its_text(tmp_path: Path)
     assert found["text_bytes"] == sum(len(line.encode()) + 1 for line in lines_of(trace))
 
 
+def test_the_rest_is_what_has_no_row_or_is_not_as_expected(corpus: Any) -> None:
+    right, wrong = {"error": 0.0, "reason": ""}, {"error": 1.0, "reason": "1 of 2"}
+    assert not corpus.is_settled(row_of(corpus, "f"), True)
+    assert corpus.is_settled(row_of(corpus, "f", right=right), True)
+    assert not corpus.is_settled(row_of(corpus, "f", right=wrong), True)
+    assert corpus.is_settled(row_of(corpus, "f", right=wrong,
+                                    case={"reference": {"differs": "so"}}), True)
+    assert not corpus.is_settled(row_of(corpus, "f", right=right), False)
+    assert corpus.is_settled(row_of(corpus, "f", reports=REPORT), False)
+    assert not corpus.is_settled(row_of(corpus, "f", reasons={"trn2": "no"}), False)
+
+
 def test_rows_are_kept_for_later_runs(corpus: Any, tmp_path: Path) -> None:
     row = row_of(corpus, "f", reports=REPORT, trace_seconds={"trn2": 1.0},
                  run_seconds={"trn2": 1.0}, right={"error": 1e-7, "reason": "", "kernels": []})

@@ -149,9 +149,18 @@ def test_an_impossible_view_is_an_error(body: Callable[[Any, Any], Any], message
 
 def test_an_access_pattern_that_leaves_its_tensor_is_an_error() -> None:
     with pytest.raises(ProgramError, match="reaches elements 0 to 199, but 'h' has 192"):
-        in_kernel(lambda t, h: h.ap([[1, 200]]))
+        in_kernel(lambda t, h: h.ap([[1, 200]])[0:8])
     with pytest.raises(ProgramError, match="reaches partitions 64 to 191"):
-        in_kernel(lambda t, h: t.ap([[48, 128], [1, 8]], offset=48 * 64))
+        in_kernel(lambda t, h: t.ap([[48, 128], [1, 8]], offset=48 * 64)[0:32])
+    with pytest.raises(ProgramError, match="reaches elements 0 to 59, but each") as error:
+        in_kernel(lambda t, h: nisa.memset(t.ap([[48, 128], [1, 60]]), 0))
+    assert str(error.value).count("test_tensor.py:") == 2
+
+
+def test_an_access_pattern_that_leaves_its_tensor_and_is_not_used_is_none() -> None:
+    in_kernel(lambda t, h: h.ap([[1, 200]]).shape == (200,) or 1 / 0)
+    in_kernel(lambda t, h: [nisa.memset(t.ap([[48, 128], [1, 8]], offset=48 * 64), 0)
+                            for _ in range(0)])
 
 
 def test_a_tensor_is_true_but_the_result_of_an_operation_is_not_asked() -> None:

@@ -27,6 +27,10 @@ class IllegalInstruction(ProgramError):
     """An instruction breaks a rule of the chip; also visible as `nki.isa.NkiValidationError`."""
 
 
+class OutOfBounds(ProgramError):
+    """An access reaches beyond its tensor."""
+
+
 class UnsupportedFeature(ProgramError):
     """A public name of NKI that exists, but whose meaning this frontend does not record."""
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend import sites, source
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, ProgramError
 
 if TYPE_CHECKING:
     from trnsim.frontend.recorder import Frame
@@ -308,19 +308,19 @@ class View:
 
 
 def check_bounds(form: Form, offset: int) -> None:
-    """ProgramError if a view of `form` at `offset` (elements) leaves its buffer."""
+    """OutOfBounds if a view of `form` at `offset` (elements) leaves its buffer."""
     buffer = form.buffer
     low, high = form.span
     shape = buffer.shape[1:] if form.is_on_chip else buffer.shape
     capacity = prod(shape) * buffer.dtype.itemsize // form.dtype.itemsize
     if offset + low < 0 or offset + high >= capacity:
         where = "each partition of " if form.is_on_chip else ""
-        raise ProgramError(
+        raise OutOfBounds(
             f"{source.here()}: the access reaches elements {offset + low} to {offset + high}, but "
             f"{where}{buffer.name!r} has {capacity} {form.dtype} elements; shrink the access")
     if form.is_on_chip and not 0 <= form.partition <= buffer.shape[0] - form.shape[0]:
         last = form.partition + form.shape[0] - 1
-        raise ProgramError(
+        raise OutOfBounds(
             f"{source.here()}: the access reaches partitions {form.partition} to {last}, but "
             f"{buffer.name!r} has {buffer.shape[0]} partitions; shrink the access")
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
@@ -425,6 +425,9 @@ class NkiTensor(View):
            dtype: Any = None) -> NkiTensor:
         """An explicit access pattern, [[stride, count], ...], over the storage.
 
+        A pattern that leaves the storage is an error when it is used: kernels make some whose loops
+        then run zero times.
+
         `indirect_dim` only matters for values: its stride is what an index counts, and the trace
         holds the shape of what is moved.
         """
@@ -445,9 +448,7 @@ class NkiTensor(View):
                           self.form.shape[indirect_dim])
         if not self.form.is_on_chip:
             start = self.element_offset * old // new + (offset or 0)
-            view = self.derive(shape, strides, offset=start, dtype=target, indices=indices)
-            view.indirection = how
-            return view
+            return self._accessed(shape, strides, start, 0, target, indices, how)
         row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
         start = self.form.partition * row + self.element_offset * old // new + (offset or 0)
         if not shape or (shape[0] > 1 and strides[0] != row):
@@ -455,8 +456,19 @@ class NkiTensor(View):
                          f"the partition stride {strides[:1]}; consecutive partitions are accessed")
         if len(shape) == 1:
             shape, strides = (*shape, 1), (*strides, 1)
-        view = self.derive(shape, (row, *strides[1:]), offset=start % row,
-                           partition=start // row, dtype=target, indices=indices)
+        return self._accessed(shape, (row, *strides[1:]), start % row, start // row, target,
+                              indices, how)
+
+    def _accessed(self, shape: Sequence[int], strides: Sequence[int], offset: int, partition: int,
+                  dtype: DType, indices: View | None, how: Indirection) -> NkiTensor:
+        """The view of an access pattern."""
+        try:
+            view = self.derive(shape, strides, offset=offset, partition=partition, dtype=dtype,
+                               indices=indices)
+        except OutOfBounds as problem:
+            stored = None if dtype is self.form.buffer.dtype else dtype
+            return UnusableTensor(
+                self.form.buffer.form(tuple(shape), tuple(strides), partition, stored), problem)
         view.indirection = how
         return view
 
@@ -558,3 +570,20 @@ def _settled(item: Any) -> Any:
 def whole(storage: Storage) -> NkiTensor:
     """The view of a whole storage."""
     return NkiTensor(storage, storage.buffer.whole)
+
+
+class UnusableTensor(NkiTensor):
+    """A view that leaves its storage: it has a shape and a type, and any use of it is an error."""
+
+    __slots__ = ("_problem",)
+
+    def __init__(self, form: Form, problem: OutOfBounds) -> None:
+        self.form = form
+        self.position = 0
+        self.indices = None
+        self._problem = problem
+
+    @property
+    def storage(self) -> Storage:  # type: ignore[override]
+        """OutOfBounds: there is none."""
+        raise OutOfBounds(f"{source.here()}: uses the view of {self._problem}")

@@ -22,9 +22,11 @@ HEADER = """# Public kernels on trnsim
 Written by `tools/corpus --corpus PATH` (PATH: a folder of checkouts called `owner+repository`) from the tables in
 `tools/corpus_cases`. The kernels are unmodified and run in place.
 
-*Right* compares the values that the simulator computes with the reference of the kernel's own repository: the largest
-difference, relative to the largest magnitude of the reference, or *no*; – where the repository has no reference. What
-only a test's own validator judges has *yes*. The shapes are those of the reference, which may be smaller ones.
+*Right* compares the values that the simulator computes with the reference of the kernel's own repository, or with the
+formula that its documentation gives: the largest difference, relative to the largest magnitude of the reference, or *no*;
+– where there is no reference, or it has not been compared. What only a test's own validator judges has *yes*. 0 is exact,
+and says little where the reference is another kernel that ran here too (autocomp). The shapes are those of the reference,
+which may be smaller ones.
 *Instructions* are executed `nisa` operations; *MACs* are multiply-accumulates without transposes, relative to the
 analytic count where the table has one; bytes, instructions and MACs are those of trn2, or of the first chip that the
 kernel is for. Latency is comparable to a profiler's `total_time`. *Trace* and *run* are processor seconds of tracing in

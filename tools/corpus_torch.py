@@ -126,13 +126,20 @@ def _as_tensors(torch: Any, value: Any) -> Any:
     return found.to(getattr(torch, name, found.dtype))
 
 
+def _of_signed(convert: Any) -> Any:
+    """The function with unsigned arrays seen as signed ones of the same size."""
+    def converted(given: Any, *rest: Any, **named: Any) -> Any:
+        kind = SAME_SIZE.get(given.dtype.name) if isinstance(given, np.ndarray) else None
+        return convert(given if kind is None else given.view(kind), *rest, **named)
+    return converted
+
+
 def _on_cpu() -> None:
     """The device of torch_xla is the CPU; unsigned arrays become tensors also in an old torch."""
     torch = importlib.import_module("torch")
     if not hasattr(torch, "uint32"):
-        convert = torch.from_numpy
-        torch.from_numpy = lambda given: convert(
-            given.view(SAME_SIZE[given.dtype.name]) if given.dtype.name in SAME_SIZE else given)
+        for name in ("from_numpy", "as_tensor", "tensor"):
+            setattr(torch, name, _of_signed(getattr(torch, name)))
     model = ModuleType("torch_xla.core.xla_model")
     model.__dict__.update(xla_device=lambda *_, **__: torch.device("cpu"),
                           mark_step=lambda *_, **__: None)

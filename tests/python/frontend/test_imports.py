@@ -88,6 +88,18 @@ def test_a_module_that_is_not_a_known_library_is_missing(tmp_path: Path) -> None
         load_kernel_module(path)
 
 
+def test_an_installed_library_has_only_the_modules_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "flax").mkdir()
+    (tmp_path / "flax" / "__init__.py").write_text("")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module("flax.plugin_17")
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("flax", None)
+
+
 def test_an_optional_import_takes_its_fallback(tmp_path: Path) -> None:
     path = tmp_path / "imports_optional.py"
     path.write_text("try:\n    import unknown_library\nexcept ImportError:\n    found = False\n")

@@ -101,11 +101,17 @@ def absent_module(name: str) -> ModuleType:
 
 
 class _StandInFinder(MetaPathFinder, Loader):
-    """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found."""
+    """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found.
+
+    An installed library has the modules that it has: some look for more until there are none.
+    """
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] in OPTIONAL_LIBRARIES or fullname.startswith(INTERNALS):
+        library = fullname.partition(".")[0]
+        is_absent = library in OPTIONAL_LIBRARIES and (
+            library == fullname or PathFinder.find_spec(library) is None)
+        if is_absent or fullname.startswith(INTERNALS):
             return ModuleSpec(fullname, self, is_package=True)
         return None
 

@@ -138,9 +138,7 @@ class Difference(NamedTuple):
 
 def difference(found: Any, wanted: Any) -> Difference:
     """Compares in float64, a part after the other: arrays may fill most of the memory."""
-    wanted = np.asarray(wanted)
-    found = np.broadcast_to(np.asarray(found), wanted.shape).reshape(-1)
-    wanted = wanted.reshape(-1)
+    found, wanted = (one.reshape(-1) for one in np.broadcast_arrays(found, wanted))
     largest = magnitude = squares = wanted_squares = 0.0
     for first in range(0, wanted.size, PART):
         one = found[first:first + PART].astype(np.float64)

@@ -49,6 +49,7 @@ import corpus_library  # noqa: E402
 import corpus_torch  # noqa: E402
 from trnsim.frontend import TensorArgument, install, trace  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
+from trnsim.frontend.frameworks import as_given  # noqa: E402
 from trnsim.frontend.kernel import Kernel, set_launcher, set_listener  # noqa: E402
 from trnsim.frontend.nki import jit  # noqa: E402
 
@@ -191,7 +192,7 @@ def check(checkout: Path, case: dict[str, Any], chip: str) -> dict[str, Any]:
         gc.collect()
         program = trace(kernel, arguments, target, keywords=keywords, values=True,
                         reads_unwritten=True, trip_counts=case.get("assume"))
-        return corpus_torch.like_arguments((*arguments, *keywords.values()), program.outputs)
+        return as_given((*arguments, *keywords.values()), program.outputs)
 
     set_launcher(launch)
     set_listener(lambda kernel: comparisons.kernels.add(kernel.name))

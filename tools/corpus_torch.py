@@ -2,8 +2,7 @@
 # As much of torch as the drivers of public kernels need.
 """`install()`: where torch is not installed, a `torch` of numpy arrays, shapes and types on no device.
 
-Where it is installed, torch_xla's device is the CPU, and `like_arguments` makes tensors of what a
-kernel returns.
+Where it is installed, it is adapted to what they expect of a new one.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -24,8 +22,7 @@ DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bf
           "uint8": np.uint8, "bool": np.bool_}
 
 SAME_SIZE = {"uint16": np.int16, "uint32": np.int32, "uint64": np.int64}
-WIDER = {"uint16": np.int32, "uint32": np.int64, "uint64": np.int64}
-"""Types that torch does not have, and those that hold their values."""
+"""Types that an old torch does not have, and those that hold their bits."""
 
 
 class Tensor(np.ndarray):
@@ -97,35 +94,6 @@ def _filled(make: Any) -> Any:
     return filled
 
 
-def like_arguments(arguments: Iterable[Any], result: Any) -> Any:
-    """What a kernel returned, as torch tensors if it was given one, as on a device."""
-    torch = sys.modules.get("torch")
-    if not isinstance(getattr(torch, "Tensor", None), type) or not any(
-            isinstance(one, torch.Tensor) for one in _flat(arguments)):  # type: ignore[union-attr]
-        return result
-    return _as_tensors(torch, result)
-
-
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _flat(value)
-        else:
-            yield value
-
-
-def _as_tensors(torch: Any, value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)(_as_tensors(torch, one) for one in value)
-    if not isinstance(value, np.ndarray):
-        return value
-    name = value.dtype.name
-    if value.dtype.kind not in "iufb" or name in WIDER:
-        value = value.astype(WIDER.get(name, np.float32))
-    found = torch.from_numpy(np.ascontiguousarray(value))
-    return found.to(getattr(torch, name, found.dtype))
-
-
 def _of_signed(convert: Any) -> Any:
     """The function with unsigned arrays seen as signed ones of the same size."""
     def converted(given: Any, *rest: Any, **named: Any) -> Any:
@@ -134,28 +102,13 @@ def _of_signed(convert: Any) -> Any:
     return converted
 
 
-def _on_cpu() -> None:
-    """The device of torch_xla is the CPU; unsigned arrays become tensors also in an old torch."""
-    torch = importlib.import_module("torch")
-    if not hasattr(torch, "uint32"):
-        for name in ("from_numpy", "as_tensor", "tensor"):
-            setattr(torch, name, _of_signed(getattr(torch, name)))
-    model = ModuleType("torch_xla.core.xla_model")
-    model.__dict__.update(xla_device=lambda *_, **__: torch.device("cpu"),
-                          mark_step=lambda *_, **__: None)
-    core = ModuleType("torch_xla.core")
-    xla = ModuleType("torch_xla")
-    core.__dict__.update(xla_model=model, __path__=[])
-    xla.__dict__.update(core=core, sync=lambda *_, **__: None, device=model.xla_device,
-                        __path__=[])
-    sys.modules.update({"torch_xla": xla, "torch_xla.core": core, model.__name__: model})
-
-
 def install() -> None:
-    """Provides torch and torch_xla unless they are installed."""
+    """Provides torch unless it is installed; an old torch takes unsigned arrays too."""
     if importlib.util.find_spec("torch") is not None:
-        if importlib.util.find_spec("torch_xla") is None:
-            _on_cpu()
+        torch = importlib.import_module("torch")
+        if not hasattr(torch, "uint32"):
+            for name in ("from_numpy", "as_tensor", "tensor"):
+                setattr(torch, name, _of_signed(getattr(torch, name)))
         return
     torch = _Torch("torch")
     torch.__dict__.update(

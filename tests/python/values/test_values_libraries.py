@@ -6,12 +6,16 @@ from __future__ import annotations
 
 import importlib
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from trnsim.frontend import run_kernel, trace
+from trnsim.frontend import dtype, run_kernel, trace
+from trnsim.frontend.frameworks import as_given
+from trnsim.frontend.launch_result import results_of
+from trnsim.frontend.script import run_script
 from trnsim.testing import assert_allclose
 from values_helpers import nisa, nl, normal, tile
 
@@ -131,3 +135,52 @@ def test_a_jax_array_keeps_its_type_and_values(name: str) -> None:
     found = run_kernel(doubled, given, api="nki")
     assert found.dtype == given.dtype
     assert_allclose(found.astype(np.float32), 2 * np.asarray(given, np.float32), rtol=0)
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import torch
+from torch_xla.core import xla_model as xm
+import nki, nki.isa as nisa, nki.language as nl
+
+@nki.jit
+def doubled(x):
+    data = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(data, x)
+    nisa.tensor_scalar(data, data, nl.multiply, 2.0)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, data)
+    return out
+
+given = torch.ones(64, 8, dtype=torch.bfloat16).to(device=xm.xla_device())
+found = doubled(given)
+xm.mark_step()
+assert found.cpu().dtype is torch.bfloat16
+assert torch.allclose(found, 2 * given) and not torch.allclose(given, found)
+"""
+
+
+def test_a_script_with_torch_has_the_cpu_as_its_device_and_tensors_as_results(
+        tmp_path: Path) -> None:
+    installed("torch")
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(folder=str(tmp_path)))
+    done: list[str] = []
+
+    def launch(kernel: Any, given: Any, named: Any) -> Any:
+        done.append(kernel.name)
+        program = trace(kernel, given, keywords=named)
+        return results_of(program.result, kernel.name, done.append, lambda: as_given(
+            given, run_kernel(kernel, *given)))
+    run_script(script, [], launch, lambda: bool(done))
+    assert done == ["doubled"]
+
+
+def test_results_are_numpy_arrays_unless_a_torch_tensor_was_given() -> None:
+    torch = installed("torch")
+    result = np.ones(3, np.uint32)
+    assert as_given([result, (1, "a")], result) is result
+    assert as_given([[torch.ones(2)]], (result, None))[0].tolist() == [1, 1, 1]
+    packed = np.zeros(3, dtype("float8_e5m2_x4"))
+    assert as_given([torch.ones(2)], packed) is packed

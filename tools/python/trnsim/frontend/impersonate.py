@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 from collections.abc import Sequence
 
-from trnsim.frontend import recorder, source
+from trnsim.frontend import frameworks, recorder, source
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import LoopRange
@@ -44,7 +44,7 @@ class _StandInType(type):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return stand_in(f"{cls.__qualname__}.{name}")
+        return _member(f"{cls.__qualname__}.{name}")
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
         if cls.__dict__.get("_is_stand_in") is not True:
@@ -72,6 +72,12 @@ class _StandInType(type):
         return None
 
 
+def _member(name: str) -> Any:
+    """What stands for a name of an absent library."""
+    found = frameworks.stand_in_for(name)
+    return stand_in(name) if found is None else found
+
+
 def absent_library(value: Any) -> str | None:
     """The library that a stand-in stands for; None for anything else."""
     if isinstance(value, _StandInType) and value.__dict__.get("_is_stand_in") is True:
@@ -90,7 +96,7 @@ class _StandInModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        value = stand_in(f"{self.__name__}.{name}")
+        value = _member(f"{self.__name__}.{name}")
         setattr(self, name, value)
         return value
 

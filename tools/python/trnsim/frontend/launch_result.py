@@ -157,6 +157,12 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
         return function(*_plain(inputs), **{key: _plain(one) for key, one in keywords.items()})
 
+    @classmethod
+    def __torch_function__(cls, function: Any, _: Any, inputs: Any = (),
+                           keywords: Any = None) -> Any:
+        return function(*_plain(tuple(inputs)),
+                        **{key: _plain(one) for key, one in (keywords or {}).items()})
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

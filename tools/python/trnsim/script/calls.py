@@ -13,6 +13,7 @@ from trnsim.api import compute, trace_bytes, value_engine
 from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.frameworks import as_given
 from trnsim.frontend.impersonate import absent_library
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.launch_result import results_of
@@ -98,5 +99,6 @@ def _computation(kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str,
     """Computes what a launch returns, when called."""
     def run() -> Any:
         sys.stdout.flush()
-        return compute(kernel, arguments, keywords, chip)
+        return as_given((*arguments, *keywords.values()),
+                        compute(kernel, arguments, keywords, chip))
     return run

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tensors of torch on a machine without devices.
+"""What scripts that use torch expect: its device is the CPU, and kernels return its tensors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import PathFinder
+from typing import Any
+
+import numpy as np
+
+_DEVICES = ("xla_device", "device")
+_WIDER = {"uint16": np.int32, "uint32": np.int64, "uint64": np.int64}
+"""Types that torch may not have, and those that hold their values."""
+
+
+def stand_in_for(name: str) -> Any:
+    """What stands for a full name of an absent library; None if nothing special does.
+
+    torch_xla's device is the CPU where torch is installed.
+    """
+    if name.partition(".")[0] != "torch_xla" or name.rpartition(".")[2] not in _DEVICES or (
+            PathFinder.find_spec("torch") is None):
+        return None
+    torch = importlib.import_module("torch")
+    return lambda *_, **__: torch.device("cpu")
+
+
+def as_given(arguments: Iterable[Any], result: Any) -> Any:
+    """What a kernel returned, as torch tensors if it was given one, as on a device."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    if not isinstance(kind, type) or not hasattr(torch, "from_numpy") or not any(
+            isinstance(one, kind) for one in _flat(arguments)):
+        return result
+    return _tensors(torch, result)
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def _tensors(torch: Any, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_tensors(torch, one) for one in value)
+    if not isinstance(value, np.ndarray) or value.dtype.names:
+        return value
+    name = value.dtype.name
+    if value.dtype.kind not in "iufb" or (name in _WIDER and not hasattr(torch, name)):
+        value = value.astype(_WIDER.get(name, np.float32))
+    found = torch.from_numpy(np.ascontiguousarray(value))
+    return found.to(getattr(torch, name, found.dtype))

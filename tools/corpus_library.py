@@ -138,7 +138,10 @@ class Difference(NamedTuple):
 
 def difference(found: Any, wanted: Any) -> Difference:
     """Compares in float64, a part after the other: arrays may fill most of the memory."""
-    found, wanted = (one.reshape(-1) for one in np.broadcast_arrays(found, wanted))
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if found.size != wanted.size:
+        found, wanted = np.broadcast_arrays(found, wanted)
+    found, wanted = found.reshape(-1), wanted.reshape(-1)
     largest = magnitude = squares = wanted_squares = 0.0
     for first in range(0, wanted.size, PART):
         one = found[first:first + PART].astype(np.float64)

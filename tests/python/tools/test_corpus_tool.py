@@ -301,6 +301,8 @@ def test_arrays_are_compared_in_parts_and_what_is_no_number_is_wrong() -> None:
     known = library.difference(found, wanted)
     assert (known.largest, known.magnitude, known.norm) == (2, library.PART + 1, 2)
     assert library.difference([np.nan], [1.0]).relative == np.inf
+    assert library.difference(np.ones((3, 1)), np.ones(3)).largest == 0
+    assert library.difference(np.ones((3, 2)), [[2.0, 1.0]]).largest == 1
     assert library.difference([np.nan, 2.0], [np.nan, 2.0]).relative == 0
 
 

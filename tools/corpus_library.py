@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import corpus_arguments
+import corpus_torch
 import ml_dtypes
 import numpy as np
 from trnsim.frontend import dtype as dtype_of, impersonate
@@ -299,6 +300,7 @@ def run(checkout: Path, test: str, platform: str, values: dict[str, Any]) -> Out
         if importlib.util.find_spec(library) is None:
             return Outcome(None, f"{library} is not installed", [])
     prepare(checkout)
+    corpus_torch.adapt(importlib.import_module("torch"))
     manager = Manager()
     given = {name: corpus_arguments.argument(value) for name, value in values.items()}
     plugin = Plugin(manager, platform, given)

@@ -102,13 +102,24 @@ def _of_signed(convert: Any) -> Any:
     return converted
 
 
+def adapt(torch: Any) -> None:
+    """Lets a torch without unsigned types take unsigned arrays, and int32 tensors as indices."""
+    if hasattr(torch, "uint32"):
+        return
+    for name in ("from_numpy", "as_tensor", "tensor"):
+        setattr(torch, name, _of_signed(getattr(torch, name)))
+    select = torch.Tensor.__getitem__
+
+    def selected(self: Any, index: Any) -> Any:
+        is_short = isinstance(index, torch.Tensor) and index.dtype is torch.int32
+        return select(self, index.long() if is_short else index)
+    torch.Tensor.__getitem__ = selected
+
+
 def install() -> None:
-    """Provides torch unless it is installed; an old torch takes unsigned arrays too."""
+    """Provides torch unless it is installed; an old one takes what a new one does."""
     if importlib.util.find_spec("torch") is not None:
-        torch = importlib.import_module("torch")
-        if not hasattr(torch, "uint32"):
-            for name in ("from_numpy", "as_tensor", "tensor"):
-                setattr(torch, name, _of_signed(getattr(torch, name)))
+        adapt(importlib.import_module("torch"))
         return
     torch = _Torch("torch")
     torch.__dict__.update(

@@ -22,8 +22,8 @@ HEADER = """# Public kernels on trnsim
 Written by `tools/corpus --corpus PATH` (PATH: a folder of checkouts called `owner+repository`) from the tables in
 `tools/corpus_cases`. The kernels are unmodified and run in place.
 
-*Right* compares the values that the simulator computes with the reference of the kernel's own repository, or with the
-formula that its documentation gives: the largest difference, relative to the largest magnitude of the reference, or *no*;
+*Right* compares the values that the simulator computes with the reference of the kernel's own repository, or with a
+formula in our table where it has none: the largest difference, relative to the largest magnitude of the reference, or *no*;
 – where there is no reference, or it has not been compared. What only a test's own validator judges has *yes*. 0 is exact,
 and says little where the reference is another kernel that ran here too (autocomp). The shapes are those of the reference,
 which may be smaller ones.

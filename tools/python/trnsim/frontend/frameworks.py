@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
-import numpy as np
-
 _DEVICES = ("xla_device", "device")
-_WIDER = {"uint16": np.int32, "uint32": np.int64, "uint64": np.int64}
+_WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
 
 
@@ -48,12 +46,14 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _tensors(torch: Any, value: Any) -> Any:
+    import numpy as np  # With torch only: the command starts without it.
+
     if isinstance(value, (list, tuple)):
         return type(value)(_tensors(torch, one) for one in value)
     if not isinstance(value, np.ndarray) or value.dtype.names:
         return value
     name = value.dtype.name
     if value.dtype.kind not in "iufb" or (name in _WIDER and not hasattr(torch, name)):
-        value = value.astype(_WIDER.get(name, np.float32))
+        value = value.astype(_WIDER.get(name, "float32"))
     found = torch.from_numpy(np.ascontiguousarray(value))
     return found.to(getattr(torch, name, found.dtype))

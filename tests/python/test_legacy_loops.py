@@ -165,7 +165,31 @@ def test_blocks_at_equal_distances_are_a_loop() -> None:
     assert sum('"run"' in line for line in lines) == 2
 
 
+def strided(x: Any) -> None:
+    tile = nl.load(x[0:128, 0:512])
+    for step in (8, 16, 4):
+        for i in nl.affine_range(9):
+            nl.store(x[0:128, nl.ds(i * step, 4)], tile[:, nl.ds(i * step, 4)])
+
+
+def ranged(x: Any) -> None:
+    for i in range(0, 2048, 128):
+        tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
+        tile[...] = nl.load(x[i + P, F])
+        for j in nl.static_range(6):
+            nl.store(x[i + P, j * 512 + F], tile)
+    nl.store(x[i + P, F], tile)
+
+
+def counted(x: Any) -> None:
+    seen = 0
+    for i in range(16):
+        seen += i
+        nl.store(x[0:128, nl.ds(seen, 4)], nl.load(x[i * 128 + P, F])[:, 0:4])
+
+
 @pytest.mark.parametrize(("kernel", "arguments"), [
+    (strided, [BIG]), (ranged, [BIG]), (counted, [BIG]),
     (blocked, [tensor("bfloat16", 1024, 1024), tensor("bfloat16", 1024, 2048)]),
     (bounded, [BIG]), (alternating, [BIG]), (carried, [BIG]), (escaping, [BIG]), (reduced, [BIG])])
 def test_an_extrapolated_trace_is_the_executed_one_byte_for_byte(
@@ -182,6 +206,37 @@ def test_an_extrapolated_trace_is_the_executed_one_byte_for_byte(
     (lambda i, x, t: nl.store(x[0:128, 0:8], nl.exp(t)[:, nl.ds((i * 8) // 4, 8)]), 3)])
 def test_an_affine_loop_executes_a_few_iterations(body: Any, most: int) -> None:
     assert executions(body) <= most
+
+
+def test_a_loop_inside_of_another_executes_two_iterations_once_its_pattern_is_known() -> None:
+    calls = []
+
+    def kernel(x: Any) -> None:
+        tile = nl.load(x[0:128, 0:512])
+        for i in nl.affine_range(10):
+            for j in nl.affine_range(10):
+                calls.append((i.value, j.value))
+                nl.store(x[0:128, nl.ds(i * 80 + j * 8, 8)], tile[:, 0:8])
+
+    program(kernel, BIG)
+    assert calls == [(0, 0), (0, 1), (0, 9), (1, 0), (1, 9), (9, 0), (9, 9)]
+
+
+def test_a_pattern_that_does_not_hold_is_forgotten_but_loops_are_still_extrapolated() -> None:
+    launches, calls = [], []
+
+    def kernel(x: Any) -> None:
+        launches.append(1)
+        tile = nl.load(x[0:128, 0:512])
+        for step in (8, 16):
+            for i in nl.affine_range(20):
+                calls.append((step, i.value))
+                nl.store(x[0:128, nl.ds(i * step, 4)], tile[:, 0:4])
+
+    program(kernel, BIG)
+    runs = [(8, 0), (8, 1), (8, 19), (16, 0)]
+    assert len(launches) == 2
+    assert calls == [*runs, (16, 19), *runs, (16, 1), (16, 19)]
 
 
 @pytest.mark.parametrize("body", [

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import itertools
 import random
+from math import prod
 
 import pytest
 from trnsim.frontend.legacy.spacing import Spacing, are_even
+from trnsim.frontend.tensor import row_major
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -35,3 +37,29 @@ def test_too_few_blocks_say_nothing() -> None:
     assert not spacing.add(5, 150)  # One further along both dimensions.
     assert spacing.add(1, 110) and spacing.add(5, 150) and spacing.is_even
     assert spacing.add(4, 141) and not spacing.is_even
+
+
+@pytest.mark.parametrize("is_taught", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_run_of_blocks_is_even_if_and_only_if_its_blocks_are(seed: int, is_taught: bool) -> None:
+    chance = random.Random(seed)
+    shape = tuple(chance.randint(1, 5) for _ in range(chance.randint(1, 3)))
+    runs, alone = Spacing(shape), Spacing(shape)
+    for stride in sorted({0, *row_major(shape)} - {prod(shape)}) if is_taught else ():
+        assert runs.add(stride, stride * 2) and alone.add(stride, stride * 2)
+    for _ in range(6):
+        number, step = chance.randrange(prod(shape)), chance.choice([-3, -2, -1, 1, 2, 3, 5])
+        count = chance.randint(1, len(range(number, prod(shape) if step > 0 else -1, step)))
+        place, further = chance.choice([(number * 2, step * 2), (chance.randrange(9), 3)])
+        said = runs.add_run(number, place, count, step, further)
+        each = [alone.add(number + at * step, place + at * further) for at in range(count)]
+        if not said or not all(each):  # Too early: nothing may be concluded from either.
+            assert not is_taught
+            return
+        assert runs.is_even == alone.is_even
+
+
+def test_a_run_of_many_blocks_takes_little_time() -> None:
+    spacing = Spacing((2, 10**12))
+    assert spacing.add_run(0, 5, 2 * 10**12, 1, 3) and spacing.is_even
+    assert spacing.add_run(10**12 - 1, 3 * (10**12 - 1) + 5, 2, 1, 4) and not spacing.is_even

@@ -21,7 +21,8 @@ from trnsim.frontend.__main__ import find_kernel
 install()
 MATRIX = TensorArgument(dtype("bfloat16"), (4096, 4096))
 HEADERS = {
-    "nki": ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\n"
+    "nki": ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+            "class Shape:\n    step, is_wide, scale = 8, True, None\n\n\n@nki.jit\n"
             "def kernel(x):\n"
             "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
             "    near = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
@@ -29,6 +30,15 @@ HEADERS = {
             "    bank = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)\n"
             "    tiles = [nl.ndarray((128, 128), x.dtype, buffer=nl.sbuf) for _ in range(4)]\n"
             "    for tile in tiles:\n        nisa.memset(dst=tile, value=0.0)\n"
+            "    mixed = [tiles[k] for k in (2, 0, 3, 1)] * 4\n"
+            "    row = [nl.ndarray((128, 64), x.dtype, buffer=nl.sbuf) for _ in range(13)]\n"
+            "    grid = [[nl.ndarray((128, 64), x.dtype, buffer=nl.sbuf) for _ in range(3)]\n"
+            "            for _ in range(13)]\n"
+            "    for line in [row, *grid]:\n        for tile in line:\n"
+            "            nisa.memset(dst=tile, value=0.0)\n"
+            "    banks = [nl.ndarray((128, 64), nl.float32, buffer=nl.psum) for _ in range(13)]\n"
+            "    fresh = [nl.ndarray((128, 64), x.dtype, buffer=nl.sbuf) for _ in range(13)]\n"
+            "    sizes = Shape()\n"
             "    count, seen, last, keep = 0, [], near, 0\n"),
     "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
                       "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
@@ -36,7 +46,8 @@ HEADERS = {
                       "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
                       "    near = nl.load(x[0:128, 0:512])\n"
                       "    blocks = nl.ndarray((13, nl.par_dim(128), 512), dtype=x.dtype)\n"
-                      "    keep = 0\n"),
+                      "    pairs = nl.ndarray((13, 13, nl.par_dim(128), 64), dtype=x.dtype)\n"
+                      "    count, seen, keep = 0, [], 0\n"),
 }
 RANGES = {"nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range"),
           "neuronxcc.nki": ("nl.affine_range", "nl.sequential_range", "nl.affine_range", "range")}
@@ -49,6 +60,8 @@ class Writer:
         self.random = random.Random(seed)
         self.api = api
         self.names = 0
+        self.kinds: list[str] = []
+        """Kinds of the open loops."""
         self.lines: list[str] = []
         self.text = HEADERS[api] + "\n".join(self.program()) + "\n    return out\n"
 
@@ -93,8 +106,10 @@ class Writer:
             indent, inner = inner, inner + "    "
         self.lines.append(f"{indent}for {name} in {kind}({count}):")
         nest = [*loops, (name, count)]
+        self.kinds.append(kind)
         for _ in range(self.random.randint(1, 4)):
             self.statement(inner, nest, depth)
+        self.kinds.pop()
         if guarded:
             self.lines += [f"{inner}assert {name} != {self.random.randint(0, 12)}",
                            f"{indent[4:]}except AssertionError:", f"{indent}pass"]
@@ -125,6 +140,10 @@ class Writer:
                 ["acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)",
                  "acc += nl.matmul(near[:, 0:128], near, transpose_x=True)",
                  "near[...] = nl.copy(acc)"],
+                [*self.strided(), "        near[p, f] = nl.copy(near[p, f + k * step + "
+                 f"{self.index(loops, 200, 4)}])"],
+                [f"pairs[{name}, {loops[0][0]}, p, f] = nl.load({self.source(loops)})",
+                 self.store(f"pairs[{name}, {loops[0][0]}]", loops)],
                 [f"near[p, f] = nl.exp(near[p, f + {self.index(loops, 400, 4)}])"]))
         moving = self.index(loops, 256, 4)
         return self.random.choice((
@@ -145,12 +164,40 @@ class Writer:
              "    parts.append(part)",
              "for k in range(5):", "    " + self.store("near", loops),
              "    nisa.tensor_copy(dst=near[0:128, 0:8], src=parts[k])"],
+            [*self.strided(), "        nisa.tensor_copy(dst=near[0:128, 0:64], src=near[0:128, "
+             f"nl.ds(k * step + {self.index(loops, 200, 4)}, 64)])"],
+            [f"nisa.tensor_copy(dst={self.chosen(name)}, src=near[0:128, 0:64])"],
+            [f"nisa.tensor_copy(dst=near[0:128, 0:64], src={self.chosen(name)})"],
+            ["for k in nl.affine_range(3):", f"    nisa.tensor_copy(dst=grid[{name}][k], "
+             f"src=grid[{loops[0][0]}][k])"],
+            ["nisa.dma_copy(dst=row[0], src=x.ap(pattern=[[4096, 128], [1, 64]], "
+             f"offset={self.index(loops, 3900, 16)}))"],
+            ["nisa.tensor_copy(dst=row[1], src=near.ap([[512, 128], [1, 64]], "
+             f"{self.index(loops, 400, 4)}))"],
+            ["if sizes.is_wide and sizes.scale is None:",
+             f"    nisa.tensor_copy(dst=near[0:128, nl.ds({name} * sizes.step, 64)], src=row[2])"],
             ["nisa.activation(dst=near[0:128, 0:64], op=nl.exp, "
              f"data=near[0:128, {moving}:{moving} + 64])"]))
+
+    def strided(self) -> list[str]:
+        """A loop that runs several times, whose iterations look alike and move unlike."""
+        steps = ", ".join(str(self.random.choice((4, 8, 12))) for _ in range(3))
+        return [f"for step in ({steps}):",
+                f"    for k in {self.random.choice(RANGES[self.api])}(7):"]
+
+    def chosen(self, name: str) -> str:
+        """A tile that the index selects from a list."""
+        return self.random.choice((f"row[{name}]", f"row[12 - {name}]", f"grid[{name}][1]",
+                                   f"mixed[{name}][0:128, 0:64]", f"fresh[{name}]"))
 
     def stateful(self, loops: list[tuple[str, int]]) -> list[str]:
         """Statements that a shortcut must notice."""
         name = loops[-1][0]
+        if self.api != "nki" and set(self.kinds) == {"range"} and self.random.random() < 0.6:
+            return self.random.choice((
+                ["count += 1", "if count == 7:", "    " + self.store("near", loops)],
+                [f"seen.append({name})", "if len(seen) == 9:", "    " + self.store("near", loops)],
+                [f"keep = {name} * 2"], [f"if {name} > 2:", f"    keep = {name}"]))
         if self.api != "nki":  # the compiler executes a body once: only what it sees of the index
             return self.random.choice((
                 [f"near[p, f] = nl.copy(near[p, f + {name} % 3])"],
@@ -166,6 +213,10 @@ class Writer:
             [f"keep = {name} * 2"],
             [f"nisa.tensor_copy(dst=near[0:128, 0:128], src=tiles[{name} % 4])"],
             [f"nisa.memset(dst=near, value={name})"],
+            [f"sizes.step = {name}"], ["sizes.is_wide = not sizes.is_wide"],
+            [f"nisa.nc_matmul(dst=banks[{name}], stationary=near[0:128, 0:128], "
+             "moving=near[0:128, 0:64])"],
+            [f"row[0], row[{name}] = row[{name}], row[0]"],
             [f"nisa.tensor_copy(dst=near[0:128, 0:{name} + 1], src=near[0:128, 1:{name} + 2])"],
             [f"nisa.tensor_copy(dst=near[0:128, 0:64], src=near[0:128, "
              f"({name} // 2) * 4:({name} // 2) * 4 + 64])"]))
@@ -197,7 +248,7 @@ def check(text: str, path: Path) -> bool:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even short loops are sampled."""
     monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
-    monkeypatch.setattr("trnsim.frontend.sampling.LONG_UNKNOWN", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
 
 
 @pytest.mark.parametrize("api", HEADERS)

@@ -14,7 +14,14 @@ from trnsim.frontend.tensor import Storage, View
 
 
 class Retrace(BaseException):
-    """A shortcut of a dialect turned out to be wrong: the kernel is traced again without it."""
+    """A shortcut of a dialect turned out to be wrong: the kernel is traced again without it.
+
+    `remembers` says that it was the pattern of an earlier run of the loop; others may be right.
+    """
+
+    def __init__(self, remembers: bool = False) -> None:
+        super().__init__()
+        self.remembers = remembers
 
 
 def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:

@@ -11,6 +11,9 @@ the value: the loop is then executed in full, which is always right.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any, ClassVar
 
 
@@ -20,10 +23,12 @@ class Loop:
     Iterations from `value` up to, but not including, `horizon` answer every comparison alike.
     """
 
-    __slots__ = ("horizon", "is_affine", "value", "values")
+    __slots__ = ("horizon", "is_affine", "selections", "value", "values")
 
     def __init__(self, values: range) -> None:
         self.values = values
+        self.selections: dict[tuple[int, int, int], Any] = {}
+        """Lists that were subscripted in this iteration, by identity, place and its step."""
         self.value = values[0]
         self.is_affine = values.step > 0
         self.horizon = values.stop
@@ -35,6 +40,8 @@ class LoopIndex:
     __slots__ = ("terms", "value")
     in_use: ClassVar[int] = 0
     """Loops of the `nki` API that are open and have such an index (sampling.py)."""
+    subscripted: ClassVar[Callable[[FrameType], Any] | None] = None
+    """Finds the list that a frame is subscripting; None if it is doing something else."""
     __array_ufunc__ = None
 
     def __init__(self, value: int, terms: dict[Loop, int]) -> None:
@@ -48,8 +55,12 @@ class LoopIndex:
         return self.value
 
     def is_first(self) -> bool:
-        """Whether all its loops are in their first iteration."""
-        return all(loop.value == loop.values[0] for loop in self.terms)
+        """Whether all its loops are in their first iteration; they learn that the next is not."""
+        if any(loop.value != loop.values[0] for loop in self.terms):
+            return False
+        for loop in self.terms:
+            loop.horizon = min(loop.horizon, loop.value + 1)
+        return True
 
     def is_at_least(self, limit: int) -> bool:
         """A comparison; its loops learn from which index on the answer is another one."""
@@ -80,7 +91,7 @@ class LoopIndex:
         if type(other) is int:
             return LoopIndex(self.value - other, self.terms)
         if type(other) is LoopIndex:
-            return self + -other
+            return self.value - other.value if self.terms == other.terms else self + -other
         return self._with_number(other, "__sub__")
 
     def __rsub__(self, other: Any) -> Any:
@@ -212,9 +223,17 @@ class LoopIndex:
         return bool(self != 0)
 
     def __index__(self) -> int:
+        """Python asks where a list is subscripted, too: then its loop has `selections` to check."""
+        if LoopIndex.in_use and len(self.terms) == 1 and LoopIndex.subscripted is not None:
+            chosen = LoopIndex.subscripted(sys._getframe(1))
+            if chosen is not None:
+                ((loop, coefficient),) = self.terms.items()
+                loop.selections[id(chosen), self.value, coefficient] = chosen
+                return self.value
         return self.ask()
 
-    __int__ = __index__
+    def __int__(self) -> int:
+        return self.ask()
 
     def __float__(self) -> float:
         return float(self.ask())

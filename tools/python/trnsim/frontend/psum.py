@@ -61,6 +61,13 @@ class MatmulRegions:
         """Whether no matmul has written the tile."""
         return not self._recent and not self._written
 
+    def is_like(self, other: MatmulRegions) -> bool:
+        """Whether the same bytes of another tile hold matmul results, as far as it is easy to see."""
+        return (self.known == other.known and self._written == other._written
+                and len(self._recent) == len(other._recent)
+                and all((one.position, one.form) == (another.position, another.form)
+                        for one, another in zip(self._recent, other._recent)))
+
     def coverage(self, view: View) -> str:
         """How much of the region holds matmul results: `none`, `all` or `some`."""
         if (view.position, view.form) in self.known:

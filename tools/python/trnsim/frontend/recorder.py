@@ -120,12 +120,18 @@ class Recorder:
         self.grid_rank = 0
         self.takes_shortcuts = True
         """Whether a dialect may extrapolate loops (see dialect.Retrace)."""
+        self.patterns: dict[Any, Any] = {}
+        """What iterations of a loop add to the one before, by loop and body; see the dialects."""
+        self.remembers = True
+        """Whether `patterns` of earlier runs of a loop are used."""
         self.has_sampled = False
         """Whether indices of proven loops were no plain integers (sampling.py)."""
         self.unfinished = 0
         """Proven loops that have begun and have not come to their end."""
         self.asking: set[Any] = set()
-        """Sites of proven loops that asked for the value of their index."""
+        """Sites of proven loops that asked for the value of their index, or have no pattern."""
+        self.proofs: list[Any] = []
+        """Proven loops that are open (sampling.py)."""
         self.sample: Sampler | None = None
         """A dialect's way to leave iterations out."""
         self.divide: Callable[..., Sequence[Sequence[Operand]]] = lambda *instruction: ()

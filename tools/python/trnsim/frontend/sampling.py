@@ -2,18 +2,22 @@
 # Executes some iterations of a loop and predicts the others.
 """Loops of the `nki` API whose body is proven to repeat itself (loop_proof.py).
 
-After the first, iterations are executed until two successive ones are equal but for constant
-steps; those up to the loop's horizon (loop_index.py) are predicted, the last of them is executed
-and compared. The proof:
+After the first, which shows how long the loop is, iterations are executed until two successive ones
+are equal but for constant steps; those up to the loop's horizon (loop_index.py) are predicted, the
+last of them is executed and compared. A loop inside of a proven one runs many times: one iteration
+that has the same nodes as one of an earlier run has its steps too, which again the last one is
+compared with. The proof:
 
 1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py).
 2. Up to the horizon all comparisons of the index give the same answers, so the same calls are made;
    all positions in them are affine in the index, as every other use of it asks for its value and
-   has the loop executed in full.
+   has the loop executed in full. So first and last determine those between.
 3. Of the recorder, an iteration sees the numbers of instances, which advance by constant steps, and
    which regions of PSUM tiles hold matmul results. It may not change those of older tiles, and what
    it writes to PSUM may not move with the index: then all iterations see the same.
-4. Bounds of accesses are affine: inside at both ends, they are inside between.
+4. Lists that the index subscripts hold tensors at constant distances, as far as iterations are left
+   out: that is looked at, so that positions are affine there, too.
+5. Bounds of accesses are affine: inside at both ends, they are inside between.
 
 The last iteration gets a plain integer, so that the kernel finds one after the loop. A proven body
 only ends a loop early by an error: the kernel is then traced again with all iterations, so that the
@@ -22,25 +26,38 @@ error is that of the iteration at fault, even if the kernel handles it.
 
 from __future__ import annotations
 
+from ast import For
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from trnsim.frontend import psum, recorder
 from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
+from trnsim.frontend.instances import adds, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
-from trnsim.frontend.loop_proof import is_known, is_repeatable
+from trnsim.frontend.loop_proof import proven
+from trnsim.frontend.loop_source import is_known, source_bytes, statement, subscripted
+from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
 from trnsim.frontend.source import Site
 from trnsim.frontend.tensor import PSUM, split_operand
 
-EXECUTED = 4
-"""Iterations that are executed at least: one to learn how long it is, two steps, the last."""
-LONG = 200
-"""Calls that are left out of a loop, beyond which it is worth the while. [ASSUMED]"""
-LONG_UNKNOWN = 4000
-"""The same for a loop whose source has to be read first. [ASSUMED]"""
+FEWEST = 3
+"""Iterations of a loop inside of a proven one below which all are executed: one shows a pattern
+that is known from before, the last is checked."""
+LONG = 100
+"""Calls of a loop behind its first iteration, beyond which a proof is worth the while. [ASSUMED]"""
+BYTES_PER_CALL = 10
+"""Bytes of source that are read in the time of a call. [ASSUMED]"""
+PATIENCE = 2
+"""Times that a loop may have no proof, or steps but no pattern, before it is always executed in
+full. [ASSUMED]"""
+
+
+_calls: dict[str, int] = {}
+"""Calls in loops of files that have not been read, by path."""
 
 
 class Mark:
@@ -56,6 +73,39 @@ class Mark:
         self.serial = psum.serial()
 
 
+class Pattern(NamedTuple):
+    """What an iteration adds to the one before."""
+
+    deltas: list[int] | None
+    """To the values of its nodes; None if it has none."""
+    instances: list[int]
+    """To the instances of each buffer."""
+    is_remembered: bool = False
+    """Whether it is that of an earlier run of the loop."""
+
+
+class Proof(NamedTuple):
+    """A proven loop that is being executed: its frame, and the loops in it that are proven."""
+
+    frame: FrameType
+    loops: frozenset[For]
+
+
+def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
+    """The executed iterations of a loop of the `nki` API; None for all of them."""
+    active = recorder.required()
+    site = (id(frame.f_code), frame.f_lasti)
+    if len(values) < 2 or values.step < 0:
+        return None
+    if active.proofs and active.proofs[-1].frame is frame:
+        if len(values) < FEWEST or site in active.asking:
+            return None
+        found = statement(frame, site)
+        if found is not None and found.loop in active.proofs[-1].loops:
+            return _inner(active, values, site, origin)
+    return iterate(active, frame, site, values, origin)
+
+
 def iterate(active: Recorder, user: FrameType, site: Site, values: range,
             origin: LoopOrigin) -> Iterator[Any]:
     """The iterations of a loop that are executed: all of them, unless it is long and proven."""
@@ -65,8 +115,16 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
     try:
         yield values[0]
         active.end_iteration(frame)
-        if _is_long(active, folder, len(values), is_known(site)) and is_repeatable(user, site):
-            yield from _proven(active, frame, values, site)
+        loops = None
+        if _is_long(active, folder, len(values), user, site):
+            loops = _proof(active, user, site)
+        if loops is not None:
+            active.proofs.append(Proof(user, loops))
+            active.has_sampled = True
+            active.unfinished += 1
+            yield from _proven(active, frame, values, site, 1)
+            active.unfinished -= 1
+            active.proofs.pop()
         else:
             for value in values[1:]:
                 yield value
@@ -75,80 +133,171 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
         active.close_loop(frame)
 
 
-def _is_long(active: Recorder, folder: Folder, count: int, known: bool) -> bool:
-    """Whether a loop is worth the while, if its iterations have as many calls as the first."""
+def _proof(active: Recorder, user: FrameType, site: Site) -> frozenset[For] | None:
+    """The loops that are proven with one; it is not tried again and again."""
+    failed = active.patterns.get((site, "failed"), 0)
+    loops = proven(user, site) if failed < PATIENCE else None
+    if loops is None:
+        active.patterns[site, "failed"] = failed + 1
+    return loops
+
+
+def _inner(active: Recorder, values: range, site: Site, origin: LoopOrigin) -> Iterator[Any]:
+    """The iterations that are executed of a proven loop inside of another one."""
+    frame = active.open_loop(origin)
+    try:
+        yield from _proven(active, frame, values, site, 0)
+    finally:
+        active.close_loop(frame)
+
+
+def _is_long(active: Recorder, folder: Folder, count: int, user: FrameType, site: Site) -> bool:
+    """Whether a proof is worth the while, if all iterations have as many calls as the first."""
     executed = active.table.executed
-    calls = sum(executed[shape] for shape in folder.shapes) * (count - EXECUTED)
-    return calls > (LONG if known else LONG_UNKNOWN)
+    calls = sum(executed[shape] for shape in folder.shapes) * (count - 1)
+    return calls > LONG and is_worth_reading(user.f_code.co_filename, site, calls)
 
 
-def _proven(active: Recorder, frame: Frame, values: range, site: Site) -> Iterator[Any]:
-    """The iterations of a proven loop, after the first, that are executed."""
+def is_worth_reading(path: str, site: Site, calls: int) -> bool:
+    """Whether a source file has been read, or should be after so many more calls in its loops."""
+    if is_known(site):
+        return True
+    made = _calls[path] = _calls.get(path, 0) + calls
+    return made > source_bytes(path) // BYTES_PER_CALL
+
+
+def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int) -> Iterator[Any]:
+    """The iterations of a proven loop, from number `at`, that are executed."""
     folder = frame.folder
     assert folder is not None
     loop = Loop(values)
+    loop.is_affine = site not in active.asking
     LoopIndex.in_use += 1
-    active.has_sampled = True
-    active.unfinished += 1
     try:
-        at, last, marks = 1, len(values) - 1, [Mark(active, folder)]
+        last, marks = len(values) - 1, [Mark(active, folder)]
         while at <= last:
             yield _index(loop, at, last)
             active.end_iteration(frame)
             at += 1
             if not loop.is_affine:
                 active.asking.add(site)
-            if at >= last or not loop.is_affine:
+            if at > last or not loop.is_affine:
                 continue
             marks = [*marks[-2:], Mark(active, folder)]
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
-            if at >= end or frame is not active.frame:
+            if frame is not active.frame:
                 continue
-            if _extrapolate(active, folder, marks, end - at):
-                expected = folder.count + marks[-1].run - marks[-2].run
+            pattern = _found(active, folder, marks, site, values.step)
+            if pattern is None or at >= end:
+                continue
+            if not are_progressions(loop.selections, values.step, end - at + 1):
+                loop.is_affine = False
+                refuse(active, site)
+            else:
+                _extrapolate(active, folder, pattern, end - at)
+                expected = folder.count + (pattern.deltas is not None)
                 yield _index(loop, end, last)
                 active.end_iteration(frame)
                 if folder.count != expected or not loop.is_affine:
-                    raise Retrace
+                    raise Retrace(pattern.is_remembered)
                 at, marks = end + 1, [Mark(active, folder)]
-        active.unfinished -= 1
     finally:
         LoopIndex.in_use -= 1
-
-
-def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
-    """The executed iterations of a loop of the `nki` API; None for all of them."""
-    active = recorder.required()
-    site = (id(frame.f_code), frame.f_lasti)
-    if len(values) <= EXECUTED or values.step < 0 or site in active.asking:
-        return None
-    return iterate(active, frame, site, values, origin)
 
 
 def _index(loop: Loop, at: int, last: int) -> Any:
     """The index of an iteration, from which the horizon is found anew."""
     loop.value = value = loop.values[at]
     loop.horizon = loop.values.stop
+    loop.selections.clear()
     return LoopIndex(value, {loop: 1}) if loop.is_affine and at < last else value
 
 
-def _extrapolate(active: Recorder, folder: Folder, marks: list[Mark], count: int) -> bool:
-    """Adds `count` iterations like the last two; False if those two are no pattern."""
-    if len(marks) < 3 or not _is_run(marks):
-        return False
-    steps = instance_steps(*(mark.instances for mark in marks))
+def _found(active: Recorder, folder: Folder, marks: list[Mark], site: Site,
+           step: int) -> Pattern | None:
+    """The pattern of the latest iteration of a loop with this step; None if it shows none."""
     before = marks[-2]
-    if steps is None or any(born < before.serial for born in psum.changes[before.changes:]):
+    if any(born < before.serial for born in psum.changes[before.changes:]):
+        return None
+    known = active.patterns
+    key = (site, step, tuple(folder.shapes)) if folder.count else None
+    if len(marks) == 3 and _is_run(marks):
+        steps = instance_steps(active, folder.shapes, *(mark.instances for mark in marks))
+        deltas = folder.deltas if marks[-1].run != before.run else None
+        if steps is None or deltas is not None and _moves_in_psum(folder.table, folder.shapes,
+                                                                  deltas):
+            refuse(active, site)
+            return None
+        if key is not None:
+            known[key] = Pattern(deltas, steps, is_remembered=True)
+        return Pattern(deltas, steps)
+    if folder.count != 1 or not active.remembers:
+        return None
+    pattern: Pattern | None = known.get(key)
+    return pattern if pattern is not None and adds(
+        before.instances, marks[-1].instances, pattern.instances) else None
+
+
+def refuse(active: Recorder, site: Site) -> None:
+    """Takes note of a loop with steps but without a pattern."""
+    refused = active.patterns[site] = active.patterns.get(site, 0) + 1
+    if refused >= PATIENCE:
+        active.asking.add(site)
+
+
+def are_progressions(selections: dict[tuple[int, int, int], Any], step: int, count: int) -> bool:
+    """Whether what the next `count` iterations select from lists moves by constant steps.
+
+    A list holds tensors or lists like it. All its tensors have been accessed.
+    """
+    return all(_is_progression(chosen, place, coefficient * step, count)
+               for (_, place, coefficient), chosen in selections.items())
+
+
+def _is_progression(chosen: Any, place: int, step: int, count: int) -> bool:
+    """Whether the elements at `place` and `count` steps further move by constant steps."""
+    last = place + step * count
+    if min(place, last) < 0 or max(place, last) >= len(chosen):
         return False
-    if marks[-1].run != before.run:
-        if _moves_in_psum(folder.table, folder.shapes, folder.deltas):
+    return step == 0 or _are_alike([chosen[at] for at in range(place, last + step, step)])
+
+
+def _are_alike(items: list[Any]) -> bool:
+    """Whether tensors, or the tensors at each place of lists, move by constant steps."""
+    first = items[0]
+    if type(first) in (list, tuple):
+        return (all(type(one) is type(first) and len(one) == len(first) for one in items)
+                and all(_are_alike(list(places)) for places in zip(*items)))
+    if type(first) is not NkiTensor or first.indices is not None:
+        return False
+    regions = first.storage.matmul_regions
+    places = []
+    for one in items:
+        if (type(one) is not NkiTensor or one.form is not first.form or one.indices is not None
+                or one.storage.base is None
+                or not _hold_alike(regions, one.storage.matmul_regions)):
             return False
+        places.append(one.position + one.storage.base)
+    step = places[1] - places[0]
+    return all(after - before == step for before, after in pairwise(places))
+
+
+def _hold_alike(regions: psum.MatmulRegions | None, others: psum.MatmulRegions | None) -> bool:
+    """Whether two tiles hold matmul results in the same places."""
+    if regions is None or others is None:
+        return regions is others
+    return regions.is_like(others)
+
+
+def _extrapolate(active: Recorder, folder: Folder, pattern: Pattern, count: int) -> None:
+    """Adds `count` iterations like the last."""
+    if pattern.deltas is not None:
+        folder.deltas = pattern.deltas
         folder.count += count
         folder.last = [value + count * delta
-                       for value, delta in zip(folder.last, folder.deltas, strict=True)]
-    for buffer, step in zip(active.buffers, steps, strict=True):
+                       for value, delta in zip(folder.last, pattern.deltas, strict=True)]
+    for buffer, step in zip(active.buffers, pattern.instances):
         buffer.instances += step * count
-    return True
 
 
 def _is_run(marks: list[Mark]) -> bool:
@@ -159,13 +308,7 @@ def _is_run(marks: list[Mark]) -> bool:
     return first == second == third
 
 
-def instance_steps(first: list[int], second: list[int], third: list[int]) -> list[int] | None:
-    """Instances that each buffer got in the last iteration, if the one before was like it."""
-    if not len(first) <= len(second) == len(third):
-        return None
-    steps = [after - before for before, after in zip(second, third)]
-    earlier = [after - before for before, after in zip(first, second)]
-    return steps if steps[:len(earlier)] == earlier or len(first) < len(second) else None
+LoopIndex.subscripted = subscripted
 
 
 def _moves_in_psum(table: ShapeTable, shapes: list[int] | tuple[int, ...],

@@ -57,6 +57,10 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
         return _evaluated([launch], api, seed, reads_unwritten)[0]
     try:
         return _trace(launch, api, takes_shortcuts)
+    except Retrace as problem:
+        takes_shortcuts = problem.remembers
+    try:
+        return _trace(launch, api, takes_shortcuts, remembers=False)
     except Retrace:
         return _trace(launch, api, False)
 
@@ -76,7 +80,8 @@ class Launch(NamedTuple):
 class _Attempt:
     """One attempt at a trace: the programs of all cores of a launch."""
 
-    def __init__(self, launch: Launch, api: str | None, takes_shortcuts: bool) -> None:
+    def __init__(self, launch: Launch, api: str | None, takes_shortcuts: bool,
+                 remembers: bool) -> None:
         function, chip = launch.function, launch.chip
         self._launch = launch
         self._kernel = function if isinstance(function, Kernel) else None
@@ -85,6 +90,7 @@ class _Attempt:
                                      else _guess(self._body)))
         self._grid = self._kernel.grid if self._kernel is not None else ()
         self._takes_shortcuts = takes_shortcuts
+        self._remembers = remembers
         self._recorders: dict[int, Recorder] = {}
         self._results: dict[int, Any] = {}
         self.cores = self._used.cores(self._grid)
@@ -98,6 +104,7 @@ class _Attempt:
         used = self._used
         active = (self._launch.make or Recorder)(self._launch.chip, used.api, core, self.cores)
         active.takes_shortcuts = self._takes_shortcuts
+        active.remembers = self._remembers
         active.sample = used.sample
         active.grid_rank = len(self._grid)
         active.trip_counts = self._launch.trip_counts
@@ -115,9 +122,10 @@ class _Attempt:
                        self._results[0])
 
 
-def _trace(launch: Launch, api: str | None, takes_shortcuts: bool) -> Program:
+def _trace(launch: Launch, api: str | None, takes_shortcuts: bool,
+           remembers: bool = True) -> Program:
     """One attempt at a trace: the programs of all cores, one after the other."""
-    attempt = _Attempt(launch, api, takes_shortcuts)
+    attempt = _Attempt(launch, api, takes_shortcuts, remembers)
     for core in range(attempt.cores):
         attempt.run(core)
     return attempt.program()
@@ -176,7 +184,7 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
             found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
                                                    team)
             return found
-        return _Attempt(launch._replace(make=make), api, False)
+        return _Attempt(launch._replace(make=make), api, False, False)
 
     attempts = [attempt_of(rank, launch) for rank, launch in enumerate(launches)]
     cores = attempts[0].cores

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
 from typing import Any
 
 from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.recorder import LoopOrigin
 from trnsim.frontend.tensor import Storage, View
 
 API = "neuronxcc.nki"
@@ -60,4 +61,10 @@ def _launch(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
     return launch(grid, call)
 
 
-DIALECT = Dialect(API, _tensor, modules, _launch)
+def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
+    from trnsim.frontend.legacy.loops import sample
+
+    return sample(frame, values, origin)
+
+
+DIALECT = Dialect(API, _tensor, modules, _launch, _sample)

@@ -16,7 +16,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.loop_index import LoopIndex
-from trnsim.frontend.legacy.session import Contents, session
+from trnsim.frontend.legacy.session import Contents, Session, session
 from trnsim.frontend.legacy.spacing import Spacing, are_even
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
 from trnsim.frontend.tensor import Buffer, Shape, Storage
@@ -147,8 +147,8 @@ class Placed(NamedTuple):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("_new", "_spacing", "dtype", "fill", "has_even_places", "here", "name", "number",
-                 "placed", "shape", "tiles")
+    __slots__ = ("_lead", "_new", "_spacing", "dtype", "fill", "has_even_places", "here", "name",
+                 "number", "placed", "shape", "tiles")
 
     def __init__(self, placed: Sequence[Placed], lead: Shape, fill: float | None) -> None:
         """`placed` has one entry for all blocks, or one per block if the program placed them.
@@ -164,29 +164,34 @@ class BlockTable:
             all(one.buffer is placed[0].buffer for one in placed)
             and are_even(lead, tuple(one.place for one in placed)))
         """Whether the program put blocks at equal distances at places at equal distances."""
-        self._spacing = Spacing(lead)
-        self._new: list[int] = []
-        """Blocks that the spacing does not know yet."""
+        self._lead = lead
+        self._spacing: Spacing | None = None
+        self._new: list[Made] = []
+        """Tiles that the spacing does not know yet."""
         self.shape = placed[0].buffer.shape
         self.dtype = placed[0].buffer.dtype
         self.name = placed[0].buffer.name
-        self.tiles: list[Tensor | None] = [None] * prod(lead)
+        self.tiles: list[Tensor | Promised | None] = [None] * prod(lead)
         """By number in row-major order; None before the first use."""
 
     def tile(self, number: int) -> Tensor:
         """The tile of a block, by its number in row-major order."""
         found = self.tiles[number]
-        if found is None:
+        if isinstance(found, Promised):
+            found = self.tiles[number] = found.tile(number)
+        elif found is None:
             buffer, place = self.placed[number if len(self.placed) > 1 else 0]
             here = self.here
             found = self.tiles[number] = Tensor(Storage(buffer, here.recorder.frame, place),
                                                 buffer.whole)
-            self._new.append(number)
             if self.fill is not None:
                 here.promised[id(found.storage)] = (found, self.fill)
                 here.filled[id(found.storage)] = found
-            if len(self.tiles) > 1 and here.symbolic:
-                here.block_log.append((self, number, found))
+            if len(self.tiles) > 1:
+                made = Made(self, number, found)
+                self.add(made)
+                if here.symbolic:
+                    here.block_log.append(made)
         return found
 
     def block_at(self, index: LoopIndex) -> int:
@@ -197,38 +202,121 @@ class BlockTable:
             self.here.index_log.append((self, index))
         return index.value
 
-    def is_free(self, number: int) -> bool:
-        """Whether there is such a block and it has no tile yet."""
-        return 0 <= number < len(self.tiles) and self.tiles[number] is None
-
     def is_regular(self) -> bool:
         """Whether accessed blocks at equal distances are instances, or lie, at equal distances.
 
         Only then the tiles that a loop's index names are all as many apart as the first ones.
         """
-        accessed, self._new = self._new, []
-        for number in accessed:
-            tile = self.tiles[number]
-            assert tile is not None
-            base = tile.storage.base
-            if base is None or not self._spacing.add(number, base):
-                self._new.append(number)
-        return self._spacing.is_even and all(
-            self.tiles[number].storage.base is None  # type: ignore[union-attr]
-            for number in self._new)
+        spacing = self._spacing
+        if spacing is None:
+            spacing = self._spacing = Spacing(self._lead)
+        known = -1
+        while known != spacing.known:  # What has been learned may tell what others mean.
+            known = spacing.known
+            self._new = [made for made in self._new if not made.is_accessed
+                         or not spacing.add_run(made.number, made.base, made.count,
+                                                made.number_step, made.base_step)]
+        return spacing.is_even and not any(made.is_accessed for made in self._new)
 
-    def adopt(self, number: int, tile: Tensor) -> None:
-        """Gives a free block its tile."""
-        self.tiles[number] = tile
-        self._new.append(number)
+    def add(self, made: Made) -> None:
+        """Takes note of blocks that have got their tiles."""
+        self._new.append(made)
 
 
-def clone(tile: Tensor, step: int) -> Tensor:
-    """The tile `step` (in the instance lane) further, in the same state: see loops.py."""
-    storage = Storage(tile.storage.buffer, None, tile.storage.place)
-    assert tile.storage.base is not None
-    storage.base = tile.storage.base + step
-    regions: Contents | None = tile.storage.matmul_regions
-    if regions is not None:
-        storage.matmul_regions = regions.copy()
-    return Tensor(storage, tile.form, tile.position)
+class Promised:
+    """Tiles that a loop would have made, which come into being when the program names them."""
+
+    __slots__ = ("_base", "_base_step", "_buffer", "_form", "_number", "_number_step", "_place",
+                 "_position", "_regions")
+
+    def __init__(self, made: Made) -> None:
+        tile = made.tile
+        regions: Contents | None = tile.storage.matmul_regions
+        self._buffer = tile.storage.buffer
+        self._place = tile.storage.place
+        self._form = tile.form
+        self._position = tile.position
+        self._regions = None if regions is None else regions.copy()
+        self._number = made.number
+        self._base = made.base
+        self._number_step = made.number_step
+        self._base_step = made.base_step
+
+    def tile(self, number: int) -> Tensor:
+        """The tile of a block, in the state of the one that it was predicted from."""
+        storage = Storage(self._buffer, None, self._place)
+        further = (number - self._number) // self._number_step
+        storage.base = self._base + further * self._base_step
+        if self._regions is not None:
+            storage.matmul_regions = self._regions.copy()
+        return Tensor(storage, self._form, self._position)
+
+
+class Made:
+    """`count` tiles of a table like `tile`, from `number`, with constant steps between them.
+
+    `offset` is the difference of the first one's base from that of `tile`.
+    """
+
+    __slots__ = ("base_step", "count", "number", "number_step", "offset", "table", "tile")
+
+    def __init__(self, table: BlockTable, number: int, tile: Tensor, offset: int = 0,
+                 count: int = 1, number_step: int = 1, base_step: int = 0) -> None:
+        self.table = table
+        self.number = number
+        self.tile = tile
+        self.offset = offset
+        self.count = count
+        self.number_step = number_step
+        self.base_step = base_step
+
+    @property
+    def is_accessed(self) -> bool:
+        """Whether the tiles have instances, or a place in memory."""
+        return self.tile.storage.base is not None
+
+    @property
+    def base(self) -> int:
+        """The instance of the first tile, which has been accessed."""
+        base = self.tile.storage.base
+        assert base is not None
+        return base + self.offset
+
+    def repeated(self, number: int, base: int, count: int) -> list[Made]:
+        """The tiles of `count` further iterations, which are `number` and `base` apart."""
+        if self.count == 1:
+            return [Made(self.table, self.number + number, self.tile, self.offset + base, count,
+                         number, base)]
+        return [Made(self.table, self.number + further * number, self.tile,
+                     self.offset + further * base, self.count, self.number_step, self.base_step)
+                for further in range(1, count + 1)]
+
+    def _places(self) -> slice | None:
+        """Their numbers; None if there are no such blocks."""
+        ends = (self.number, self.number + (self.count - 1) * self.number_step)
+        if min(ends) < 0 or max(ends) >= len(self.table.tiles) or self.number_step == 0:
+            return None
+        return slice(min(ends), max(ends) + 1, abs(self.number_step))
+
+    def is_free(self) -> bool:
+        """Whether there are such blocks and none has a tile yet."""
+        places = self._places()
+        return places is not None and all(one is None for one in self.table.tiles[places])
+
+    def adopt(self, here: Session) -> None:
+        """Gives the blocks, which are free, their tiles."""
+        places = self._places()
+        assert places is not None
+        promised = Promised(self)
+        storage = id(self.tile.storage)
+        here.block_log.append(self)
+        self.table.add(self)
+        if storage not in here.filled and storage not in here.promised:
+            self.table.tiles[places] = [promised] * self.count
+            return
+        for number in range(*places.indices(len(self.table.tiles))):
+            extra = self.table.tiles[number] = promised.tile(number)
+            if storage in here.filled:
+                here.filled[id(extra.storage)] = extra
+            if storage in here.promised:
+                here.promised[id(extra.storage)] = (extra, here.promised[storage][1])

@@ -218,6 +218,9 @@ def _slice_token(item: slice, size: int) -> tuple[Any, Any]:
             return size, 0
         if type(start) is type(stop) is int and 0 <= start < stop:
             return stop - start, start
+        if (type(start) is type(stop) is LoopIndex and start.terms == stop.terms
+                and stop.value > start.value and start.is_at_least(0) and stop.is_at_least(0)):
+            return stop.value - start.value, start
     step = 1 if item.step is None else int(_integer(item.step))
     start = 0 if item.start is None else _integer(item.start)
     stop = size if item.stop is None else _integer(item.stop)

@@ -13,6 +13,7 @@ from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View
 
 if TYPE_CHECKING:
+    from trnsim.frontend.legacy.blocks import Made
     from trnsim.frontend.legacy.tensor import Tensor
     from trnsim.frontend.loop_index import LoopIndex
 
@@ -80,8 +81,8 @@ class Session:
         """Open loops whose indices are LoopIndex."""
         self.index_log: list[tuple[Any, LoopIndex]] = []
         """Subscripts of blocks with a loop's index: the table, the index."""
-        self.block_log: list[tuple[Any, int, Tensor]] = []
-        """Tiles of blocks in the order in which they were made: table, number, tile."""
+        self.block_log: list[Made] = []
+        """Tiles of blocks in the order in which they were made."""
         self.region_log: list[Contents] = []
         """PSUM tiles in the order in which matmuls began new regions of them."""
         self.clock = 0

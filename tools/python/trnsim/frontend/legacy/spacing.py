@@ -13,11 +13,13 @@ from trnsim.frontend.tensor import Shape, row_major
 class Spacing:
     """Learns from one block after the other how far tiles are apart along each dimension."""
 
-    __slots__ = ("_first", "_number", "_sizes", "_steps", "is_even")
+    __slots__ = ("_first", "_number", "_sizes", "_steps", "is_even", "known")
 
     def __init__(self, shape: Shape) -> None:
         self._sizes = tuple(zip(row_major(shape), shape))
         self._steps: list[int | None] = [None] * len(shape)
+        self.known = 0
+        """Dimensions along which the distance is known."""
         self._number = -1
         self._first = 0
         self.is_even = True
@@ -40,7 +42,31 @@ class Spacing:
                 rest -= along * step  # type: ignore[operator]
         if unknown >= 0:
             self._steps[unknown], rest = divmod(rest, distance)
+            self.known += 1
         self.is_even = self.is_even and rest == 0
+        return True
+
+    def add_run(self, number: int, place: int, count: int, number_step: int,
+                place_step: int) -> bool:
+        """`count` blocks with constant steps between their numbers and between their places.
+
+        Where no dimension overflows on the way, they are on a line, and two points determine it.
+        """
+        if count > 2 and not self._is_line(number, count, number_step):
+            half = count // 2
+            return (self.add_run(number, place, half, number_step, place_step)
+                    and self.add_run(number + half * number_step, place + half * place_step,
+                                     count - half, number_step, place_step))
+        return self.add(number, place) and (
+            count == 1 or self.add(number + number_step, place + place_step))
+
+    def _is_line(self, number: int, count: int, number_step: int) -> bool:
+        """Whether such blocks are at equal distances along each dimension."""
+        for stride, size in self._sizes:
+            start = number // stride % size
+            step = (number + number_step) // stride % size - start
+            if not 0 <= start + (count - 1) * step < size:
+                return False
         return True
 
 

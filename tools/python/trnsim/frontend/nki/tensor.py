@@ -431,6 +431,7 @@ class NkiTensor(View):
         `indirect_dim` only matters for values: its stride is what an index counts, and the trace
         holds the shape of what is moved.
         """
+        offset = _settled(offset)
         target = self.form.dtype if dtype is None else dtype_of(dtype)
         indices = vector_offset if vector_offset is not None else scalar_offset
         if vector_offset is not None and scalar_offset is not None:

@@ -160,6 +160,52 @@ def test_blocks_that_came_into_being_column_by_column_are_a_loop_nest() -> None:
     assert sum('"run"' in line for line in lines[-6:]) == 1
 
 
+def named(x: Any) -> None:
+    """Blocks that are named before they are used."""
+    tiles = nl.ndarray((16, nl.par_dim(128), 512), dtype=x.dtype)
+    for block in range(16):
+        tiles[block]
+    for i in nl.affine_range(16):
+        tiles[i] = nl.load(x[i * 128 + P, F])
+    for block in range(16):
+        nl.store(x[block * 128 + P, F], tiles[block])
+
+
+def gap(x: Any) -> None:
+    """Blocks where one loop reads existing ones first and last, and makes those between."""
+    tiles, others = (nl.ndarray((16, nl.par_dim(128), 512), dtype=x.dtype) for _ in range(2))
+    for one, blocks in ((tiles, 8), (others, 7)):
+        for i in nl.affine_range(blocks):
+            one[i] = nl.load(x[i * 128 + P, F])
+    tiles[15] = nl.load(x[15 * 128 + P, F])
+    for i in nl.affine_range(16):
+        nl.store(x[i * 128 + P, F], tiles[i])
+
+
+def turns(orders: list[list[int]]) -> Any:
+    """Tensors of one line whose blocks come into being in several orders, read by one loop."""
+    def kernel(x: Any) -> None:
+        tables = [nl.ndarray((12, nl.par_dim(128), 512), dtype=x.dtype) for _ in orders]
+        for tiles, order in zip(tables, orders):
+            for block in order:
+                tiles[block] = nl.load(x[block * 128 + P, F])
+        for tiles in tables:
+            for i in nl.affine_range(12):
+                nl.store(x[i * 128 + P, F], tiles[i])
+    return kernel
+
+
+IN_TURN = list(range(12))
+SWAPPED = [0, 1, 2, 4, 3, *range(5, 12)]
+
+
+@pytest.mark.parametrize("kernel", [
+    named, gap, turns([IN_TURN, SWAPPED, IN_TURN]), turns([SWAPPED, IN_TURN, IN_TURN[::-1]])])
+def test_blocks_are_those_that_the_program_named_whatever_it_did_with_them_before(
+        kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG, patch=monkeypatch))
+
+
 def test_blocks_at_equal_distances_are_a_loop() -> None:
     lines = program(placed(lambda block: 2 * block), BIG).lines()
     assert sum('"run"' in line for line in lines) == 2

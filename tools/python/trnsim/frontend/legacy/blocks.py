@@ -147,8 +147,8 @@ class Placed(NamedTuple):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("_lead", "_new", "_spacing", "dtype", "fill", "has_even_places", "here", "name",
-                 "number", "placed", "shape", "tiles")
+    __slots__ = ("_absent", "_lead", "_new", "_spacing", "dtype", "fill", "has_even_places", "here",
+                 "name", "number", "placed", "shape", "tiles")
 
     def __init__(self, placed: Sequence[Placed], lead: Shape, fill: float | None) -> None:
         """`placed` has one entry for all blocks, or one per block if the program placed them.
@@ -168,10 +168,11 @@ class BlockTable:
         self._spacing: Spacing | None = None
         self._new: list[Made] = []
         """Tiles that the spacing does not know yet."""
+        self._absent = prod(lead)
         self.shape = placed[0].buffer.shape
         self.dtype = placed[0].buffer.dtype
         self.name = placed[0].buffer.name
-        self.tiles: list[Tensor | Promised | None] = [None] * prod(lead)
+        self.tiles: list[Tensor | Promised | None] = [None] * self._absent
         """By number in row-major order; None before the first use."""
 
     def tile(self, number: int) -> Tensor:
@@ -203,7 +204,7 @@ class BlockTable:
         return index.value
 
     def is_regular(self) -> bool:
-        """Whether accessed blocks at equal distances are instances, or lie, at equal distances.
+        """Whether all tiles have been accessed, and lie at equal distances if their blocks do.
 
         Only then the tiles that a loop's index names are all as many apart as the first ones.
         """
@@ -216,11 +217,17 @@ class BlockTable:
             self._new = [made for made in self._new if not made.is_accessed
                          or not spacing.add_run(made.number, made.base, made.count,
                                                 made.number_step, made.base_step)]
-        return spacing.is_even and not any(made.is_accessed for made in self._new)
+        return spacing.is_even and not self._new
 
     def add(self, made: Made) -> None:
         """Takes note of blocks that have got their tiles."""
         self._new.append(made)
+        self._absent -= made.count
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all blocks have their tiles."""
+        return self._absent == 0
 
 
 class Promised:

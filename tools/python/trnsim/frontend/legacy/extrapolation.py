@@ -178,14 +178,17 @@ def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Patte
                 count: int) -> bool:
     """Adds `count` iterations like the latest.
 
-    False if tiles that they make exist already, or if those that they name are not at equal
-    distances: what is in between cannot be told from the first and the last then.
+    False if tiles that they make exist already. False for good if tiles that they name are not at
+    equal distances, or may not exist: what is in between cannot be told from first and last then.
     """
-    if not all(table.is_regular() for table in _indexed(here, marks, loop)):
+    runs = _outer_tiles(here, *marks[-2:]) or ()
+    growing = {run.table for run in runs}
+    if not all(table.is_regular() and (table.is_complete or table in growing)
+               for table in _indexed(here, marks, loop)):
         loop.is_affine = False
         return False
     moved: dict[Made, tuple[int, int]] = {}
-    for run, step in zip(_outer_tiles(here, *marks[-2:]) or (), pattern.blocks):
+    for run, step in zip(runs, pattern.blocks):
         for entry in run.members:
             if moved.setdefault(entry, (step.number, step.base)) != (step.number, step.base):
                 return False

@@ -40,6 +40,14 @@ public:
         return id;
     }
 
+    /// Lets a DMA write the site's tiles.
+    void load(std::uint32_t id) {
+        program_.templates.push_back(
+            {.op = Opcode::DmaCopy,
+             .engines = {Engine::Dma},
+             .operands = {{.role = Role::Dst, .access = Access::Write, .buffer = id}}});
+    }
+
     /// A site whose tiles the program puts at a byte of its own choice.
     std::uint32_t add_fixed(Space space, std::int64_t bytes, std::int64_t byte) {
         const std::uint32_t id = add(space, bytes, 1, 1);
@@ -223,6 +231,18 @@ TEST(AllocationTest, ASecondBufferOfAFewTilesIsWorthMoreThanASpareOneOfMany) {
     const Allocation result = sites.allocate({.buffer_factor = 1.25, .buffer_extra = 1});
     EXPECT_EQ(result.sites[block].slots, 2);
     EXPECT_EQ(result.sites[results].slots, 8);
+}
+
+TEST(AllocationTest, OfEqualSitesTheOneThatIsLoadedKeepsItsSecondBuffer) {
+    for (const std::uint32_t loaded : {0U, 1U}) {
+        Sites sites;
+        sites.add(Space::Sbuf, 5 * kKib, 1, 100);
+        sites.add(Space::Sbuf, 5 * kKib, 1, 100);
+        sites.load(loaded);
+        const Allocation result = sites.allocate({.buffer_factor = 2.0});
+        EXPECT_EQ(result.sites[loaded].slots, 2);
+        EXPECT_EQ(result.sites[1 - loaded].slots, 1);
+    }
 }
 
 TEST(AllocationTest, AllBanksOfPsumAreDealtOutEvenlyIfThePolicySaysSo) {

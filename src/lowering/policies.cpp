@@ -101,6 +101,7 @@ Policies default_policies(std::string_view api) {
                 .psum_buffers = PsumBuffers::AllBanks,
                 .dma_rings = 8,
                 .dge = DgeMode::None,
+                .merge_iterations = true,
                 .matmul_window = 256,
                 .reorder_window = 16};
     }
@@ -133,6 +134,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.dma_interval_ns = number<std::int64_t>(name, text, 0, kMostInterval);
     } else if (name == "dge") {
         policies.dge = choose(kDge, name, text);
+    } else if (name == "merge_iterations") {
+        policies.merge_iterations = choose(kBooleans, name, text);
     } else if (name == "reuse_stationary") {
         policies.reuse_stationary = choose(kBooleans, name, text);
     } else if (name == "matmul_window") {
@@ -160,6 +163,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
             {"dma_interval_ns", fmt::format("{}", policies.dma_interval_ns)},
             {"dge", text_of(kDge, policies.dge)},
+            {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
             {"reorder_window", fmt::format("{}", policies.reorder_window)}};

@@ -186,7 +186,7 @@ RunResult core_result(const NeuronCore& core,
         result.engines[static_cast<Engine>(engine->queue())] =
             engine_result(engine->stats(), result.total);
     }
-    result.nisa_calls = source.executed();
+    result.nisa_calls = source.calls();
     collect_dma(core, source.lowering(), result);
     collect_tensor(core, result);
     collect_critical_path(core, result);

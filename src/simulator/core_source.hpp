@@ -2,23 +2,31 @@
 // Where a NeuronCore's instructions come from.
 #pragma once
 
+#include "trnsim/lowering/iteration_merging.hpp"
 #include "trnsim/lowering/lowering.hpp"
 #include "trnsim/lowering/replay.hpp"
 #include "trnsim/neuron_core/neuron_core.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace trnsim {
 
-/// A program's lowering, or the replay of a lowered trace. Program and chip must outlive it.
+/// A program's lowering, after what the compiler makes of its loops, or the replay of a lowered
+/// trace. Program and chip must outlive it.
 class CoreSource {
 public:
     CoreSource(const program::Program& program,
                const ChipSpec& chip,
                const lowering::Policies& policies)
-        : program_(program) {
+        : program_(&program), calls_(program.instruction_count) {
         if (program.header.form == program::Form::Program) {
-            lowering_ = std::make_unique<lowering::Lowering>(program, chip, policies);
+            if (policies.merge_iterations) {
+                merged_ = lowering::IterationMerging(chip.neuron_core).apply(program);
+                program_ = &*merged_;
+            }
+            lowering_ = std::make_unique<lowering::Lowering>(*program_, chip, policies);
         } else {
             replay_ = std::make_unique<lowering::Replay>(program, chip);
         }
@@ -35,18 +43,19 @@ public:
                 .observer = &replay_->observer()};
     }
 
-    [[nodiscard]] const program::Program& trace() const { return program_; }
+    [[nodiscard]] const program::Program& trace() const { return *program_; }
     [[nodiscard]] const neuron_core::TemplateNames& names() const {
         return lowering_ ? lowering_->names() : replay_->names();
     }
-    [[nodiscard]] std::int64_t executed() const {
-        return lowering_ ? lowering_->executed() : replay_->executed();
-    }
+    /// nisa calls of the program as its author wrote it.
+    [[nodiscard]] std::int64_t calls() const { return calls_; }
     /// nullptr for a lowered trace.
     [[nodiscard]] const lowering::Lowering* lowering() const { return lowering_.get(); }
 
 private:
-    const program::Program& program_;
+    const program::Program* program_;
+    std::int64_t calls_;
+    std::optional<program::Program> merged_;
     std::unique_ptr<lowering::Lowering> lowering_;
     std::unique_ptr<lowering::Replay> replay_;
 };

@@ -59,7 +59,7 @@ struct Cores {
             programs.push_back(sources.back()->program(options.timeline));
             programs.back().meeting = meetings.back().get();
             programs.back().core = core;
-            instructions += one->instruction_count;
+            instructions += sources.back()->trace().instruction_count;
         }
         if (program.header.cores > 1 && program.header.form == program::Form::Program) {
             check_shared_memory(static_cast<std::size_t>(program.header.cores));

@@ -48,6 +48,7 @@ struct Policies {
     std::int64_t dma_rings = 4;
     std::int64_t dma_interval_ns = 0;  ///< Least time between two DMAs of a ring; 0: the chip's.
     DgeMode dge = DgeMode::Auto;       ///< Where the program leaves the choice.
+    bool merge_iterations = false;     ///< One instruction for several iterations of a loop.
     bool reuse_stationary = true;      ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.

@@ -48,6 +48,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "dge=none",
                                          "dge=software",
                                          "dge=hardware",
+                                         "merge_iterations=true",
+                                         "merge_iterations=false",
                                          "reuse_stationary=true",
                                          "reuse_stationary=false",
                                          "matmul_window=1",
@@ -106,6 +108,12 @@ TEST(PoliciesTest, MatmulsAreReorderedForBothApisOtherInstructionsForTheOld) {
     EXPECT_GT(old_api.reorder_window, 1);
 }
 
+TEST(PoliciesTest, OnlyTheOldApisCompilerMergesIterations) {
+    EXPECT_TRUE(default_policies("neuronxcc.nki").merge_iterations);
+    EXPECT_FALSE(default_policies("nki").merge_iterations);
+    EXPECT_FALSE(default_policies("trace").merge_iterations);
+}
+
 TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
     EXPECT_EQ(error_of("spilling"),
               "--policy spilling: there is no value; write name=value, as in spilling=off");
@@ -116,7 +124,7 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, psum_buffers, spilling, ring_assignment, "
               "dma_rings, dma_interval_ns, dge, "
-              "reuse_stationary, matmul_window, reorder_window");
+              "merge_iterations, reuse_stationary, matmul_window, reorder_window");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

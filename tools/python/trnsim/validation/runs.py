@@ -22,7 +22,7 @@ from trnsim.validation.traces import Cache
 CLASS_POLICIES: Mapping[str, tuple[str, ...]] = {
     "new_api": (),
     "as_written": ("matmul_window=1", "reorder_window=1", "ring_assignment=single",
-                   "buffer_factor=8"),
+                   "buffer_factor=8", "merge_iterations=false"),
     "old_api": (),
 }
 """A class's policies beyond the defaults of its API; no row has policies of its own."""

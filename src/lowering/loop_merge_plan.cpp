@@ -60,7 +60,8 @@ std::int64_t largest_divisor(std::int64_t of, std::int64_t at_most) {
     return 1;
 }
 
-bool can_be_merged(const InstructionTemplate& instruction) {
+/// Whether an operation does the same to every element, or row of elements.
+bool is_of_elements(const InstructionTemplate& instruction) {
     switch (instruction.op) {
         case Opcode::TensorCopy:
         case Opcode::TensorTensor:
@@ -225,54 +226,71 @@ private:
         return std::ranges::any_of(loop_.body, [](const LoopTree& item) { return item.is_loop(); });
     }
 
+    /// The widest of the instructions that have room to grow says how many iterations; one that
+    /// cannot be merged counts, too.
     void choose_factors() {
         plan_ = {};
-        const bool is_outer = has_loops();
-        std::vector<std::int64_t> factors;
+        std::int64_t elements = 0;
         for (const LoopTree& item : loop_.body) {
-            factors.push_back(most_iterations(item, is_outer));
             if (item.is_run() && !is_dma(instruction_of(item).op)) {
-                plan_.strip = std::max(plan_.strip, factors.back());
+                const std::int64_t of_this = width(instruction_of(item));
+                elements = std::max(elements, 2 * of_this <= kMostElements ? of_this : 0);
             }
         }
-        for (const std::int64_t factor : factors) {
-            plan_.merge.push_back(largest_divisor(plan_.strip, factor));
+        if (elements == 0) {
+            return;
         }
+        plan_.strip = largest_divisor(trips_, std::min(most_, kMostElements / elements));
+        bool is_of_use = false;
+        for (const LoopTree& item : loop_.body) {
+            plan_.merge.push_back(can_be_merged(item) ? factor(instruction_of(item)) : 1);
+            is_of_use = is_of_use || (plan_.merge.back() > 1 && !is_dma(instruction_of(item).op));
+        }
+        plan_.strip = is_of_use ? plan_.strip : 1;
     }
 
     const InstructionTemplate& instruction_of(const LoopTree& item) const {
         return program_.templates[program_.runs[item.index].instruction];
     }
 
-    /// How many iterations one instruction can do.
-    std::int64_t most_iterations(const LoopTree& item, bool is_outer) const {
-        if (!item.is_run()) {
-            return 1;
-        }
-        const program::Run& run = program_.runs[item.index];
-        const InstructionTemplate& instruction = program_.templates[run.instruction];
-        if (!can_be_merged(instruction)) {
-            return 1;
-        }
+    /// Elements per partition.
+    static std::int64_t width(const InstructionTemplate& instruction) {
         std::int64_t elements = 1;
-        std::int64_t bytes = 1;
-        for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-            const Operand& operand = instruction.operands[i];
-            if (!takes_iterations(instruction, operand, run.at[i])) {
-                return 1;
-            }
-            bytes = std::max(bytes, operand.total_bytes());
-            if (operand.space != Space::Hbm && !is_broadcast(instruction, operand)) {
+        for (const Operand& operand : instruction.operands) {
+            if (!is_broadcast(instruction, operand)) {
                 elements = std::max(elements, operand.elements());
             }
         }
-        if (is_dma(instruction.op)) {
-            return largest_divisor(most_, std::max<std::int64_t>(1, kMostTransferBytes / bytes));
+        return elements;
+    }
+
+    /// How many iterations of the strip one instruction does.
+    std::int64_t factor(const InstructionTemplate& instruction) const {
+        if (!is_dma(instruction.op)) {
+            return plan_.strip * width(instruction) <= kMostElements ? plan_.strip : 1;
         }
-        if (is_outer && elements > kFewElements) {
-            return 1;
+        std::int64_t bytes = 1;
+        for (const Operand& operand : instruction.operands) {
+            bytes = std::max(bytes, operand.total_bytes());
         }
-        return largest_divisor(most_, std::max<std::int64_t>(1, kMostElements / elements));
+        return largest_divisor(plan_.strip, kMostTransferBytes / bytes);
+    }
+
+    bool can_be_merged(const LoopTree& item) const {
+        if (!item.is_run() || !is_of_elements(instruction_of(item))) {
+            return false;
+        }
+        const program::Run& run = program_.runs[item.index];
+        const InstructionTemplate& instruction = program_.templates[run.instruction];
+        if (has_loops() && !is_dma(instruction.op) && width(instruction) > kFewElements) {
+            return false;
+        }
+        for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+            if (!takes_iterations(instruction, instruction.operands[i], run.at[i])) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /// Whether an HBM pattern is one of equal rows.

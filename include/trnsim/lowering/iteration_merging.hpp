@@ -18,11 +18,11 @@ namespace trnsim::lowering {
 ///                                              e[i] = exp(s[i] + m[i])
 ///
 /// The loop is taken apart where an instruction is merged, and only where no iteration reads what
-/// another one writes. In a loop without loops inside, instructions grow to 512 elements per
-/// partition (a PSUM bank); around other loops only those of few elements are merged. Tiles of
-/// merged instructions lie side by side, and those that live from one part of the loop to the next
-/// must fit into half of SBUF: as many iterations are merged as do. Transfers of such a loop grow
-/// to 512 KiB. [TRACES-TRN2]
+/// another one writes. Instructions grow to 512 elements per partition (a PSUM bank), the
+/// widest that has room to grow first; around other loops only those of few elements are merged.
+/// Tiles of merged instructions lie side by side, and those that live from one part of the loop to
+/// the next must fit into half of SBUF: as many iterations are merged as do. Transfers of such a
+/// loop grow to 512 KiB. [TRACES-TRN2]
 class IterationMerging {
 public:
     explicit IterationMerging(const NeuronCoreSpec& core) : core_(core) {}

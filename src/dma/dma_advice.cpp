@@ -14,10 +14,11 @@ std::string text(std::int64_t value) {
 }
 
 /// Share of an engine's rate that descriptors of that size reach, in percent.
-std::int64_t percent_of_rate(const DmaSpec& spec, Bytes piece) {
+std::string percent_of_rate(const DmaSpec& spec, Bytes piece) {
     const double moving = static_cast<double>(piece.value) / spec.engine_gb_per_s.value;
-    return static_cast<std::int64_t>(100.0 * moving /
-                                     (moving + spec.descriptor_overhead_ns.nanoseconds()));
+    const auto percent = static_cast<std::int64_t>(
+        100.0 * moving / (moving + spec.descriptor_overhead_ns.nanoseconds()));
+    return percent < 1 ? "less than 1" : text(percent);
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ std::optional<std::string> advice(const DmaSpec& spec, const InstructionTemplate
     }
     const std::int64_t element = size_bytes(instruction.at(Role::Dst).dtype);
     const std::string each = text(pieces.count) + " descriptors of " + text(pieces.piece.value) +
-                             " B reach " + text(percent_of_rate(spec, pieces.piece)) +
+                             " B reach " + percent_of_rate(spec, pieces.piece) +
                              " % of the DMA engines' rate";
     if (element <= 2 && pieces.piece.value <= element) {
         return each +

@@ -20,30 +20,43 @@ void WaitSet::need_done(QueueId queue, std::uint64_t number) {
     needs_[queue].done = std::max(needs_[queue].done, number);
 }
 
+void WaitSet::need(const WaitSet& other) {
+    for (std::uint32_t left = other.queues_; left != 0; left &= left - 1) {
+        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
+        needs_[queue].done = std::max(needs_[queue].done, other.needs_[queue].done);
+        needs_[queue].read = std::max(needs_[queue].read, other.needs_[queue].read);
+    }
+    queues_ |= other.queues_;
+}
+
 void WaitSet::need_read(QueueId queue, std::uint64_t number) {
     queues_ |= 1U << queue;
     needs_[queue].read = std::max(needs_[queue].read, number);
 }
 
+void AccessHistory::Last::add_to(WaitSet& waits) const {
+    if (is_write) {
+        waits.need_done(queue, number);
+    } else {
+        waits.need_read(queue, number);
+    }
+}
+
 void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
-    const bool reads = access.access != Access::Write;
+    const bool is_flow = access.access == Access::Read || access.access == Access::Update;
     const bool writes = access.access != Access::Read;
+    const auto matters = [&](const Last& last) {
+        const bool is_own = last.queue == access.queue;
+        return last.is_write ? !is_own || is_flow : writes && !is_own;
+    };
+    for (const Last& last : everywhere_) {
+        if (matters(last)) {
+            last.add_to(waits);
+        }
+    }
     for (const Entry& entry : entries_) {
-        const bool is_own = entry.queue == access.queue;
-        const bool is_flow =
-            reads && entry.is_write && !(is_own && access.access == Access::Accumulate);
-        const bool is_output = writes && entry.is_write && !is_own;
-        const bool is_anti = writes && !entry.is_write && !is_own;
-        if (!is_flow && !is_output && !is_anti) {
-            continue;
-        }
-        if (entry.region.shape != nullptr && !overlap(entry.region, access.region)) {
-            continue;
-        }
-        if (is_anti) {
-            waits.need_read(entry.queue, entry.number);
-        } else {
-            waits.need_done(entry.queue, entry.number);
+        if (matters(entry.last) && overlap(entry.region, access.region)) {
+            entry.last.add_to(waits);
         }
     }
 }
@@ -51,44 +64,63 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
 void AccessHistory::record(const RegionAccess& access) {
     const bool writes = access.access != Access::Read;
     std::erase_if(entries_, [&](const Entry& entry) {
-        const bool is_superseded = writes || (!entry.is_write && entry.queue == access.queue);
-        return is_superseded && entry.region.shape != nullptr &&
-               contains(access.region, entry.region);
+        const bool is_superseded =
+            writes || (!entry.last.is_write && entry.last.queue == access.queue);
+        return is_superseded && contains(access.region, entry.region);
     });
-    entries_.push_back({.region = access.region,
-                        .is_write = writes,
-                        .queue = access.queue,
-                        .number = access.number});
-    if (entries_.size() > kMaxEntries) {
+    entries_.push_back(
+        {.region = access.region,
+         .last = {.number = access.number, .queue = access.queue, .is_write = writes}});
+    if (everywhere_.size() + entries_.size() > kMaxEntries) {
         merge_oldest();
     }
 }
 
-void AccessHistory::inherit(const AccessHistory& other) {
-    for (const Entry& entry : other.entries_) {
-        add_everywhere(entry.is_write, entry.queue, entry.number);
+void AccessHistory::collect_all(WaitSet& waits) const {
+    for (const Last& last : everywhere_) {
+        last.add_to(waits);
+    }
+    for (const Entry& entry : entries_) {
+        entry.last.add_to(waits);
     }
 }
 
-void AccessHistory::add_everywhere(bool is_write, QueueId queue, std::uint64_t number) {
-    for (Entry& entry : entries_) {
-        if (entry.region.shape == nullptr && entry.is_write == is_write && entry.queue == queue) {
-            entry.number = std::max(entry.number, number);
-            return;
+void AccessHistory::inherit(const WaitSet& all) {
+    for (std::uint32_t left = all.queues(); left != 0; left &= left - 1) {
+        const auto queue = static_cast<QueueId>(std::countr_zero(left));
+        if (all[queue].done > 0) {
+            add_everywhere({.number = all[queue].done, .queue = queue, .is_write = true});
+        }
+        if (all[queue].read > 0) {
+            add_everywhere({.number = all[queue].read, .queue = queue, .is_write = false});
         }
     }
-    entries_.insert(entries_.begin(),
-                    {.region = Region{}, .is_write = is_write, .queue = queue, .number = number});
+}
+
+void AccessHistory::clear() {
+    everywhere_.clear();
+    entries_.clear();
+}
+
+void AccessHistory::add_everywhere(const Last& last) {
+    const auto same = std::ranges::find_if(everywhere_, [&last](const Last& other) {
+        return other.queue == last.queue && other.is_write == last.is_write;
+    });
+    if (same == everywhere_.end()) {
+        everywhere_.push_back(last);
+    } else {
+        same->number = std::max(same->number, last.number);
+    }
 }
 
 void AccessHistory::merge_oldest() {
-    std::vector<Entry> old;
-    const auto half = entries_.begin() + static_cast<std::ptrdiff_t>(entries_.size() / 2);
-    old.assign(entries_.begin(), half);
-    entries_.erase(entries_.begin(), half);
-    for (const Entry& entry : old) {
-        add_everywhere(entry.is_write, entry.queue, entry.number);
-    }
+    // Those of everywhere_ are older than all entries.
+    const std::size_t half = (everywhere_.size() + entries_.size()) / 2;
+    const auto merged = half > everywhere_.size() ? half - everywhere_.size() : 0;
+    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(merged);
+    std::for_each(
+        entries_.begin(), end, [this](const Entry& entry) { add_everywhere(entry.last); });
+    entries_.erase(entries_.begin(), end);
 }
 
 }  // namespace trnsim::lowering

@@ -144,7 +144,9 @@ void TileMemory::inherit_overlaid(TileSlots& site) {
                 const std::int64_t old_begin = old.address;
                 const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
                 if (begin < old_end && old_begin < end) {
-                    slot.history.inherit(old.history);
+                    WaitSet all;
+                    old.history.collect_all(all);
+                    slot.history.inherit(all);
                 }
             }
         }

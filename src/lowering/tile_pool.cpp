@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace trnsim::lowering {
@@ -22,98 +22,64 @@ std::uint64_t next_use(const Tile& tile) {
 
 }  // namespace
 
-std::int64_t TilePool::aligned(std::int64_t address, std::int64_t bytes) const {
-    if (bank_bytes_ == 0) {
-        return address;
+TilePool::Place& TilePool::new_place() {
+    if (blanks_.empty()) {
+        return storage_.emplace_back();
     }
-    const std::int64_t into_bank = address % bank_bytes_;
-    const bool fits = into_bank == 0 || into_bank + bytes <= bank_bytes_;
-    return fits ? address : address + bank_bytes_ - into_bank;
-}
-
-std::optional<std::int64_t> TilePool::gap_from(std::int64_t start, std::int64_t bytes) const {
-    std::int64_t address = aligned(start, bytes);
-    auto place = places_.upper_bound(address);
-    if (place != places_.begin()) {
-        const auto& before = *std::prev(place);
-        address = aligned(std::max(address, before.first + before.second->bytes), bytes);
-    }
-    for (; place != places_.end(); ++place) {
-        if (place->first - address >= bytes) {
-            return address;
-        }
-        address = aligned(std::max(address, place->first + place->second->bytes), bytes);
-    }
-    return capacity_ - address >= bytes ? std::optional(address) : std::nullopt;
-}
-
-std::optional<std::int64_t> TilePool::find_gap(std::int64_t bytes) const {
-    const std::optional<std::int64_t> ahead = gap_from(next_, bytes);
-    return ahead ? ahead : gap_from(0, bytes);
+    Place& place = *blanks_.back();
+    blanks_.pop_back();
+    place.history.clear();
+    return place;
 }
 
 Slot& TilePool::place(Tile& tile, std::int64_t bytes) {
-    const std::optional<std::int64_t> address = find_gap(bytes);
+    const std::optional<std::int64_t> address = free_.find(next_, bytes);
     assert(address);
-    auto place = std::make_unique<Place>();
-    place->bytes = bytes;
-    place->tile = &tile;
-    place->slot.address = *address;
-    Slot& slot = place->slot;
-    places_.emplace(*address, std::move(place));
+    Place& place = new_place();
+    place.address = *address;
+    place.bytes = bytes;
+    place.tile = &tile;
+    place.index = places_.size();
+    places_.push_back(&place);
     next_ = *address + bytes;
     used_ += bytes;
     peak_ = std::max(peak_, used_);
-    take_over(slot, bytes);
-    return slot;
+    free_.take(*address, next_);
+    waits_.clear();
+    former_.take(*address, next_, waits_);
+    place.history.inherit(waits_);
+    return place;
 }
 
-void TilePool::take_over(Slot& slot, std::int64_t bytes) {
-    const std::int64_t begin = slot.address;
-    const std::int64_t end = begin + bytes;
-    std::vector<Past> kept;
-    for (Past& past : past_) {
-        if (past.end <= begin || end <= past.begin) {
-            kept.push_back(std::move(past));
-            continue;
-        }
-        slot.history.inherit(past.history);
-        if (past.begin < begin) {
-            kept.push_back({.begin = past.begin, .end = begin, .history = past.history});
-        }
-        if (end < past.end) {
-            kept.push_back({.begin = end, .end = past.end, .history = std::move(past.history)});
-        }
-    }
-    past_ = std::move(kept);
-}
-
-void TilePool::remove(const Slot& slot) {
-    const auto place = places_.find(slot.address);
-    assert(place != places_.end());
-    past_.push_back({.begin = slot.address,
-                     .end = slot.address + place->second->bytes,
-                     .history = std::move(place->second->slot.history)});
-    used_ -= place->second->bytes;
-    places_.erase(place);
+void TilePool::remove(Slot& slot) {
+    auto& place = static_cast<Place&>(slot);
+    assert(place.index < places_.size() && places_[place.index] == &place);
+    free_.give_back(place.address, place.address + place.bytes);
+    former_.give_back(place.address, place.address + place.bytes, place.history);
+    used_ -= place.bytes;
+    places_[place.index] = places_.back();
+    places_[place.index]->index = place.index;
+    places_.pop_back();
+    blanks_.push_back(&place);
 }
 
 Tile* TilePool::victim(std::uint64_t stamp) {
-    Tile* best = nullptr;
+    const Place* best = nullptr;
     std::uint64_t best_next = 0;
-    for (const auto& [address, place] : places_) {
-        Tile& tile = *place->tile;
-        if (tile.last_use >= stamp) {
+    for (const Place* place : places_) {
+        const std::uint64_t last_use = place->tile->last_use;
+        if (last_use >= stamp) {
             continue;
         }
-        const std::uint64_t next = next_use(tile);
+        const std::uint64_t next = next_use(*place->tile);
         if (best == nullptr || next > best_next ||
-            (next == best_next && tile.last_use < best->last_use)) {
-            best = &tile;
+            (next == best_next && std::pair(last_use, place->address) <
+                                      std::pair(best->tile->last_use, best->address))) {
+            best = place;
             best_next = next;
         }
     }
-    return best;
+    return best == nullptr ? nullptr : best->tile;
 }
 
 bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {
@@ -127,7 +93,9 @@ bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {
 
 std::vector<std::pair<const Tile*, std::int64_t>> TilePool::tiles() const {
     std::vector<std::pair<const Tile*, std::int64_t>> all;
-    for (const auto& [address, place] : places_) {
+    std::vector<const Place*> by_address(places_.begin(), places_.end());
+    std::ranges::sort(by_address, {}, &Place::address);
+    for (const Place* place : by_address) {
         all.emplace_back(place->tile, place->bytes);
     }
     return all;

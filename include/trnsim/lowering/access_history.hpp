@@ -24,6 +24,8 @@ public:
     void clear();
     void need_done(neuron_core::QueueId queue, std::uint64_t number);
     void need_read(neuron_core::QueueId queue, std::uint64_t number);
+    /// All that `other` needs too.
+    void need(const WaitSet& other);
 
     /// Queues with a need, one bit each.
     [[nodiscard]] std::uint32_t queues() const { return queues_; }
@@ -58,21 +60,34 @@ public:
     /// Records the access, after collect() and with its number; drops what it makes redundant.
     void record(const RegionAccess& access);
 
-    /// Makes every later access wait for all of `other`: the bytes change hands.
-    void inherit(const AccessHistory& other);
+    /// Adds to `waits` every access there was: done for writes, read for reads.
+    void collect_all(WaitSet& waits) const;
+
+    /// Makes every later access wait for all of these: the bytes change hands.
+    void inherit(const WaitSet& all);
+
+    /// As new, but for its memory.
+    void clear();
 
 private:
-    struct Entry {
-        Region region;  ///< shape is nullptr: overlaps with everything.
-        bool is_write = false;
-        neuron_core::QueueId queue = 0;
+    /// The last read or write of a queue that later accesses to any byte wait for.
+    struct Last {
         std::uint64_t number = 0;
+        neuron_core::QueueId queue = 0;
+        bool is_write = false;
+
+        void add_to(WaitSet& waits) const;
+    };
+    struct Entry {
+        Region region;
+        Last last;
     };
 
     void merge_oldest();
-    void add_everywhere(bool is_write, neuron_core::QueueId queue, std::uint64_t number);
+    void add_everywhere(const Last& last);
 
-    std::vector<Entry> entries_;
+    std::vector<Last> everywhere_;  ///< One per queue and kind of access.
+    std::vector<Entry> entries_;    ///< In order of their recording.
 };
 
 }  // namespace trnsim::lowering

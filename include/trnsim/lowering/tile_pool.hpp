@@ -3,12 +3,13 @@
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
+#include "trnsim/lowering/former_accesses.hpp"
+#include "trnsim/lowering/free_bytes.hpp"
 #include "trnsim/lowering/tile_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -22,16 +23,16 @@ class TilePool {
 public:
     /// Bytes per partition; `bank_bytes` of PSUM, 0 in SBUF.
     explicit TilePool(std::int64_t capacity, std::int64_t bank_bytes = 0)
-        : capacity_(capacity), bank_bytes_(bank_bytes) {}
+        : capacity_(capacity), free_(capacity, bank_bytes) {}
 
     /// Whether a gap of that many bytes exists.
-    [[nodiscard]] bool has_gap(std::int64_t bytes) const { return find_gap(bytes).has_value(); }
+    [[nodiscard]] bool has_gap(std::int64_t bytes) const { return free_.has(bytes); }
 
     /// Puts a tile into a gap. \pre has_gap(bytes)
     [[nodiscard]] Slot& place(Tile& tile, std::int64_t bytes);
 
-    /// Takes a tile out.
-    void remove(const Slot& slot);
+    /// Takes a tile out. \pre the slot came from place()
+    void remove(Slot& slot);
 
     /// The tile to give up: not used since `stamp`, needed latest by the steps in the window; of
     /// those that none of them needs, the one unused for longest. nullptr if there is none.
@@ -50,32 +51,25 @@ public:
     [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
 
 private:
-    struct Place {
+    struct Place : Slot {
         std::int64_t bytes = 0;
         Tile* tile = nullptr;
-        Slot slot;
-    };
-    /// Bytes that were used and are free; no two have a byte in common.
-    struct Past {
-        std::int64_t begin = 0;
-        std::int64_t end = 0;
-        AccessHistory history;
+        std::size_t index = 0;  ///< Among those in use.
     };
 
-    [[nodiscard]] std::optional<std::int64_t> find_gap(std::int64_t bytes) const;
-    [[nodiscard]] std::optional<std::int64_t> gap_from(std::int64_t start,
-                                                       std::int64_t bytes) const;
-    [[nodiscard]] std::int64_t aligned(std::int64_t address, std::int64_t bytes) const;
-    void take_over(Slot& slot, std::int64_t bytes);
+    [[nodiscard]] Place& new_place();
 
     std::int64_t capacity_;
-    std::int64_t bank_bytes_;
+    FreeBytes free_;
+    FormerAccesses former_;
     std::int64_t next_ = 0;        ///< Where the search for a gap begins.
     std::uint64_t restarted_ = 0;  ///< Stamp.
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
-    std::map<std::int64_t, std::unique_ptr<Place>> places_;  ///< By address.
-    std::vector<Past> past_;
+    std::deque<Place> storage_;
+    std::vector<Place*> places_;  ///< In use, in any order,
+    std::vector<Place*> blanks_;  ///< and not in use.
+    WaitSet waits_;               ///< Of the tile being placed.
 };
 
 /// One site's tiles in a pool.

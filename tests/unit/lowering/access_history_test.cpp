@@ -166,7 +166,9 @@ TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     old.record(write(kVector, 3, 500));
     old.record(read(kScalar, 2, 700));
     AccessHistory history;
-    history.inherit(old);
+    WaitSet all;
+    old.collect_all(all);
+    history.inherit(all);
     WaitSet waits;
     history.collect(write(kTensor, 1), waits);
     EXPECT_EQ(waits[kVector].done, 3U);

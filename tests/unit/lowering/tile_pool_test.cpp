@@ -61,7 +61,7 @@ TEST(TilePoolTest, TilesLieBehindEachOther) {
 
 TEST(TilePoolTest, BytesAreReusedAsLateAsPossible) {
     Pool pool(1000);
-    const Slot& first = pool.put(300);
+    Slot& first = pool.put(300);
     pool.remove(first);
     EXPECT_EQ(pool.put(300).address, 300);
     EXPECT_EQ(pool.put(300).address, 600);
@@ -70,9 +70,9 @@ TEST(TilePoolTest, BytesAreReusedAsLateAsPossible) {
 
 TEST(TilePoolTest, AGapMustBeLargeEnough) {
     Pool pool(1000);
-    const Slot& low = pool.put(300);
+    Slot& low = pool.put(300);
     static_cast<void>(pool.put(300));
-    const Slot& high = pool.put(300);
+    Slot& high = pool.put(300);
     pool.remove(low);
     pool.remove(high);
     EXPECT_TRUE(pool.has_gap(400));
@@ -82,7 +82,7 @@ TEST(TilePoolTest, AGapMustBeLargeEnough) {
 
 TEST(TilePoolTest, RemembersItsFullestMoment) {
     Pool pool(1000);
-    const Slot& first = pool.put(300);
+    Slot& first = pool.put(300);
     static_cast<void>(pool.put(200));
     pool.remove(first);
     static_cast<void>(pool.put(100));
@@ -149,7 +149,7 @@ TEST(TilePoolTest, GivesUpTheTileThatTheStepsInTheWindowNeedLast) {
 
 TEST(TilePoolTest, RestartsOnceAtAStampIfAllWouldFitBesideEachOther) {
     Pool pool(300);
-    const Slot& low = pool.put(50);
+    Slot& low = pool.put(50);
     static_cast<void>(pool.put(150));
     pool.remove(low);
     EXPECT_FALSE(pool.has_gap(120)) << "150 bytes are free, but not in one piece";

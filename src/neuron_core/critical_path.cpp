@@ -16,7 +16,7 @@ constexpr int kEngines = 6;
 
 }  // namespace
 
-CriticalPath::CriticalPath() : records_(kHistory * kQueues) {
+CriticalPath::CriticalPath() {
     names_.emplace_back("kernel start");
     names_.emplace_back("semaphore wake-up");
     for (int engine = 0; engine < kEngines; ++engine) {
@@ -37,13 +37,19 @@ CriticalPath::Kind CriticalPath::kind_of(const std::string& text, Engine engine)
 }
 
 const CriticalPath::Record* CriticalPath::find(QueueId queue, std::uint64_t sequence) const {
-    const Record& record = records_[queue * kHistory + sequence % kHistory];
+    if (records_[queue].empty()) {
+        return nullptr;
+    }
+    const Record& record = records_[queue][sequence % kHistory];
     return record.is_set && record.sequence == sequence ? &record : nullptr;
 }
 
 void CriticalPath::started(
     QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold) {
-    Record& record = records_[queue * kHistory + sequence % kHistory];
+    if (records_[queue].empty()) {
+        records_[queue].resize(kHistory);
+    }
+    Record& record = records_[queue][sequence % kHistory];
     const Record* previous = nullptr;
     Picoseconds since = hold.since;
     if (hold.producer_queue) {

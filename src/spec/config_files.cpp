@@ -106,9 +106,14 @@ std::string read_config_file(const std::string& path) {
     if (!file) {
         throw ConfigError(path + ": cannot be opened; check the path and its permissions");
     }
-    std::string text(kFileBytesMax + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
+    constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+    std::string text;
+    while (file && text.size() <= kFileBytesMax) {
+        const std::size_t before = text.size();
+        text.resize(before + kBlockBytes);
+        file.read(text.data() + before, static_cast<std::streamsize>(kBlockBytes));
+        text.resize(before + static_cast<std::size_t>(file.gcount()));
+    }
     if (text.size() > kFileBytesMax) {
         throw ConfigError(path + ": is larger than 1 MiB; a chip file has about 40 KiB");
     }

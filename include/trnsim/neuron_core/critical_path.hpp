@@ -60,7 +60,7 @@ private:
     [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;
 
     std::vector<std::string> names_;
-    std::vector<Record> records_;  ///< kHistory per queue.
+    std::array<std::vector<Record>, kQueues> records_;  ///< kHistory of each queue that starts any.
 };
 
 }  // namespace trnsim::neuron_core

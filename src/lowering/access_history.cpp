@@ -45,17 +45,22 @@ void AccessHistory::Last::add_to(WaitSet& waits) const {
 void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     const bool is_flow = access.access == Access::Read || access.access == Access::Update;
     const bool writes = access.access != Access::Read;
-    const auto matters = [&](const Last& last) {
-        const bool is_own = last.queue == access.queue;
-        return last.is_write ? !is_own || is_flow : writes && !is_own;
-    };
-    for (const Last& last : everywhere_) {
-        if (matters(last)) {
-            last.add_to(waits);
+    for (const Last& last : writes_everywhere_) {
+        if (is_flow || last.queue != access.queue) {
+            waits.need_done(last.queue, last.number);
+        }
+    }
+    if (writes) {
+        for (const Last& last : reads_everywhere_) {
+            if (last.queue != access.queue) {
+                waits.need_read(last.queue, last.number);
+            }
         }
     }
     for (const Entry& entry : entries_) {
-        if (matters(entry.last) && overlap(entry.region, access.region)) {
+        const bool is_own = entry.last.queue == access.queue;
+        const bool matters = entry.last.is_write ? !is_own || is_flow : writes && !is_own;
+        if (matters && overlap(entry.region, access.region)) {
             entry.last.add_to(waits);
         }
     }
@@ -71,14 +76,16 @@ void AccessHistory::record(const RegionAccess& access) {
     entries_.push_back(
         {.region = access.region,
          .last = {.number = access.number, .queue = access.queue, .is_write = writes}});
-    if (everywhere_.size() + entries_.size() > kMaxEntries) {
+    if (merged_size() + entries_.size() > kMaxEntries) {
         merge_oldest();
     }
 }
 
 void AccessHistory::collect_all(WaitSet& waits) const {
-    for (const Last& last : everywhere_) {
-        last.add_to(waits);
+    for (const std::vector<Last>* merged : {&writes_everywhere_, &reads_everywhere_}) {
+        for (const Last& last : *merged) {
+            last.add_to(waits);
+        }
     }
     for (const Entry& entry : entries_) {
         entry.last.add_to(waits);
@@ -86,38 +93,47 @@ void AccessHistory::collect_all(WaitSet& waits) const {
 }
 
 void AccessHistory::inherit(const WaitSet& all) {
+    const bool is_new = merged_size() == 0;
+    const auto add = [&](std::vector<Last>& merged, const Last& last) {
+        if (is_new) {
+            merged.push_back(last);
+        } else {
+            add_everywhere(last);
+        }
+    };
     for (std::uint32_t left = all.queues(); left != 0; left &= left - 1) {
         const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        if (all[queue].done > 0) {
-            add_everywhere({.number = all[queue].done, .queue = queue, .is_write = true});
+        const WaitSet::Need& need = all[queue];
+        if (need.done > 0) {
+            add(writes_everywhere_, {.number = need.done, .queue = queue, .is_write = true});
         }
-        if (all[queue].read > 0) {
-            add_everywhere({.number = all[queue].read, .queue = queue, .is_write = false});
+        if (need.read > 0) {
+            add(reads_everywhere_, {.number = need.read, .queue = queue, .is_write = false});
         }
     }
 }
 
 void AccessHistory::clear() {
-    everywhere_.clear();
+    writes_everywhere_.clear();
+    reads_everywhere_.clear();
     entries_.clear();
 }
 
 void AccessHistory::add_everywhere(const Last& last) {
-    const auto same = std::ranges::find_if(everywhere_, [&last](const Last& other) {
-        return other.queue == last.queue && other.is_write == last.is_write;
-    });
-    if (same == everywhere_.end()) {
-        everywhere_.push_back(last);
+    std::vector<Last>& merged = last.is_write ? writes_everywhere_ : reads_everywhere_;
+    const auto same = std::ranges::find(merged, last.queue, &Last::queue);
+    if (same == merged.end()) {
+        merged.push_back(last);
     } else {
         same->number = std::max(same->number, last.number);
     }
 }
 
 void AccessHistory::merge_oldest() {
-    // Those of everywhere_ are older than all entries.
-    const std::size_t half = (everywhere_.size() + entries_.size()) / 2;
-    const auto merged = half > everywhere_.size() ? half - everywhere_.size() : 0;
-    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(merged);
+    // What is merged already is older than all entries.
+    const std::size_t half = (merged_size() + entries_.size()) / 2;
+    const std::size_t more = half > merged_size() ? half - merged_size() : 0;
+    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(more);
     std::for_each(
         entries_.begin(), end, [this](const Entry& entry) { add_everywhere(entry.last); });
     entries_.erase(entries_.begin(), end);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace trnsim::lowering {
 
@@ -33,7 +34,9 @@ void FormerAccesses::take(std::int64_t begin, std::int64_t end, WaitSet& waits) 
     std::size_t left_count = 0;
     for (; last != ranges_.end() && last->begin < end; ++last) {
         Summary& summary = summaries_[last->summary];
-        waits.need(summary.waits);
+        if (last == first || last->summary != std::prev(last)->summary) {
+            waits.need(summary.waits);
+        }
         if (last->begin < begin) {
             left[left_count++] = {.begin = last->begin, .end = begin, .summary = last->summary};
             ++summary.ranges;

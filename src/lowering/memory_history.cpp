@@ -53,14 +53,14 @@ void MemoryHistory::announce(PlannedStep& step, const Region& region, Access acc
     }
 }
 
-void MemoryHistory::withdraw(const PlannedStep& step, const Region& region) {
+void MemoryHistory::withdraw(const PlannedStep& step, const Region& region, Access access) {
     const Blocks range = blocks_of(region);
     if (range.is_wide()) {
-        wide_pending_.remove(step);
+        wide_pending_.remove(step, access);
         return;
     }
     for (std::int64_t number = range.first; number <= range.last; ++number) {
-        blocks_[number].pending.remove(step);
+        blocks_[number].pending.remove(step, access);
     }
 }
 

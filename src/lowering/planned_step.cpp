@@ -36,9 +36,9 @@ void ResolvedOperand::announce(PlannedStep& step) const {
 
 void ResolvedOperand::withdraw(const PlannedStep& step) const {
     if (tile != nullptr) {
-        tile->pending.remove(step);
+        tile->pending.remove(step, operand->access);
     } else if (memory != nullptr) {
-        memory->withdraw(step, region);
+        memory->withdraw(step, region, operand->access);
     }
 }
 
@@ -49,6 +49,7 @@ void PlannedStep::clear() {
     own.waits.clear();
     load.waits.clear();
     blockers = 0;
+    lack = {};
     blocked.clear();
 }
 

@@ -21,13 +21,22 @@ void erase(RingBuffer<PlannedStep*>& steps, const PlannedStep& step) {
     steps.erase(place);
 }
 
-/// Keeps program order; usually near the end.
+/// Keeps program order; usually at the end.
 void insert(RingBuffer<PlannedStep*>& steps, PlannedStep& step) {
-    std::size_t place = steps.size();
-    while (place > 0 && steps[place - 1]->order > step.order) {
-        --place;
+    std::size_t low = 0;
+    std::size_t high = steps.size();
+    if (high > 0 && steps.back()->order < step.order) {
+        low = high;
     }
-    steps.insert(place, &step);
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (steps[middle]->order < step.order) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    steps.insert(low, &step);
 }
 
 }  // namespace
@@ -84,21 +93,30 @@ void ReorderWindow::block(PlannedStep& step, const Steps& queue) {
     }
 }
 
-bool ReorderWindow::Queue::reaches(const PlannedStep& step, std::size_t reach) const {
-    return steps.size() <= reach || step.order <= steps[reach - 1]->order;
+std::uint64_t ReorderWindow::Queue::farthest(std::size_t reach) const {
+    return steps.size() <= reach ? steps.back()->order : steps[reach - 1]->order;
 }
 
 void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
     insert(ready, step);
     const bool is_beaten = best != nullptr && start == free_at && best->order < step.order;
-    is_known = is_known && (is_beaten || !reaches(step, reach));
+    is_known = is_known && (is_beaten || step.order > farthest(reach));
 }
 
-bool ReorderWindow::has_bytes(const PlannedStep& step) const {
-    return std::ranges::all_of(step.operands, [this](const ResolvedOperand& operand) {
-        return operand.tile == nullptr || operand.tile->slot != nullptr ||
-               places_.has_bytes_for(*operand.tile);
-    });
+bool ReorderWindow::has_bytes(PlannedStep& step) const {
+    if (step.lack.is_certain()) {
+        return false;
+    }
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
+            if (const std::uint64_t* obstacle = places_.obstacle(*operand.tile)) {
+                step.lack = {.obstacle = obstacle, .count = *obstacle};
+                return false;
+            }
+        }
+    }
+    step.lack = {};
+    return true;
 }
 
 void ReorderWindow::settle(PlannedStep& step) const {
@@ -109,6 +127,7 @@ void ReorderWindow::settle(PlannedStep& step) const {
     if (reorders()) {
         step.own.met = estimate_.met(step.queue, step.own.waits);
         step.load.met = estimate_.met(step.queue, step.load.waits);
+        step.met = std::max(step.own.met, step.load.met);
     }
 }
 
@@ -117,17 +136,20 @@ void ReorderWindow::choose(Queue& queue, QueueId id) const {
     queue.is_known = true;
     queue.needs_bytes = false;
     queue.best = nullptr;
+    const std::uint64_t farthest = queue.farthest(reach_[id]);
     for (std::size_t i = 0; i < queue.ready.size(); ++i) {
         PlannedStep& step = *queue.ready[i];
-        if (!queue.reaches(step, reach_[id])) {
+        if (step.order > farthest) {
             return;
         }
-        if (!has_bytes(step)) {
-            queue.needs_bytes = true;
-            continue;
+        if (!step.has_waits) {  // Else there were bytes, and they are kept for it.
+            if (step.lack.is_certain() || !has_bytes(step)) {
+                queue.needs_bytes = true;
+                continue;
+            }
+            settle(step);
         }
-        settle(step);
-        const Picoseconds start = std::max({queue.free_at, step.own.met, step.load.met});
+        const Picoseconds start = std::max(queue.free_at, step.met);
         if (queue.best == nullptr || start < queue.start) {
             queue.best = &step;
             queue.start = start;
@@ -211,7 +233,8 @@ void ReorderWindow::retire(PlannedStep& step) {
 }
 
 void ReorderWindow::look_again() {
-    for (Queue& queue : queues_) {
+    for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
+        Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
         queue.is_known = queue.is_known && !queue.needs_bytes;
     }
 }
@@ -219,8 +242,8 @@ void ReorderWindow::look_again() {
 void ReorderWindow::forget_estimates() {
     for (Queue& queue : queues_) {
         queue.is_known = false;
-        for (std::size_t i = 0; i < queue.steps.size(); ++i) {
-            queue.steps[i]->has_waits = false;
+        for (std::size_t i = 0; i < queue.ready.size(); ++i) {  // No others were looked at.
+            queue.ready[i]->has_waits = false;
         }
     }
 }

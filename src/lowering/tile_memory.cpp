@@ -56,13 +56,13 @@ Tile* TileMemory::find(std::uint32_t buffer, std::int64_t instance) {
     return sites_[buffer] ? sites_[buffer]->find(instance) : nullptr;
 }
 
-bool TileMemory::has_bytes_for(const Tile& tile) const {
+const std::uint64_t* TileMemory::obstacle(const Tile& tile) const {
     const TileSlots* slots = slots_[tile.buffer];
     const bool is_free =
         slots == nullptr || std::ranges::all_of(slots->overlaid(), [this](std::uint32_t other) {
             return sites_[other]->is_over();
         });
-    return is_free && sites_[tile.buffer]->has_bytes_for(tile);
+    return is_free ? sites_[tile.buffer]->obstacle(tile) : &ends_;
 }
 
 const Slot* TileMemory::next_slot(const Tile& tile) const {
@@ -81,6 +81,13 @@ bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {
         mover_.reload(tile);
     }
     return has_moved;
+}
+
+bool TileMemory::use(Tile& tile) {
+    TileStore& site = *sites_[tile.buffer];
+    const bool is_gone = site.use(tile);
+    ends_ += is_gone && site.is_over() ? 1U : 0U;
+    return is_gone;
 }
 
 bool TileMemory::make_room(const Tile& tile, std::uint64_t stamp) {
@@ -136,6 +143,7 @@ void TileMemory::does_not_fit(const Tile& tile) const {
 
 void TileMemory::inherit_overlaid(TileSlots& site) {
     for (const std::uint32_t other : site.take_overlaid()) {
+        ++ends_;
         TileSlots& earlier = *slots_[other];
         for (Slot& slot : site.slots()) {
             const std::int64_t begin = slot.address;

@@ -15,9 +15,8 @@ namespace {
 
 /// Place in the program of the first step in the window that needs the tile; beyond all if none.
 std::uint64_t next_use(const Tile& tile) {
-    std::uint64_t next = std::numeric_limits<std::uint64_t>::max();
-    tile.pending.for_each([&](const PlannedStep& step) { next = std::min(next, step.order); });
-    return next;
+    const PlannedStep* first = tile.pending.first();
+    return first == nullptr ? std::numeric_limits<std::uint64_t>::max() : first->order;
 }
 
 }  // namespace
@@ -61,6 +60,7 @@ void TilePool::remove(Slot& slot) {
     places_[place.index]->index = place.index;
     places_.pop_back();
     blanks_.push_back(&place);
+    ++removed_;
 }
 
 Tile* TilePool::victim(std::uint64_t stamp) {

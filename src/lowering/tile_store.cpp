@@ -71,6 +71,7 @@ void TileStore::give(Tile& tile) {
             ++place;
         }
         waiting_.erase(place);
+        ++turns_;
     }
     tile.is_spilled = false;
     tile.slot = &give_slot(tile);

@@ -39,34 +39,57 @@ public:
         --size_;
     }
 
-    /// Takes one out, keeping the order of the rest.
-    void erase(std::size_t index) {
-        for (; index > 0; --index) {
-            std::swap((*this)[index], (*this)[index - 1]);
-        }
-        pop_front();
+    void pop_back() {
+        assert(size_ > 0);
+        --size_;
     }
 
-    /// Inserts before `index`, keeping the order of the rest.
-    void insert(std::size_t index, T item) {
-        push_back(std::move(item));
-        for (std::size_t i = size_ - 1; i > index; --i) {
-            std::swap((*this)[i], (*this)[i - 1]);
+    /// Takes one out, keeping the order of the rest. Moves those on the shorter side of it.
+    void erase(std::size_t index) {
+        if (index < size_ / 2) {
+            for (; index > 0; --index) {
+                (*this)[index] = std::move((*this)[index - 1]);
+            }
+            return pop_front();
         }
+        for (; index + 1 < size_; ++index) {
+            (*this)[index] = std::move((*this)[index + 1]);
+        }
+        pop_back();
+    }
+
+    /// Inserts before `index`, keeping the order of the rest. Moves those on the shorter side.
+    void insert(std::size_t index, T item) {
+        if (index < size_ / 2) {
+            make_room();
+            first_ = wrap(first_ + mask_);
+            ++size_;
+            for (std::size_t i = 0; i < index; ++i) {
+                (*this)[i] = std::move((*this)[i + 1]);
+            }
+        } else {
+            static_cast<void>(next_free());
+            for (std::size_t i = size_ - 1; i > index; --i) {
+                (*this)[i] = std::move((*this)[i - 1]);
+            }
+        }
+        (*this)[index] = std::move(item);
     }
 
 private:
-    [[nodiscard]] std::size_t wrap(std::size_t position) const {
-        return position & (items_.size() - 1);
-    }
+    [[nodiscard]] std::size_t wrap(std::size_t position) const { return position & mask_; }
 
     /// Makes the queue one longer.
     [[nodiscard]] T& next_free() {
-        if (size_ == items_.size()) {
-            grow();
-        }
+        make_room();
         ++size_;
         return back();
+    }
+
+    void make_room() {
+        if (size_ > mask_ || items_.empty()) {
+            grow();
+        }
     }
 
     void grow() {
@@ -75,10 +98,12 @@ private:
             larger[i] = std::move((*this)[i]);
         }
         items_ = std::move(larger);
+        mask_ = items_.size() - 1;
         first_ = 0;
     }
 
     std::vector<T> items_;  ///< Size is a power of two, or zero.
+    std::size_t mask_ = 0;  ///< One less than that; of no use while it is zero.
     std::size_t first_ = 0;
     std::size_t size_ = 0;
 };

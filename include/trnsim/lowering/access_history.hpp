@@ -83,11 +83,16 @@ private:
         Last last;
     };
 
+    [[nodiscard]] std::size_t merged_size() const {
+        return writes_everywhere_.size() + reads_everywhere_.size();
+    }
     void merge_oldest();
     void add_everywhere(const Last& last);
 
-    std::vector<Last> everywhere_;  ///< One per queue and kind of access.
-    std::vector<Entry> entries_;    ///< In order of their recording.
+    // One per queue:
+    std::vector<Last> writes_everywhere_;
+    std::vector<Last> reads_everywhere_;
+    std::vector<Entry> entries_;  ///< In order of their recording.
 };
 
 }  // namespace trnsim::lowering

@@ -25,7 +25,7 @@ public:
     /// A step that is not on its queue yet will access a region,
     void announce(PlannedStep& step, const Region& region, Access access);
     /// and now it is.
-    void withdraw(const PlannedStep& step, const Region& region);
+    void withdraw(const PlannedStep& step, const Region& region, Access access);
 
     /// Calls f(step) for each announced one that has to come before an access; maybe more than
     /// once.

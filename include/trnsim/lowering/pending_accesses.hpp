@@ -2,51 +2,58 @@
 // Accesses to a tile by steps that are not on their queues yet.
 #pragma once
 
+#include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/lowering/region.hpp"
 
 #include <cstddef>
-#include <vector>
 
 namespace trnsim::lowering {
 
 struct PlannedStep;
 
-/// What the steps of a reordering window will do to one tile, or to one HBM tensor.
+/// What the steps of a reordering window will do to one tile, or to one HBM tensor, in their order.
 class PendingAccesses {
 public:
-    [[nodiscard]] bool empty() const { return entries_.empty(); }
+    [[nodiscard]] bool empty() const { return reads_.empty() && writes_.empty(); }
 
+    /// The earliest in the program, or nullptr.
+    [[nodiscard]] const PlannedStep* first() const;
+
+    /// \pre no later step has been added
     void add(PlannedStep& step, const Region& region, Access access) {
-        entries_.push_back({.step = &step, .region = region, .access = access});
+        of(access).push_back({.step = &step, .region = region, .access = access});
+        additions_ += access == Access::Accumulate ? 1U : 0U;
     }
 
-    void remove(const PlannedStep& step) {
-        for (std::size_t i = entries_.size(); i-- > 0;) {
-            if (entries_[i].step == &step) {
-                entries_[i] = entries_.back();
-                entries_.pop_back();
-            }
+    /// Forgets one access of a step; usually near the front. \pre it was added
+    void remove(const PlannedStep& step, Access access) {
+        Entries& entries = of(access);
+        std::size_t place = 0;
+        while (entries[place].step != &step || entries[place].access != access) {
+            ++place;
         }
-    }
-
-    /// Calls f(step) for each.
-    template <typename F>
-    void for_each(F&& f) const {
-        for (const Entry& entry : entries_) {
-            f(*entry.step);
-        }
+        entries.erase(place);
+        additions_ -= access == Access::Accumulate ? 1U : 0U;
     }
 
     /// Calls f(step) for each that has to come before an access: the bytes meet and one of the two
     /// writes. Additions into PSUM may come in any order.
     template <typename F>
     void for_each_before(const Region& region, Access access, F&& f) const {
-        for (const Entry& entry : entries_) {
-            const bool both_read = access == Access::Read && entry.access == Access::Read;
-            const bool both_add =
-                access == Access::Accumulate && entry.access == Access::Accumulate;
-            if (!both_read && !both_add && overlap(entry.region, region)) {
-                f(*entry.step);
+        const bool adds = access == Access::Accumulate;
+        if (!adds || additions_ < writes_.size()) {
+            for (std::size_t i = 0; i < writes_.size(); ++i) {
+                const Entry& entry = writes_[i];
+                if (!(adds && entry.access == access) && overlap(entry.region, region)) {
+                    f(*entry.step);
+                }
+            }
+        }
+        if (access != Access::Read) {
+            for (std::size_t i = 0; i < reads_.size(); ++i) {
+                if (overlap(reads_[i].region, region)) {
+                    f(*reads_[i].step);
+                }
             }
         }
     }
@@ -57,7 +64,13 @@ private:
         Region region;
         Access access = Access::Read;
     };
-    std::vector<Entry> entries_;
+    using Entries = RingBuffer<Entry>;
+
+    [[nodiscard]] Entries& of(Access access) { return access == Access::Read ? reads_ : writes_; }
+
+    Entries reads_;
+    Entries writes_;
+    std::size_t additions_ = 0;  ///< Into PSUM, of the writes.
 };
 
 }  // namespace trnsim::lowering

@@ -50,6 +50,13 @@ struct PlannedStep {
         Picoseconds met{};
     };
 
+    /// What kept one of its tiles from getting bytes when that was asked last.
+    struct Lack {
+        const std::uint64_t* obstacle = nullptr;  ///< Of TilePlaces; nullptr: nothing did.
+        std::uint64_t count = 0;                  ///< What it had counted by then.
+        [[nodiscard]] bool is_certain() const { return obstacle != nullptr && *obstacle == count; }
+    };
+
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
@@ -57,15 +64,17 @@ struct PlannedStep {
     std::vector<ResolvedOperand> operands{};
     std::vector<program::Step::At> at{};
 
-    // Final once whatever conflicts with it and comes before it is on its queue:
-    bool has_waits = false;
-    Condition own{};   ///< Of the instruction,
-    Condition load{};  ///< and of its LoadStationary.
-
-    // Of the window:
+    // Of the window; first, because it looks at many steps for every one that it takes:
     std::uint64_t order = 0;              ///< Place in the program.
+    bool has_waits = false;               ///< The conditions are known,
+    Picoseconds met{};                    ///< when the later one is met,
+    Lack lack{};                          ///< or why they are not.
     int blockers = 0;                     ///< Earlier steps in the window that come first.
     std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
+
+    // Final once whatever conflicts with it and comes before it is on its queue:
+    Condition own{};   ///< Of the instruction,
+    Condition load{};  ///< and of its LoadStationary.
 
     /// As new, but for its memory.
     void clear();

@@ -76,7 +76,8 @@ private:
         bool needs_bytes = false;  ///< A step was left out for want of bytes.
 
         void unblock(PlannedStep& step, std::size_t reach);
-        [[nodiscard]] bool reaches(const PlannedStep& step, std::size_t reach) const;
+        /// The order of the last step that is looked at. \pre !steps.empty()
+        [[nodiscard]] std::uint64_t farthest(std::size_t reach) const;
     };
 
     /// Lets a step wait for earlier ones, and later ones for it.
@@ -84,7 +85,7 @@ private:
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;
-    [[nodiscard]] bool has_bytes(const PlannedStep& step) const;
+    [[nodiscard]] bool has_bytes(PlannedStep& step) const;
     [[nodiscard]] Queue& earliest();
     [[nodiscard]] PlannedStep& take_best(Queue& queue);
 

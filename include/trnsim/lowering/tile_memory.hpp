@@ -48,7 +48,7 @@ public:
     /// A living tile, or nullptr.
     [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
-    [[nodiscard]] bool has_bytes_for(const Tile& tile) const override;
+    [[nodiscard]] const std::uint64_t* obstacle(const Tile& tile) const override;
     [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
 
     /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those
@@ -56,7 +56,7 @@ public:
     bool give_bytes(Tile& tile, std::uint64_t stamp);
 
     /// Counts a use of a tile; after the last one it is gone, and true.
-    bool use(Tile& tile) { return sites_[tile.buffer]->use(tile); }
+    bool use(Tile& tile);
 
     [[nodiscard]] const Allocation& allocation() const { return allocation_; }
     /// Whether tiles may have to be moved.
@@ -81,6 +81,7 @@ private:
     std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
     std::vector<TileSlots*> slots_;                  ///< The sites with slots of their own.
     std::vector<PooledTiles*> pooled_;               ///< The others.
+    std::uint64_t ends_ = 0;  ///< Sites that are over, and bytes taken over from a site.
 };
 
 }  // namespace trnsim::lowering

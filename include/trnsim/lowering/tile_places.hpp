@@ -4,6 +4,8 @@
 
 #include "trnsim/lowering/tile.hpp"
 
+#include <cstdint>
+
 namespace trnsim::lowering {
 
 /// Where tiles may be put.
@@ -16,10 +18,11 @@ public:
     TilePlaces& operator=(TilePlaces&&) = delete;
     virtual ~TilePlaces() = default;
 
-    /// Whether a tile without bytes would get some at once, without moving another.
-    [[nodiscard]] virtual bool has_bytes_for(const Tile& tile) const = 0;
+    /// What keeps a tile without bytes from getting some at once, without moving another: a count
+    /// that changes before it could. nullptr: nothing does.
+    [[nodiscard]] virtual const std::uint64_t* obstacle(const Tile& tile) const = 0;
 
-    /// Those bytes with all their history, if both are known before. \pre has_bytes_for()
+    /// Those bytes with all their history, if both are known before. \pre no obstacle()
     [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;
 };
 

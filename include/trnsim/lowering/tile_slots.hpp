@@ -20,6 +20,7 @@ public:
               std::uint32_t buffer = 0);
 
     [[nodiscard]] bool has_room() const override { return !free_.empty(); }
+    [[nodiscard]] const std::uint64_t& freed() const override { return freed_; }
     /// What the next tile would get; nullptr: nothing.
     [[nodiscard]] const Slot* next_slot() const { return free_.empty() ? nullptr : free_.front(); }
 
@@ -34,11 +35,15 @@ public:
 
 private:
     Slot& give_slot(Tile& tile) override;
-    void free_slot(Slot& slot) override { free_.push_back(&slot); }
+    void free_slot(Slot& slot) override {
+        free_.push_back(&slot);
+        ++freed_;
+    }
 
     SitePlacement placement_;
     std::vector<Slot> slots_;
     RingBuffer<Slot*> free_;
+    std::uint64_t freed_ = 0;
 };
 
 }  // namespace trnsim::lowering

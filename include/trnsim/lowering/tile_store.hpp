@@ -34,8 +34,11 @@ public:
     /// Counts a use; after the last one the tile is gone, and its bytes are free. True if so.
     bool use(Tile& tile);
 
-    /// Whether a tile without bytes would get some.
-    [[nodiscard]] bool has_bytes_for(const Tile& tile) const { return is_next(tile) && has_room(); }
+    /// What keeps a tile without bytes from getting some: a count that changes before it could.
+    /// nullptr: nothing does.
+    [[nodiscard]] const std::uint64_t* obstacle(const Tile& tile) const {
+        return !is_next(tile) ? &turns_ : has_room() ? nullptr : &freed();
+    }
 
     /// Gives bytes to a tile that has none. \pre has_room()
     void give(Tile& tile);
@@ -48,6 +51,9 @@ public:
 
     /// Whether there are bytes for one more tile.
     [[nodiscard]] virtual bool has_room() const = 0;
+
+    /// How often there came to be more room.
+    [[nodiscard]] virtual const std::uint64_t& freed() const = 0;
 
 private:
     [[nodiscard]] virtual Slot& give_slot(Tile& tile) = 0;
@@ -66,6 +72,7 @@ private:
     std::vector<Tile*> blanks_;
     InstanceTable<Tile*> tiles_;
     RingBuffer<Tile*> waiting_;  ///< For their first bytes, in order.
+    std::uint64_t turns_ = 0;    ///< How many got them.
 };
 
 }  // namespace trnsim::lowering

@@ -79,7 +79,7 @@ TEST(MemoryHistoryTest, AnAnnouncedAccessIsFoundFromItsBytesUntilItIsWithdrawn) 
         EXPECT_TRUE(comes_first(near));
         EXPECT_TRUE(comes_first(Span(0, 600 * kBlock)));
         EXPECT_FALSE(comes_first(far));
-        history.withdraw(step, region);
+        history.withdraw(step, region, Access::Write);
         EXPECT_FALSE(comes_first(near));
     }
 }

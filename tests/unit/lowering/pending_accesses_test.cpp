@@ -68,20 +68,28 @@ TEST(PendingAccessesTest, OtherBytesAndOtherPartitionsDoNotMatter) {
     EXPECT_EQ(met(bytes_from(0, quadrant, 32)), 0);
 }
 
-TEST(PendingAccessesTest, AStepIsForgottenWithAllItsAccesses) {
+TEST(PendingAccessesTest, AStepIsForgottenAccessByAccess) {
     PlannedStep gone;
     PlannedStep stays;
+    stays.order = 1;
     PendingAccesses pending;
     EXPECT_TRUE(pending.empty());
+    EXPECT_EQ(pending.first(), nullptr);
     pending.add(gone, bytes_from(0), Access::Read);
-    pending.add(stays, bytes_from(0), Access::Read);
     pending.add(gone, bytes_from(5), Access::Write);
-    pending.remove(gone);
-    EXPECT_FALSE(pending.empty());
+    pending.add(stays, bytes_from(0), Access::Read);
+    EXPECT_EQ(pending.first(), &gone);
+    pending.remove(gone, Access::Read);
+    EXPECT_EQ(pending.first(), &gone) << "its write is left";
+    pending.remove(gone, Access::Write);
+    EXPECT_EQ(pending.first(), &stays);
     pending.for_each_before(bytes_from(0), Access::Write, [&](const PlannedStep& before) {
         EXPECT_EQ(&before, &stays);
     });
-    pending.remove(stays);
+    pending.for_each_before(bytes_from(0), Access::Read, [&](const PlannedStep&) {
+        ADD_FAILURE() << "the write is gone";
+    });
+    pending.remove(stays, Access::Read);
     EXPECT_TRUE(pending.empty());
 }
 

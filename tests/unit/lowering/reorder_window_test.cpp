@@ -108,6 +108,7 @@ public:
     /// So many tiles can get bytes.
     Window& free(int tiles) {
         places_.free = tiles;
+        ++places_.freed;
         window_.look_again();
         return *this;
     }
@@ -115,9 +116,12 @@ public:
 private:
     /// Bytes for so many tiles.
     struct Places : TilePlaces {
-        [[nodiscard]] bool has_bytes_for(const Tile& /*tile*/) const override { return free > 0; }
+        [[nodiscard]] const std::uint64_t* obstacle(const Tile& /*tile*/) const override {
+            return free > 0 ? nullptr : &freed;
+        }
         [[nodiscard]] const Slot* next_slot(const Tile& /*tile*/) const override { return nullptr; }
         int free = 0;
+        std::uint64_t freed = 0;
     };
 
     static ReorderWindow::Reach reach_of(int reach) {

@@ -143,7 +143,7 @@ TEST(TilePoolTest, GivesUpTheTileThatTheStepsInTheWindowNeedLast) {
     tiles[1].pending.add(steps[2], {}, Access::Read);
     tiles[2].pending.add(steps[1], {}, Access::Read);
     EXPECT_EQ(pool.victim(9), &tiles[1]);
-    tiles[2].pending.remove(steps[1]);
+    tiles[2].pending.remove(steps[1], Access::Read);
     EXPECT_EQ(pool.victim(9), &tiles[2]) << "nothing in the window needs it";
 }
 
@@ -220,6 +220,22 @@ TEST(PooledTilesTest, ATileHasBytesFromItsFirstUserToItsLast) {
     EXPECT_EQ(site.find(2)->instance, 2);
 }
 
+TEST(PooledTilesTest, OneSitesTileMakesRoomForAnothers) {
+    TilePool pool(100);
+    const SiteLiveness liveness{.instances = 1, .uses = {{1, 1}}};
+    PooledTiles a(pool, 0, 100, liveness);
+    PooledTiles b(pool, 1, 60, liveness);
+    a.begin();
+    b.begin();
+    a.give(*a.find(0));
+    const std::uint64_t* room = b.obstacle(*b.find(0));
+    ASSERT_NE(room, nullptr);
+    const std::uint64_t before = *room;
+    a.use(*a.find(0));
+    EXPECT_NE(*room, before);
+    EXPECT_EQ(b.obstacle(*b.find(0)), nullptr);
+}
+
 TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
     TilePool pool(200);
     const SiteLiveness liveness{.instances = 2, .uses = {{2, 5}}};
@@ -250,8 +266,8 @@ TEST(PooledTilesTest, ASpilledTileComesBackBeforeItsTurnWithTheUsesAndTheCopyItH
     tile.is_saved = true;
     tile.save.number = 77;
     site.take(tile);
-    EXPECT_TRUE(site.has_bytes_for(tile));
-    EXPECT_TRUE(site.has_bytes_for(*site.find(1)));
+    EXPECT_TRUE(site.obstacle(tile) == nullptr);
+    EXPECT_TRUE(site.obstacle(*site.find(1)) == nullptr);
     site.give(tile);
     EXPECT_EQ(tile.uses_left, 2);
     EXPECT_TRUE(tile.is_saved);

@@ -73,12 +73,30 @@ TEST(TileSlotsTest, TilesGetBytesInTheOrderOfTheirAllocation) {
     Site tiles(1, {1, 1});
     tiles->begin();
     tiles->begin();
-    EXPECT_TRUE(tiles->has_bytes_for(*tiles->find(0)));
-    EXPECT_FALSE(tiles->has_bytes_for(*tiles->find(1))) << "tile 0 may need them first";
+    EXPECT_EQ(tiles->obstacle(*tiles->find(0)), nullptr);
+    EXPECT_NE(tiles->obstacle(*tiles->find(1)), nullptr) << "tile 0 may need them first";
     tiles->give(*tiles->find(1));  // Nobody else could go on.
-    EXPECT_FALSE(tiles->has_bytes_for(*tiles->find(0)));
+    EXPECT_NE(tiles->obstacle(*tiles->find(0)), nullptr);
     tiles.use(1);
-    EXPECT_TRUE(tiles->has_bytes_for(*tiles->find(0)));
+    EXPECT_EQ(tiles->obstacle(*tiles->find(0)), nullptr);
+}
+
+TEST(TileSlotsTest, WhatKeepsATileWaitingCountsUntilItMayHaveBytes) {
+    Site tiles(1, {1, 1});
+    tiles->begin();
+    tiles->begin();
+    const std::uint64_t* turn = tiles->obstacle(*tiles->find(1));
+    const std::uint64_t turns = *turn;
+    tiles->give(*tiles->find(0));
+    EXPECT_NE(*turn, turns) << "tile 1 is next";
+    const std::uint64_t* room = tiles->obstacle(*tiles->find(1));
+    ASSERT_NE(room, nullptr) << "but tile 0 has the only slot";
+    const std::uint64_t freed = *room;
+    EXPECT_EQ(tiles->obstacle(*tiles->find(1)), room);
+    EXPECT_EQ(*room, freed) << "nothing has happened";
+    tiles.use(0);
+    EXPECT_NE(*room, freed);
+    EXPECT_EQ(tiles->obstacle(*tiles->find(1)), nullptr);
 }
 
 TEST(TileSlotsTest, AnUnusedInstanceIsNoTile) {

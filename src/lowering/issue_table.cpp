@@ -3,6 +3,7 @@
 #include "trnsim/lowering/issue_table.hpp"
 
 #include "trnsim/dma/collective_timing.hpp"
+#include "trnsim/lowering/stationary.hpp"
 #include "trnsim/neuron_core/instruction_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
@@ -319,6 +320,25 @@ std::string IssueTable::details(const IssueTemplate& what) const {
         text += (text.empty() ? "" : ", ") + operand_text(operand);
     }
     return text;
+}
+
+std::int64_t IssueTable::elements(const IssueTemplate& what) const {
+    if (what.source == kNoSource || what.operation == Operation::ActivationTableLoad ||
+        what.operation == Operation::Control) {
+        return 0;
+    }
+    const InstructionTemplate& from = program_.templates[what.source];
+    std::int64_t most = 0;
+    for (const Operand& operand : from.operands) {
+        const bool is_loaded = uses_array(from.op) && is_stationary(from, operand);
+        const bool is_streamed = what.operation == Operation::LoadStationary
+                                     ? is_loaded
+                                     : what.operation != Operation::MultiplyMoving || !is_loaded;
+        if (is_streamed && operand.space != Space::Hbm) {
+            most = std::max(most, operand.elements());
+        }
+    }
+    return most;
 }
 
 }  // namespace trnsim::lowering

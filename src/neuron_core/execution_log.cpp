@@ -48,8 +48,17 @@ TemplateStats& ExecutionLog::stats_of(const IssueTemplate& what) {
         stats.kind = path_.kind_of(
             fmt::format("{} {} ({})", source, what.name, trnsim::name(what.engine)), what.engine);
         if (sink_ != nullptr) {
-            stats.label = sink_->add_label(
-                what.name, trnsim::name(what.engine), source, names_.details(what));
+            stats.label =
+                sink_->add_label({.name = what.name,
+                                  .category = trnsim::name(what.engine),
+                                  .source = source,
+                                  .details = names_.details(what),
+                                  .elements = names_.elements(what),
+                                  .is_transpose = what.is_transpose,
+                                  .bytes = what.transfer.bytes.value,
+                                  .descriptors = what.transfer.descriptors,
+                                  .hbm_read_bytes = what.transfer.bytes_read_hbm.value,
+                                  .hbm_write_bytes = what.transfer.bytes_written_hbm.value});
         }
     }
     return stats;
@@ -82,15 +91,23 @@ void ExecutionLog::finished(const Execution& execution) {
     const TemplateStats& stats = stats_of(*execution.instruction->what);
     std::array<timeline::FlowId, 1> waited{};
     std::size_t count = 0;
+    std::optional<timeline::Executed> held_by;
     if (execution.held_by) {
-        waited[count++] = flow_of(execution.held_by->queue, execution.held_by->sequence);
+        const Producer& producer = *execution.held_by;
+        waited[count++] = flow_of(producer.queue, producer.sequence);
+        held_by = {.track = tracks_[producer.queue], .order = producer.sequence};
     }
     sink_->slice({.track = tracks_[execution.queue],
                   .label = stats.label,
                   .start = execution.start,
                   .duration = execution.duration,
                   .flow = flow_of(execution.queue, execution.sequence),
-                  .waited_on = {waited.data(), count}});
+                  .waited_on = {waited.data(), count},
+                  .order = execution.sequence,
+                  .latency = execution.latency,
+                  .occupied = execution.active,
+                  .waited = execution.stalled,
+                  .held_by = held_by});
 }
 
 }  // namespace trnsim::neuron_core

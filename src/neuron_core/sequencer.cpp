@@ -149,6 +149,7 @@ void Sequencer::start(const QueuedInstruction& next) {
     const std::uint64_t follows = sequence_ > 0 ? predecessor(next, sequence_) : 0;
     Issue lengths = issue(next, sequence_);
     read_until_ = std::max(read_until_, begin + lengths.read);
+    const Picoseconds latency = lengths.done.value_or(Picoseconds{});
     if (lengths.done) {
         lengths.done = std::max(*lengths.done, stats_.last_done - begin);
     }
@@ -157,7 +158,8 @@ void Sequencer::start(const QueuedInstruction& next) {
                         .predecessor = follows,
                         .instruction = &next,
                         .start = begin,
-                        .duration = lengths.done.value_or(Picoseconds{})};
+                        .duration = lengths.done.value_or(Picoseconds{}),
+                        .latency = latency};
     account(lengths, execution);
     services_.log.started(execution);
     if (lengths.done) {
@@ -222,6 +224,7 @@ void Sequencer::announce_read(const Execution& execution) {
 
 void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
     Execution ended = execution;
+    ended.latency = done - execution.start;
     done = std::max(done, stats_.last_done);
     ended.duration = done - execution.start;
     stats_.covered += std::max(Picoseconds{}, done - std::max(execution.start, stats_.last_done));

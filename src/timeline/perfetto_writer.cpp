@@ -110,11 +110,9 @@ TrackId PerfettoWriter::add_counter(std::string_view group,
     return static_cast<TrackId>(row.rank);
 }
 
-LabelId PerfettoWriter::add_label(std::string_view name,
-                                  std::string_view category,
-                                  std::string_view source,
-                                  std::string_view details) {
-    state_->file.write(state_->packets.label(name, category, source, details));
+LabelId PerfettoWriter::add_label(const Label& label) {
+    state_->file.write(
+        state_->packets.label(label.name, label.category, label.source, label.details));
     return static_cast<LabelId>(state_->packets.label_count() - 1);
 }
 

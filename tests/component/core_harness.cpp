@@ -69,6 +69,10 @@ std::string Script::details(const IssueTemplate& what) const {
     return what.name;
 }
 
+std::int64_t Script::elements(const IssueTemplate& /*what*/) const {
+    return 0;
+}
+
 IssueTemplate timed(const std::string& name,
                     Picoseconds interval,
                     Picoseconds read,

@@ -49,6 +49,7 @@ public:
     [[nodiscard]] bool uses(neuron_core::QueueId queue) const override;
     [[nodiscard]] std::string source_text(const neuron_core::IssueTemplate& what) const override;
     [[nodiscard]] std::string details(const neuron_core::IssueTemplate& what) const override;
+    [[nodiscard]] std::int64_t elements(const neuron_core::IssueTemplate& what) const override;
 
 private:
     std::deque<neuron_core::IssueTemplate> templates_;

@@ -21,11 +21,8 @@ public:
                                   std::string_view /*unit*/) override {
         return add_track(group, name);
     }
-    timeline::LabelId add_label(std::string_view name,
-                                std::string_view /*category*/,
-                                std::string_view /*source*/,
-                                std::string_view /*details*/) override {
-        labels_.emplace_back(name);
+    timeline::LabelId add_label(const timeline::Label& label) override {
+        labels_.emplace_back(label.name);
         return static_cast<timeline::LabelId>(labels_.size() - 1);
     }
     void slice(const timeline::Slice& /*slice*/) override {}

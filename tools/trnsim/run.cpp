@@ -9,7 +9,9 @@
 #include "simulation.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/timeline/instruction_writer.hpp"
 #include "trnsim/timeline/perfetto_writer.hpp"
+#include "trnsim/timeline/timeline_tee.hpp"
 
 #include <fmt/format.h>
 
@@ -35,6 +37,7 @@ struct RunCommandOptions {
     ModelOptions model;
     std::string json;
     std::string timeline;
+    std::string instructions;
     bool is_quiet = false;
     std::size_t call = 0;  ///< Of a script; 0 is the slowest.
     bool is_without_values = false;
@@ -59,6 +62,30 @@ private:
     timeline::PerfettoWriter writer_;
 };
 
+/// The table of instructions.
+class InstructionFile {
+public:
+    explicit InstructionFile(const std::string& path)
+        : file_("--instructions", path), writer_(file_.stream(), TRNSIM_VERSION) {}
+    [[nodiscard]] timeline::InstructionWriter& writer() { return writer_; }
+
+    void finish(const report::Report& report) {
+        const report::Subject& subject = report.subject;
+        writer_.finish({.chip = subject.chip.spec.name,
+                        .kernel = subject.header.kernel,
+                        .input = subject.input,
+                        .arguments = subject.header.arguments,
+                        .total = report.result.total,
+                        .kernel_start = report.result.kernel_start,
+                        .kernel_end = report.result.kernel_end});
+        file_.commit();
+    }
+
+private:
+    OutputFile file_;
+    timeline::InstructionWriter writer_;
+};
+
 /// \throws UserError if options for scripts are given with another input, or --arg with a script
 void check_input_kind(const RunCommandOptions& options) {
     const std::string& input = options.input.input;
@@ -77,6 +104,12 @@ void check_input_kind(const RunCommandOptions& options) {
                 "name one kernel as {}::function",
                 asked_by,
                 input,
+                input));
+        }
+        if (options.instructions == "-") {
+            throw UserError(fmt::format(
+                "--instructions -: {} is a script, which has standard output for itself; name a "
+                "file",
                 input));
         }
         options.values.require_complete();
@@ -115,6 +148,7 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     add("--method", options.model.method);
     add("--json", options.json);
     add("--timeline", options.timeline);
+    add("--instructions", options.instructions);
     add("--call", options.call == 0 ? "" : std::to_string(options.call));
     const std::vector<std::pair<bool, std::string>> flags{
         {options.input.is_permissive, "--permissive"},
@@ -139,6 +173,9 @@ int run(RunCommandOptions options) {
     }
     options.chip = chip_or_default(options.chip);
     Input input(options.input.input, options.input.arguments, options.values);
+    if (options.json == "-" && options.instructions == "-") {
+        throw UserError("--json -, --instructions -: both go to standard output; name a file");
+    }
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
         json.emplace("--json", options.json);
@@ -147,23 +184,40 @@ int run(RunCommandOptions options) {
     if (!options.timeline.empty()) {
         timeline.emplace(options.timeline, options.chip);
     }
+    std::optional<InstructionFile> instructions;
+    if (!options.instructions.empty()) {
+        instructions.emplace(options.instructions);
+    }
+    std::vector<timeline::TimelineSink*> sinks;
+    if (timeline) {
+        sinks.push_back(&timeline->writer());
+    }
+    if (instructions) {
+        sinks.push_back(&instructions->writer());
+    }
+    timeline::TimelineTee tee(sinks);
 
     const report::Report report = simulate_input(input,
                                                  {.chip = options.chip,
                                                   .model = options.model,
                                                   .cores = options.cores,
                                                   .is_permissive = options.input.is_permissive},
-                                                 timeline ? &timeline->writer() : nullptr);
+                                                 sinks.empty()       ? nullptr
+                                                 : sinks.size() == 1 ? sinks.front()
+                                                                     : &tee);
 
     if (timeline) {
         const HoldSignals hold;
         timeline->writer().finish();
     }
+    if (instructions) {
+        instructions->finish(report);
+    }
     if (json) {
         json->stream() << report::to_json(report);
         json->commit();
     }
-    if (!options.is_quiet && options.json != "-") {
+    if (!options.is_quiet && options.json != "-" && options.instructions != "-") {
         std::cout << report::to_text(report, standard_output_takes_colour());
     }
     if (report.values && !report.values->passes()) {
@@ -204,7 +258,14 @@ void add_run(CLI::App& app, int& exit_status) {
         ->add_option(
             "--timeline", options->timeline, "write a timeline for https://ui.perfetto.dev")
         ->type_name("FILE");
-    command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for --json and --timeline");
+    command
+        ->add_option(
+            "--instructions",
+            options->instructions,
+            "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
+            "standard output, alone)")
+        ->type_name("FILE");
+    command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for the files it writes");
     command
         ->add_option("--call",
                      options->call,

@@ -57,6 +57,7 @@ public:
 
     [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
     [[nodiscard]] std::string details(const IssueTemplate& what) const override;
+    [[nodiscard]] std::int64_t elements(const IssueTemplate& what) const override;
 
 private:
     enum class Kind : std::uint8_t {

@@ -37,7 +37,8 @@ struct Execution {
     Picoseconds start{};
     Picoseconds active{};    ///< Time it adds to its queue's active time.
     Picoseconds stalled{};   ///< Gap before it.
-    Picoseconds duration{};  ///< Start to result visible.
+    Picoseconds duration{};  ///< Start to result visible, which is in order,
+    Picoseconds latency{};   ///< and its own part of that.
     std::optional<Producer> held_by{};
     Picoseconds held_until{};  ///< When the producer released it.
 };

@@ -4,6 +4,7 @@
 
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace trnsim::neuron_core {
@@ -19,6 +20,9 @@ public:
     [[nodiscard]] virtual std::string source_text(const IssueTemplate& what) const = 0;
     /// "dst f32 psum [128 x 512], stationary …"
     [[nodiscard]] virtual std::string details(const IssueTemplate& what) const = 0;
+    /// Per partition, of the largest operand on chip that it streams: of LoadStationary the
+    /// stationary one, of MultiplyMoving the moving one or the result.
+    [[nodiscard]] virtual std::int64_t elements(const IssueTemplate& what) const = 0;
 };
 
 }  // namespace trnsim::neuron_core

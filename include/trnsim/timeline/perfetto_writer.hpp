@@ -37,10 +37,7 @@ public:
     TrackId add_counter(std::string_view group,
                         std::string_view name,
                         std::string_view unit) override;
-    LabelId add_label(std::string_view name,
-                      std::string_view category,
-                      std::string_view source,
-                      std::string_view details) override;
+    LabelId add_label(const Label& label) override;
     /// \throws UserError if the disk is full
     void slice(const Slice& slice) override;
     /// \throws UserError if the disk is full

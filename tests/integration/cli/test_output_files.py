@@ -24,7 +24,7 @@ def add_trace(tmp_path: Path) -> None:
     (tmp_path / "add.nkt").write_text(traces.add())
 
 
-@pytest.mark.parametrize("option", ["--json", "--timeline"])
+@pytest.mark.parametrize("option", ["--json", "--timeline", "--instructions"])
 @pytest.mark.parametrize("path", ["missing/out", "add.nkt/out", "."])
 def test_a_path_that_cannot_be_written_is_named(
         trnsim: CommandLine, option: str, path: str) -> None:
@@ -32,7 +32,7 @@ def test_a_path_that_cannot_be_written_is_named(
     assert option in message and path in message
 
 
-@pytest.mark.parametrize("option", ["--json", "--timeline"])
+@pytest.mark.parametrize("option", ["--json", "--timeline", "--instructions"])
 def test_a_program_error_leaves_the_old_file_whole(trnsim: CommandLine, option: str) -> None:
     (trnsim.folder / "race.nkt").write_text(traces.race())
     (trnsim.folder / "out").write_text("old")
@@ -57,7 +57,8 @@ def test_a_link_stays_a_link(trnsim: CommandLine) -> None:
 
 
 def test_a_full_disk_is_an_error(trnsim: CommandLine) -> None:
-    assert "No space left" in trnsim.fails(2, "run", "add.nkt", "--json", "/dev/full")
+    for option in ("--json", "--instructions"):
+        assert "No space left" in trnsim.fails(2, "run", "add.nkt", option, "/dev/full")
     with open("/dev/full", "wb") as full:
         ended = subprocess.run([trnsim.binary, "run", "add.nkt"], cwd=trnsim.folder, stdout=full,
                                stderr=subprocess.PIPE, check=False)
@@ -95,7 +96,8 @@ def interrupt(trnsim: CommandLine, words: list[str], signal_number: int) -> None
 def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: int) -> None:
     (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
     (trnsim.folder / "out.json").write_text("old")
-    interrupt(trnsim, ["run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace"],
+    interrupt(trnsim, ["run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace",
+                       "--instructions", "table.json"],
               signal_number)
     assert (trnsim.folder / "out.json").read_text() == "old"
 

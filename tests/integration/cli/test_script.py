@@ -107,7 +107,8 @@ def test_json_lists_all_calls_and_fits_its_schema(trnsim: CommandLine, script: P
 
 
 def test_call_chooses_the_screen_and_the_timeline(trnsim: CommandLine, script: Path) -> None:
-    outcome = trnsim("run", "driver.py", "--call", "3", "--timeline", "t.pftrace")
+    outcome = trnsim("run", "driver.py", "--call", "3", "--timeline", "t.pftrace",
+                     "--instructions", "t.json")
     assert "\ncall 3\n" in outcome.output
     assert "  float32[128,128]\n" in outcome.output
     assert (trnsim.folder / "t.pftrace").stat().st_size > 0

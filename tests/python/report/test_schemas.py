@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-KINDS = ("result", "comparison", "difference")
+KINDS = ("result", "comparison", "difference", "instructions", "instruction_difference")
 
 
 def sample(kind: str) -> Any:

@@ -88,7 +88,7 @@ TEST_F(PerfettoWriterTest, TheChipIsAProcessAndGroupsAndRowsNestInOrderOfRegistr
 TEST_F(PerfettoWriterTest, ASliceCarriesNameCategorySourceAndDetails) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId track = writer.add_track("NeuronCore 0", "tensor_engine");
-    const LabelId label = writer.add_label("nc_matmul", "tensor", "kernel.py:52", "K=128 N=512");
+    const LabelId label = writer.add_label({"nc_matmul", "tensor", "kernel.py:52", "K=128 N=512"});
     writer.slice(slice(track, label, 1'000'000, 213'000));
     writer.finish();
 
@@ -108,7 +108,7 @@ TEST_F(PerfettoWriterTest, ASliceCarriesNameCategorySourceAndDetails) {
 TEST_F(PerfettoWriterTest, EmptySourceAndDetailsAreLeftAway) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId track = writer.add_track("NeuronCore 0", "sync_engine");
-    writer.slice(slice(track, writer.add_label("start", "", "", ""), 0, 1'000));
+    writer.slice(slice(track, writer.add_label({"start", "", "", ""}), 0, 1'000));
     writer.finish();
     const ReadTrace trace = read_trace(path());
     EXPECT_THAT(trace.events[0].annotations, IsEmpty());
@@ -118,8 +118,8 @@ TEST_F(PerfettoWriterTest, EmptySourceAndDetailsAreLeftAway) {
 TEST_F(PerfettoWriterTest, StringsAreWrittenOnceHoweverManyLabelsAndSlicesUseThem) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId track = writer.add_track("NeuronCore 0", "tensor_engine");
-    const LabelId first = writer.add_label("nc_matmul", "tensor", "kernel.py:52", "");
-    const LabelId second = writer.add_label("nc_matmul", "tensor", "kernel.py:60", "");
+    const LabelId first = writer.add_label({"nc_matmul", "tensor", "kernel.py:52", ""});
+    const LabelId second = writer.add_label({"nc_matmul", "tensor", "kernel.py:60", ""});
     for (std::int64_t i = 0; i < 100; ++i) {
         writer.slice(slice(track, i % 2 == 0 ? first : second, 1'000 * i, 500));
     }
@@ -131,7 +131,7 @@ TEST_F(PerfettoWriterTest, StringsAreWrittenOnceHoweverManyLabelsAndSlicesUseThe
 TEST_F(PerfettoWriterTest, SlicesThatTouchInPicosecondsTouchInNanosecondsAndNeverOverlap) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId track = writer.add_track("NeuronCore 0", "tensor_engine");
-    const LabelId label = writer.add_label("nc_matmul", "tensor", "", "");
+    const LabelId label = writer.add_label({"nc_matmul", "tensor", "", ""});
     constexpr std::int64_t kPeriod = 26'667;  // 64 cycles at 2.4 GHz.
     for (std::int64_t i = 0; i < 10'000; ++i) {
         writer.slice(slice(track, label, i * kPeriod, kPeriod));
@@ -151,7 +151,7 @@ TEST_F(PerfettoWriterTest, SlicesThatTouchInPicosecondsTouchInNanosecondsAndNeve
 TEST_F(PerfettoWriterTest, TimesAreRoundedToTheNearestNanosecond) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId track = writer.add_track("NeuronCore 0", "tensor_engine");
-    writer.slice(slice(track, writer.add_label("a", "", "", ""), 1'499, 1'001));
+    writer.slice(slice(track, writer.add_label({"a", "", "", ""}), 1'499, 1'001));
     writer.finish();
     const std::vector<ReadSlice> slices = read_trace(path()).slices();
     EXPECT_EQ(slices.at(0).start_ns, 1);
@@ -161,7 +161,7 @@ TEST_F(PerfettoWriterTest, TimesAreRoundedToTheNearestNanosecond) {
 TEST_F(PerfettoWriterTest, OverlappingSlicesOfARowGoToRowsOfTheSameNameAndPlace) {
     PerfettoWriter writer(path(), "trn2");
     const TrackId ring = writer.add_track("DMA", "ring[0]");
-    const LabelId label = writer.add_label("dma_copy", "dma", "", "");
+    const LabelId label = writer.add_label({"dma_copy", "dma", "", ""});
     writer.slice(slice(ring, label, 0, 1'000'000));
     writer.slice(slice(ring, label, 400'000, 1'000'000));
     writer.slice(slice(ring, label, 1'000'000, 100'000));  // The first row is free again.
@@ -185,7 +185,7 @@ TEST_F(PerfettoWriterTest, NoRowEverHoldsTwoSlicesAtOnce) {
     for (TrackId& row : rows) {
         row = writer.add_track("DMA", "ring");
     }
-    const LabelId label = writer.add_label("dma_copy", "dma", "", "");
+    const LabelId label = writer.add_label({"dma_copy", "dma", "", ""});
     std::mt19937 random(7);  // NOLINT: the same sequence on every machine is wanted
     std::int64_t start = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -207,9 +207,9 @@ TEST_F(PerfettoWriterTest, EveryWaitIsAnArrowOfItsOwnFromTheSliceThatWasWaitedFo
     const TrackId dma = writer.add_track("DMA", "ring[0]");
     const TrackId tensor = writer.add_track("NeuronCore 0", "tensor_engine");
     const TrackId vector = writer.add_track("NeuronCore 0", "vector_engine");
-    const LabelId load = writer.add_label("load", "", "", "");
-    const LabelId matmul = writer.add_label("matmul", "", "", "");
-    const LabelId copy = writer.add_label("copy", "", "", "");
+    const LabelId load = writer.add_label({"load", "", "", ""});
+    const LabelId matmul = writer.add_label({"matmul", "", "", ""});
+    const LabelId copy = writer.add_label({"copy", "", "", ""});
     writer.slice({dma, load, Picoseconds{0}, Picoseconds{2'000'000}, 7, {}});
     const std::array<FlowId, 1> on_load{7};
     writer.slice({tensor, matmul, Picoseconds{2'100'000}, Picoseconds{200'000}, 9, on_load});
@@ -225,8 +225,8 @@ TEST_F(PerfettoWriterTest, AnArrowReachesBackOverTheWindowAndNotFurther) {
     for (const int slices_between : {kWindow - 1, kWindow}) {
         PerfettoWriter writer(path(), "trn2");
         const TrackId track = writer.add_track("NeuronCore 0", "tensor_engine");
-        const LabelId load = writer.add_label("load", "", "", "");
-        const LabelId work = writer.add_label("work", "", "", "");
+        const LabelId load = writer.add_label({"load", "", "", ""});
+        const LabelId work = writer.add_label({"work", "", "", ""});
         writer.slice({track, load, Picoseconds{0}, Picoseconds{1'000}, 1, {}});
         for (std::int64_t i = 1; i <= slices_between; ++i) {
             writer.slice(slice(track, work, 1'000 * i, 1'000));
@@ -280,7 +280,7 @@ TEST_F(PerfettoWriterTest, TheSameRunGivesTheSameBytes) {
     const auto write = [](const std::string& path) {
         PerfettoWriter writer(path, "trn2");
         const TrackId row = writer.add_track("DMA", "ring[0]");
-        const LabelId label = writer.add_label("dma_copy", "dma", "kernel.py:3", "64 KiB");
+        const LabelId label = writer.add_label({"dma_copy", "dma", "kernel.py:3", "64 KiB"});
         for (std::int64_t i = 0; i < 50'000; ++i) {
             writer.slice(slice(row, label, i * 700, 1'900));
         }

@@ -19,9 +19,9 @@ void write_tiles(PerfettoWriter& writer) {
     const TrackId vector = writer.add_track("NeuronCore 0", "vector_engine");
     const TrackId ring = writer.add_track("DMA", "ring[0]");
     const TrackId rate = writer.add_counter("HBM", "read rate", "GB/s");
-    const LabelId load = writer.add_label("dma_copy", "dma", "kernel.py:44", "128 x 4 KiB");
-    const LabelId matmul = writer.add_label("nc_matmul", "tensor", "kernel.py:52", "K=128 N=512");
-    const LabelId copy = writer.add_label("tensor_copy", "vector", "kernel.py:55", "");
+    const LabelId load = writer.add_label({"dma_copy", "dma", "kernel.py:44", "128 x 4 KiB"});
+    const LabelId matmul = writer.add_label({"nc_matmul", "tensor", "kernel.py:52", "K=128 N=512"});
+    const LabelId copy = writer.add_label({"tensor_copy", "vector", "kernel.py:55", ""});
     constexpr std::int64_t kTile = 3'000'416;
     FlowId flow = 0;
     for (std::int64_t i = 0; i < 8; ++i) {

@@ -29,7 +29,8 @@ CHIPS = ("trn1", "inf2", "trn2", "trn3")
 def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, values: bool = False,
              policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
              permissive: bool = False, method: str = "profiler",
-             timeline: str | Path | None = None, **keywords: Any) -> Result:
+             timeline: str | Path | None = None, instructions: str | Path | None = None,
+             **keywords: Any) -> Result:
     """How long a kernel takes on a chip, and why.
 
     Arguments are arrays (numpy, torch, jax), texts like "bfloat16[128,512]", which stand for a
@@ -38,13 +39,15 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     NEURON_PLATFORM_TARGET_OVERRIDE names, or trn2. With `values`, `outputs` of the result is what
     the kernel computes. `cores` NeuronCores run copies of the kernel at once, by default those that
     one copy takes: `kernel[2]` takes two. `method` says what the latency compares with: "profiler"
-    (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names a file for https://ui.perfetto.dev.
+    (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
+    a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
+    `trnsim diff` compares.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = chip or default_chip()
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
-                      method, timeline)
+                      method, timeline, instructions)
     if _is_trace(kernel):
         _refuse_for_trace(kernel, arguments, keywords, values)
         return run_trace(Path(str(kernel)), options, str(kernel))

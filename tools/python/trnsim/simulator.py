@@ -31,6 +31,7 @@ class Options:
     permissive: bool = False
     method: str = "profiler"
     timeline: str | Path | None = None
+    instructions: str | Path | None = None
     words: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,6 +42,7 @@ class Options:
         words += [f"--method={self.method}"] if self.method != "profiler" else []
         words += ["--permissive"] if self.permissive else []
         words += [f"--timeline={self.timeline}"] if self.timeline is not None else []
+        words += [f"--instructions={self.instructions}"] if self.instructions is not None else []
         object.__setattr__(self, "words", tuple(words))
 
 

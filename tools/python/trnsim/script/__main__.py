@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--permissive", action="store_true")
     parser.add_argument("--json", default="")
     parser.add_argument("--timeline", default="")
+    parser.add_argument("--instructions", default="")
     parser.add_argument("--call", type=int)
     parser.add_argument("--no-values", action="store_true")
     parser.add_argument("--colour", action="store_true")
@@ -89,8 +90,9 @@ def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
     if options.json:
         save(Path(options.json), _writer(text))
     shown = _chosen(calls, options)
-    if options.timeline:
-        run_trace(shown.trace, replace(shown.options, timeline=options.timeline), script)
+    if options.timeline or options.instructions:
+        run_trace(shown.trace, replace(shown.options, timeline=options.timeline or None,
+                                       instructions=options.instructions or None), script)
     if options.quiet:
         return
     print(f"\n{title(script, calls.done)}\n")

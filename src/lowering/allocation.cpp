@@ -399,6 +399,9 @@ Allocation allocate(const Program& program,
     result.sites.resize(program.buffers.size());
     allocate_sbuf(program, liveness, core.sbuf, policies, result);
     allocate_psum(program, liveness, core.psum, policies, result);
+    for (std::size_t site = 0; site < result.sites.size(); ++site) {
+        result.sites[site].live = liveness[site].live_peak;
+    }
     return result;
 }
 

@@ -193,6 +193,17 @@ void Lowering::assign_rings() {
     }
 }
 
+LoweringCounts Lowering::counts() const {
+    LoweringCounts counts = counts_;
+    for (QueueId queue = 0; queue < neuron_core::kQueues; ++queue) {
+        LoweringCounts::Order& order = queue == queue_of(Engine::Tensor)    ? counts.tensor
+                                       : queue < neuron_core::kEngineQueues ? counts.engines
+                                                                            : counts.dma;
+        order += window_.order(queue);
+    }
+    return counts;
+}
+
 std::string Lowering::ring_purpose(int ring) const {
     return ring_purposes_[static_cast<std::size_t>(ring)];
 }
@@ -360,6 +371,8 @@ Engine Lowering::choose_engine(std::uint32_t instruction, const Plan& plan) {
         }
     }
     work_[queue_of(engines[best])] += plan.costs[best];
+    counts_.choices += engines.size() > 1 ? 1 : 0;
+    counts_.moved += best > 0 ? 1 : 0;
     return engines[best];
 }
 
@@ -489,8 +502,10 @@ void Lowering::load_stationary(const PlannedStep& step) {
     const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
     if (loaded == step.operands.end() ||
         (policies_.reuse_stationary && stationary_.holds(tile_of(*loaded), loaded->region))) {
+        counts_.stationary_reuses += loaded != step.operands.end() ? 1 : 0;
         return;
     }
+    ++counts_.stationary_loads;
     const std::uint64_t number = writer_.next_number(step.queue);
     push(step.queue, *table_.load_stationary(step.instruction), step.load);
     for (const ResolvedOperand& operand : step.operands) {
@@ -527,6 +542,7 @@ void Lowering::lower_transfer(const PlannedStep& step) {
 }
 
 void Lowering::move(Tile& tile, const RegionAccess& access, bool is_save) {
+    ++(is_save ? counts_.spill_saves : counts_.spill_reloads);
     PlannedStep::Condition when;
     tile.slot->history.collect(access, when.waits);
     if (!is_save) {

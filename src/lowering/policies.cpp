@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -167,6 +168,28 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
             {"reorder_window", fmt::format("{}", policies.reorder_window)}};
+}
+
+std::string_view meaning_of(std::string_view policy) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kMeanings{{
+        {"engine_choice",
+         "which engine runs what several can: the first, or the one with least work"},
+        {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
+        {"buffer_extra", "buffers of a site beyond those"},
+        {"psum_buffers", "sites in PSUM get buffers by the same rule, or all banks"},
+        {"spilling",
+         "tiles that do not fit go to HBM, those needed latest first, or it is an error"},
+        {"ring_assignment", "DMA in program order on one ring, or a ring per destination site"},
+        {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
+        {"dma_interval_ns", "least time between two DMAs of a ring; 0: that of the chip"},
+        {"dge", "who makes DMA descriptors where the program leaves it open"},
+        {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
+        {"matmul_window", "of so many next matmuls the one that can start first goes first"},
+        {"reorder_window", "the same on every other queue"},
+    }};
+    const auto* const found = std::find_if(
+        kMeanings.begin(), kMeanings.end(), [policy](const auto& m) { return m.first == policy; });
+    return found == kMeanings.end() ? std::string_view{} : found->second;
 }
 
 }  // namespace trnsim::lowering

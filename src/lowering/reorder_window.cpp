@@ -194,6 +194,8 @@ PlannedStep& ReorderWindow::take() {
 
 PlannedStep& ReorderWindow::take_best(Queue& queue) {
     PlannedStep& step = *queue.best;
+    ++queue.order.steps;
+    queue.order.early += queue.steps.front() != &step ? 1 : 0;
     erase(queue.steps, step);
     erase(queue.ready, step);
     if (queue.steps.empty()) {

@@ -19,6 +19,7 @@ using Json = ResultFile::Json;
 constexpr std::array kSections{"subject",
                                "config",
                                "policies",
+                               "compiler",
                                "summary",
                                "roofline",
                                "engines",

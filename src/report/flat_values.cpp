@@ -122,6 +122,13 @@ FlatValues flat_values(const ResultFile& result) {
     collector.add_list("/critical_path", {"what"}, [&result](const std::string& place) {
         return result.text(place + "/what");
     });
+    if (json.contains("compiler") && json.at("compiler").is_object()) {
+        Json counts = json.at("compiler");
+        for (const char* key : {"policies", "buffers", "left_alone"}) {
+            counts.erase(key);
+        }
+        collector.add_object("compiler", counts);
+    }
     collector.add_texts("warnings");
     collector.add_texts("assumptions");
     return collector.take();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result file of a run, as configs/schema/result.schema.json describes it.
+#include "compiler.hpp"
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "trnsim/report/report.hpp"
@@ -191,6 +192,7 @@ std::string to_json(const Report& report) {
                     {"config", config_json(subject.chip)},
                     {"config_overrides", overrides_json(subject.chip)},
                     {"policies", policies_json(subject.policies)},
+                    {"compiler", compiler_json(report)},
                     {"summary", summary_json(report.summary)},
                     {"roofline", roofline_json(report.roofline)},
                     {"engines", engines_json(result)},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one screen that a person reads after a run.
+#include "compiler.hpp"
 #include "explain.hpp"
 #include "quantity.hpp"
 #include "screen.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kShownSteps = 5;  // Of the critical path.
 constexpr std::size_t kShownStalls = 5;
-constexpr std::size_t kShownNotes = 3;
+constexpr std::size_t kShownNotes = 2;
 constexpr std::size_t kShownOutputs = 4;
 constexpr std::size_t kLineColumns = 44;     // Of a line of the kernel in a table,
 constexpr std::size_t kStalledColumns = 12;  // of a time after it, with the space around it,
@@ -282,11 +283,9 @@ std::string assignments(const std::vector<std::pair<std::string, std::string>>& 
 }
 
 void add_settings(const Report& report, Screen& screen) {
-    const auto policies = changed_policies(report.subject);
-    screen.dim(fmt::format("policies: those of \"{}\"{}{}",
-                           report.subject.header.api,
-                           policies.empty() ? "" : ", but ",
-                           assignments(policies)));
+    for (const std::string& line : explain_compiler(report)) {
+        screen.dim(line);
+    }
     const auto chip = overrides(report.subject.chip);
     if (!chip.empty()) {
         screen.dim("chip set: " + assignments(chip));

@@ -153,6 +153,21 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
         .cold = stats.cold};
 }
 
+CompilerResult compiler_result(const program::Program& program, const lowering::Lowering& lowered) {
+    CompilerResult result{.counts = lowered.counts(), .sites = {}};
+    const std::vector<lowering::SitePlacement>& sites = lowered.tiles().allocation().sites;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        if (sites[i].slots > 0) {
+            result.sites.push_back({.name = program.buffers[i].name,
+                                    .space = program.buffers[i].space,
+                                    .live = sites[i].live,
+                                    .slots = sites[i].slots,
+                                    .is_pooled = sites[i].is_pooled});
+        }
+    }
+    return result;
+}
+
 void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     result.activation_table_loads = lowered.table_loads();
     result.memory.sbuf_peak_partition_bytes = lowered.tiles().sbuf_peak_bytes();
@@ -194,6 +209,7 @@ RunResult core_result(const NeuronCore& core,
     collect_advice(core, source, chip, result);
     if (source.lowering() != nullptr) {
         collect_lowering(*source.lowering(), result);
+        result.compiler = compiler_result(source.trace(), *source.lowering());
     }
     collect_notes(source.trace(), result);
     return result;

@@ -16,6 +16,7 @@ namespace trnsim::lowering {
 /// The slots of one site: `slots` tiles of `slot_bytes` per partition from `address` on.
 struct SitePlacement {
     std::int64_t slots = 0;  ///< 0: not in SBUF or PSUM, at an address of its own, or never used.
+    std::int64_t live = 0;   ///< Most of its tiles alive at once.
     std::int64_t slot_bytes = 0;            ///< Per partition, alignment included.
     std::int64_t address = 0;               ///< Byte within the partition.
     bool is_pooled = false;                 ///< No slots of its own: a share of a TilePool.

@@ -4,6 +4,7 @@
 
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/lowering/lowering_observer.hpp"
 #include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/lowering/policies.hpp"
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] const TileMemory& tiles() const { return tiles_; }
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     [[nodiscard]] std::int64_t executed() const { return executed_; }
+    /// What came of the policies so far.
+    [[nodiscard]] LoweringCounts counts() const;
     /// Tells an observer from now on; it must outlive the lowering.
     void tell(LoweringObserver& observer) { observer_ = &observer; }
     /// What is on a ring, for the report: "load lhsT_tile".
@@ -127,6 +130,7 @@ private:
     std::int64_t table_loads_ = 0;
     std::int64_t executed_ = 0;  ///< Steps read,
     std::int64_t lowered_ = 0;   ///< and steps on their queues.
+    LoweringCounts counts_;      ///< Without the order, which the window counts.
     LoweringObserver* observer_ = nullptr;
     std::vector<std::string> ring_purposes_;
 };

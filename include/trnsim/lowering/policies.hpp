@@ -64,4 +64,7 @@ void set(Policies& policies, std::string_view assignment);
 /// Name and value of every policy, for reports.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Policies& policies);
 
+/// One phrase on what a policy of describe() decides; empty for any other name.
+[[nodiscard]] std::string_view meaning_of(std::string_view policy);
+
 }  // namespace trnsim::lowering

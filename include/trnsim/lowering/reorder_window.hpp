@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/lowering/planned_step.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/time_estimate.hpp"
@@ -62,6 +63,11 @@ public:
     /// Tiles were moved out of memory.
     void forget_estimates();
 
+    /// How many steps of a queue came out, and how many before an earlier one of it.
+    [[nodiscard]] const LoweringCounts::Order& order(neuron_core::QueueId queue) const {
+        return queues_[queue].order;
+    }
+
 private:
     using Steps = RingBuffer<PlannedStep*>;
 
@@ -74,6 +80,7 @@ private:
         Picoseconds free_at;       ///< Of the queue, when they were chosen.
         bool is_known = false;     ///< No step came that could be better.
         bool needs_bytes = false;  ///< A step was left out for want of bytes.
+        LoweringCounts::Order order;
 
         void unblock(PlannedStep& step, std::size_t reach);
         /// The order of the last step that is looked at. \pre !steps.empty()

@@ -4,11 +4,14 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/isa/instruction.hpp"
+#include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/spec/runtime_spec.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -113,6 +116,20 @@ struct CoreResult {
     std::int64_t hbm_write_bytes = 0;
 };
 
+/// What the lowering did in the compiler's place.
+struct CompilerResult {
+    /// Buffers of an allocation site on chip.
+    struct Site {
+        std::string name;
+        Space space = Space::Sbuf;
+        std::int64_t live = 0;   ///< Most tiles alive at once.
+        std::int64_t slots = 0;  ///< Tiles it has room for.
+        bool is_pooled = false;  ///< It shares its room with others, and may spill.
+    };
+    lowering::LoweringCounts counts;
+    std::vector<Site> sites;  ///< In the order of the program; only those that are used.
+};
+
 /// One NeuronCore; of several the one that ended last, with all of them in `cores`.
 struct RunResult {
     Picoseconds total;                 ///< Latency: kernel start to kernel end, both included.
@@ -125,6 +142,7 @@ struct RunResult {
     TensorWork tensor;
     std::int64_t nisa_calls = 0;  ///< Executed operations of the program trace.
     std::int64_t activation_table_loads = 0;
+    std::optional<CompilerResult> compiler;        ///< None for a lowered trace.
     std::vector<LineResult> lines;                 ///< By active + stalled time, largest first.
     std::vector<CriticalPathEntry> critical_path;  ///< Sums to total; largest first.
     std::vector<Advice> advice;                    ///< By time, largest first.

@@ -88,3 +88,4 @@ def test_the_sample_fills_every_list_of_a_result() -> None:
     for name in ("arguments", "config_overrides", "attribution", "critical_path", "advice", "warnings"):
         assert result[name], name
     assert result["dma"]["rings"] and result["dma"]["engine_busy_ns"]
+    assert result["compiler"]["policies"] and result["compiler"]["buffers"]

@@ -78,6 +78,13 @@ TEST(PoliciesTest, EveryDescribedPolicyCanBeSet) {
     }
 }
 
+TEST(PoliciesTest, EveryDescribedPolicyHasAMeaning) {
+    for (const auto& [name, value] : describe(Policies{})) {
+        EXPECT_FALSE(meaning_of(name).empty()) << name;
+    }
+    EXPECT_TRUE(meaning_of("optimism").empty());
+}
+
 TEST(PoliciesTest, TheOldApiBalancesEnginesAndWritesDescriptorsBeforehand) {
     const Policies policies = default_policies("neuronxcc.nki");
     EXPECT_EQ(policies.engine_choice, EngineChoice::Balanced);

@@ -116,6 +116,17 @@ RunResult matmul_result() {
     result.tensor = {8'589'934'592, 0, 34'359'738'368, 0, us(27.3)};
     result.nisa_calls = 9'408;
     result.activation_table_loads = 0;
+    result.compiler = {
+        .counts = {.tensor = {8'192, 256},
+                   .engines = {64, 0},
+                   .dma = {1'152, 12},
+                   .choices = 64,
+                   .moved = 0,
+                   .stationary_loads = 8'192,
+                   .stationary_reuses = 128,
+                   .spill_saves = 0,
+                   .spill_reloads = 0},
+        .sites = {{"lhsT_tile", Space::Sbuf, 4, 7, false}, {"result", Space::Psum, 2, 8, false}}};
     result.lines = lines();
     result.critical_path = {{"matmul.py:212 nc_matmul (tensor)", us(801.2)},
                             {"matmul.py:196 dma_copy (dma)", us(160.33)},

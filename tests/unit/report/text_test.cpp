@@ -222,8 +222,24 @@ TEST(ReportTextTest, AKernelThatDoesNothingIsBoundByLatency) {
 
 TEST(ReportTextTest, ShowsOnlyPoliciesThatAreNotTheDefaultsAndNumbersTheUserSet) {
     const std::string text = sample_text(matmul_result());
-    EXPECT_THAT(text, HasSubstr("policies: those of \"nki\", but dma_rings=3\n"));
+    EXPECT_THAT(text, HasSubstr("compiler: as assumed for \"nki\", but dma_rings=3\n"));
     EXPECT_THAT(text, HasSubstr("chip set: dma.engine_gb_per_s=27.2\n"));
+}
+
+TEST(ReportTextTest, SaysWhatTheCompilerWasAssumedToDo) {
+    RunResult result = matmul_result();
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("  ahead of their turn: 256 of 8,192 on the tensor engine, 12 of 1,152 "
+                          "transfers\n"
+                          "  all on the first engine that can; 128 of 8,320 LoadStationary left "
+                          "out; 15 buffers for 6 tiles\n"));
+    result.compiler->counts = {.choices = 9, .moved = 4, .spill_saves = 2, .spill_reloads = 3};
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("  every queue in program order\n"
+                          "  4 of 9 not on their first engine; 15 buffers for 6 tiles\n"));
+    result.compiler.reset();
+    EXPECT_THAT(sample_text(result),
+                HasSubstr("compiler: a lowered trace left it nothing to do\n"));
 }
 
 TEST(ReportTextTest, TensorUseNamesThePeakOfItsTypesOnlyWhenItDiffersFromBf16) {
@@ -257,8 +273,7 @@ TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
     RunResult result = matmul_result();
     result.warnings.assign(5, "w");
     const std::string text = sample_text(std::move(result));
-    EXPECT_THAT(text,
-                HasSubstr("warning: w\nwarning: w\nwarning: w\n3 more warnings and assumptions"));
+    EXPECT_THAT(text, HasSubstr("warning: w\nwarning: w\n4 more warnings and assumptions"));
 }
 
 TEST(ReportTextTest, ColoursAddEscapesAndNothingElse) {

@@ -79,8 +79,10 @@ def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> 
     assert len(trnsim.simulate(double[2], X).to_dict()["cores"]) == 2
     assert trnsim.simulate(double, X, chip="trn3").chip == "trainium3"
     timeline = tmp_path / "timeline.pftrace"
-    trnsim.simulate(double, X, timeline=timeline)
+    instructions = tmp_path / "instructions.json"
+    trnsim.simulate(double, X, timeline=timeline, instructions=instructions)
     assert timeline.stat().st_size > 0
+    assert instructions.read_text().startswith('{"kind":"instructions"')
 
 
 def test_compare_has_a_result_for_each_chip() -> None:

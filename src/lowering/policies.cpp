@@ -171,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -183,6 +183,7 @@ std::string_view meaning_of(std::string_view policy) {
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
         {"dma_interval_ns", "least time between two DMAs of a ring; 0: that of the chip"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},
+        {"merge_iterations", "small instructions of several iterations of a loop become one"},
         {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
         {"matmul_window", "of so many next matmuls the one that can start first goes first"},
         {"reorder_window", "the same on every other queue"},

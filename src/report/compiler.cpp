@@ -18,7 +18,9 @@ using CompilerJson = nlohmann::ordered_json;
 using lowering::LoweringCounts;
 
 constexpr std::string_view kAsWritten =
-    "Loads, stores and copies are those of the program: none is hoisted, merged or removed (D-12).";
+    "Loads and stores are those of the program but for merged iterations; no load is hoisted, no "
+    "copy "
+    "removed (D-12).";
 
 CompilerJson order_json(const LoweringCounts::Order& order) {
     return {{"instruction_count", order.steps}, {"early_count", order.early}};
@@ -75,10 +77,15 @@ std::string order_text(const LoweringCounts& counts) {
                          : fmt::format("  ahead of their turn: {}", fmt::join(parts, ", "));
 }
 
-/// Engines, loads of the array and buffers, as much of it as a line takes.
+/// Merged iterations, engines, loads of the array and buffers, as much of it as a line takes.
 std::string rest_text(const CompilerResult& compiler) {
     const LoweringCounts& counts = compiler.counts;
     std::vector<std::string> parts;
+    if (counts.instructions < counts.calls) {
+        parts.push_back(fmt::format("{} calls are {} instructions",
+                                    count_text(counts.calls),
+                                    count_text(counts.instructions)));
+    }
     if (counts.choices > 0) {
         parts.push_back(counts.moved > 0
                             ? of_text(counts.moved, counts.choices, "not on their first engine")
@@ -113,6 +120,7 @@ CompilerJson compiler_json(const Report& report) {
     return {
         {"defaults_of", report.subject.header.api},
         {"policies", assumed_policies_json(report.subject)},
+        {"iterations", {{"call_count", counts.calls}, {"instruction_count", counts.instructions}}},
         {"order",
          {{"tensor", order_json(counts.tensor)},
           {"other_engines", order_json(counts.engines)},

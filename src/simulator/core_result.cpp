@@ -153,8 +153,13 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
         .cold = stats.cold};
 }
 
-CompilerResult compiler_result(const program::Program& program, const lowering::Lowering& lowered) {
+/// \pre the source has a lowering
+CompilerResult compiler_result(const CoreSource& source) {
+    const program::Program& program = source.trace();
+    const lowering::Lowering& lowered = *source.lowering();
     CompilerResult result{.counts = lowered.counts(), .sites = {}};
+    result.counts.calls = source.calls();
+    result.counts.instructions = lowered.executed();
     const std::vector<lowering::SitePlacement>& sites = lowered.tiles().allocation().sites;
     for (std::size_t i = 0; i < sites.size(); ++i) {
         if (sites[i].slots > 0) {
@@ -209,7 +214,7 @@ RunResult core_result(const NeuronCore& core,
     collect_advice(core, source, chip, result);
     if (source.lowering() != nullptr) {
         collect_lowering(*source.lowering(), result);
-        result.compiler = compiler_result(source.trace(), *source.lowering());
+        result.compiler = compiler_result(source);
     }
     collect_notes(source.trace(), result);
     return result;

@@ -20,6 +20,9 @@ struct LoweringCounts {
         }
     };
 
+    std::int64_t calls = 0;         ///< Of the kernel,
+    std::int64_t instructions = 0;  ///< and instructions once iterations are merged.
+
     Order tensor{};   ///< Of the Tensor Engine,
     Order engines{};  ///< of all other engines,
     Order dma{};      ///< and of all DMA rings.

@@ -22,7 +22,18 @@ install()
 MATRIX = TensorArgument(dtype("bfloat16"), (4096, 4096))
 HEADERS = {
     "nki": ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
-            "class Shape:\n    step, is_wide, scale = 8, True, None\n\n\n@nki.jit\n"
+            "class Shape:\n    step, is_wide, scale = 8, True, None\n    spare, level = None, 0\n\n"
+            "    def fill(self, tile):\n        nisa.memset(dst=tile, value=2.0)\n\n"
+            "    def renew(self):\n"
+            "        self.spare = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)\n"
+            "        nisa.memset(dst=self.spare, value=0.0)\n        return self.spare\n\n\n"
+            "def copied(dst, src, start=0):\n"
+            "    nisa.tensor_copy(dst=dst[0:128, 0:64], src=src[0:128, nl.ds(start, 64)])\n\n\n"
+            "def loaded(x, start):\n"
+            "    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)\n"
+            "    for k in range(4):\n"
+            "        nisa.dma_copy(dst=tile, src=x[start:start + 128, nl.ds(k * 64, 64)])\n"
+            "    return tile\n\n\n@nki.jit\n"
             "def kernel(x):\n"
             "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
             "    near = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
@@ -167,6 +178,12 @@ class Writer:
             [*self.strided(), "        nisa.tensor_copy(dst=near[0:128, 0:64], src=near[0:128, "
              f"nl.ds(k * step + {self.index(loops, 200, 4)}, 64)])"],
             [f"nisa.tensor_copy(dst={self.chosen(name)}, src=near[0:128, 0:64])"],
+            ["copied(near, near, " + self.index(loops, 400, 4) + ")"],
+            [f"copied(near, loaded(x, {self.index(loops, 3900, 16)}))"],
+            ["sizes.fill(row[0])", f"copied(row[0], {self.chosen(name)})"],
+            ["copied(sizes.renew(), near)", "copied(near, sizes.spare)"],
+            [f"for one in [loaded(x, {self.index(loops, 3900, 16)}) for _ in range(2)]:",
+             "    copied(near, one)"],
             [f"nisa.tensor_copy(dst=near[0:128, 0:64], src={self.chosen(name)})"],
             ["for k in nl.affine_range(3):", f"    nisa.tensor_copy(dst=grid[{name}][k], "
              f"src=grid[{loops[0][0]}][k])"],
@@ -213,6 +230,11 @@ class Writer:
             [f"keep = {name} * 2"],
             [f"nisa.tensor_copy(dst=near[0:128, 0:128], src=tiles[{name} % 4])"],
             [f"nisa.memset(dst=near, value={name})"],
+            ["copied(near, sizes.spare or row[0])", "sizes.renew()"],
+            ["sizes.level += 1", "copied(near, near, sizes.level % 3 * 64)"],
+            [f"sizes.level = {name}", "copied(near, near, sizes.level * 4)"],
+            [f"seen.append(loaded(x, {name} * 8))", "copied(near, seen[len(seen) // 2])"],
+            [f"if {name} > 2:", f"    pair = [{name}]", "    copied(near, near, pair[0] * 4)"],
             [f"sizes.step = {name}"], ["sizes.is_wide = not sizes.is_wide"],
             [f"nisa.nc_matmul(dst=banks[{name}], stationary=near[0:128, 0:128], "
              "moving=near[0:128, 0:64])"],
@@ -249,6 +271,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even short loops are sampled."""
     monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
     monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
+    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
 
 
 @pytest.mark.parametrize("api", HEADERS)

@@ -38,8 +38,8 @@ class LoopIndex:
     """An integer `constant + sum(coefficient * loop index)`; `value` is that of this iteration."""
 
     __slots__ = ("terms", "value")
-    in_use: ClassVar[int] = 0
-    """Loops of the `nki` API that are open and have such an index (sampling.py)."""
+    open_loops: ClassVar[list[Loop]] = []
+    """Loops of the `nki` API that have such an index (sampling.py)."""
     subscripted: ClassVar[Callable[[FrameType], Any] | None] = None
     """Finds the list that a frame is subscripting; None if it is doing something else."""
     __array_ufunc__ = None
@@ -53,6 +53,24 @@ class LoopIndex:
         for loop in self.terms:
             loop.is_affine = False
         return self.value
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """What `isinstance` finds: code of the user's is told what the index itself would be."""
+        return int
+
+    def __getattr__(self, name: str) -> Any:
+        """Other attributes of integers."""
+        found = getattr(self.value, name)
+        self.ask()
+        return found
+
+    def __copy__(self) -> LoopIndex:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LoopIndex:
+        """The loops are those that watch it."""
+        return self
 
     def is_first(self) -> bool:
         """Whether all its loops are in their first iteration; they learn that the next is not."""
@@ -151,6 +169,23 @@ class LoopIndex:
     def __rmod__(self, other: Any) -> Any:
         return other % self.ask()
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(other, self.ask())
+
+    def __round__(self, *digits: Any) -> Any:
+        return round(self.ask(), *digits)
+
+    def __trunc__(self) -> LoopIndex:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
     def __pow__(self, other: Any) -> Any:
         return self.ask() ** other
 
@@ -187,25 +222,25 @@ class LoopIndex:
         return difference >= limit if isinstance(difference, int) else NotImplemented
 
     def __lt__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if isinstance(other, (float, complex)):
             return self.ask() < other
         answer = self._compare(other, 0)
         return answer if answer is NotImplemented else not answer
 
     def __le__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if isinstance(other, (float, complex)):
             return self.ask() <= other
         answer = self._compare(other, 1)
         return answer if answer is NotImplemented else not answer
 
     def __gt__(self, other: Any) -> Any:
-        return self.ask() > other if isinstance(other, float) else self._compare(other, 1)
+        return self.ask() > other if isinstance(other, (float, complex)) else self._compare(other, 1)
 
     def __ge__(self, other: Any) -> Any:
-        return self.ask() >= other if isinstance(other, float) else self._compare(other, 0)
+        return self.ask() >= other if isinstance(other, (float, complex)) else self._compare(other, 0)
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, float):
+        if isinstance(other, (float, complex)):
             return self.ask() == other
         if not isinstance(other, (int, LoopIndex)) and not hasattr(other, "__index__"):
             return NotImplemented
@@ -224,7 +259,7 @@ class LoopIndex:
 
     def __index__(self) -> int:
         """Python asks where a list is subscripted, too: then its loop has `selections` to check."""
-        if LoopIndex.in_use and len(self.terms) == 1 and LoopIndex.subscripted is not None:
+        if LoopIndex.open_loops and len(self.terms) == 1 and LoopIndex.subscripted is not None:
             chosen = LoopIndex.subscripted(sys._getframe(1))
             if chosen is not None:
                 ((loop, coefficient),) = self.terms.items()
@@ -252,6 +287,12 @@ def _made(value: int, terms: dict[Loop, int]) -> Any:
             terms = {loop: one for loop, one in terms.items() if one}
             return LoopIndex(value, terms) if terms else value
     return LoopIndex(value, terms)
+
+
+def give_up() -> None:
+    """Asks for the indices of all open loops: what depends on them is used in another way."""
+    for loop in LoopIndex.open_loops:
+        loop.is_affine = False
 
 
 def plain(number: Any) -> int:

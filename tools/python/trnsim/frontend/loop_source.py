@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The source of a Python loop: what runs is what the file says.
-"""Finds the `for` statement, or the subscript, that a frame of a kernel is executing.
+"""Finds the `for` statement that a frame of a kernel is executing.
 
 A file is parsed once. It is compiled again and compared with the code that runs: a source that was
 changed, or code without one, is not found.
@@ -20,7 +20,6 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
-from trnsim.frontend.loop_index import LoopIndex
 
 
 class Site(NamedTuple):
@@ -34,19 +33,14 @@ class Site(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source file: all code in it, and its `for` statements and subscripts by place."""
+    """A source file: all code in it, and its `for` statements by place."""
 
     codes: frozenset[CodeType]
     loops: dict[Any, ast.For]
-    subscripts: dict[Any, ast.Subscript]
 
 
-_EXTENDED_ARG, _FOR_ITER, _GET_ITER, _BINARY_SUBSCR = (
-    opcode.opmap.get(name, -1)
-    for name in ("EXTENDED_ARG", "FOR_ITER", "GET_ITER", "BINARY_SUBSCR"))
-_PURE = (ast.Name, ast.Constant, ast.Subscript, ast.BinOp, ast.operator, ast.Load)
-"""What an expression may consist of that is evaluated once more."""
-_subscripts: dict[source.Site, CodeType | None] = {}
+_EXTENDED_ARG, _FOR_ITER, _GET_ITER = (
+    opcode.opmap[name] for name in ("EXTENDED_ARG", "FOR_ITER", "GET_ITER"))
 _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag
                         for name in __future__.all_feature_names))
 """Flags of code that a `from __future__ import` leaves."""
@@ -97,40 +91,6 @@ def _position(code: CodeType, at: int) -> Any:
     return next(islice(code.co_positions(), at // 2, None))
 
 
-def subscripted(frame: FrameType) -> Any:
-    """The list that a frame of a proven loop is subscripting; None if it does something else."""
-    code = frame.f_code
-    at = (id(code), frame.f_lasti)
-    if at not in _subscripts:
-        _kept.append(code)
-        _subscripts[at] = _subscript(code, at[1])
-    expression = _subscripts[at]
-    if expression is None:
-        return None
-    found = eval(expression, frame.f_globals, _Settled(frame.f_locals))
-    return found if type(found) in (list, tuple) else None
-
-
-def _subscript(code: CodeType, at: int) -> CodeType | None:
-    """The code of what is subscripted at an instruction, if that has names and constants only."""
-    if code.co_code[at] != _BINARY_SUBSCR or not source.is_user(code):
-        return None
-    parsed = _module(code.co_filename, code.co_flags & _FUTURES)
-    node = None if parsed is None or code not in parsed.codes else parsed.subscripts.get(
-        _position(code, at))
-    if node is None or not all(isinstance(one, _PURE) for one in ast.walk(node.value)):
-        return None
-    return compile(ast.Expression(node.value), code.co_filename, "eval", dont_inherit=True)
-
-
-class _Settled(dict[str, Any]):
-    """Names with the values of loop indices in this iteration."""
-
-    def __getitem__(self, name: str) -> Any:
-        value = dict.__getitem__(self, name)
-        return value.value if type(value) is LoopIndex else value
-
-
 @cache
 def described(loop: ast.For) -> Site:
     stored: set[str] = set()
@@ -174,23 +134,18 @@ def _module(path: str, futures: int) -> Module | None:
         except (OSError, SyntaxError, ValueError):
             _modules[key] = None
         else:
-            _modules[key] = Module(frozenset(_codes(code)), *_places(tree))
+            _modules[key] = Module(frozenset(_codes(code)), _places(tree))
     return _modules[key]
 
 
-def _places(tree: ast.Module) -> tuple[dict[Any, ast.For], dict[Any, ast.Subscript]]:
-    """The `for` statements and the subscripts by place.
-
-    The place of GET_ITER is that of the statement or its iterable.
+def _places(tree: ast.Module) -> dict[Any, ast.For]:
+    """The `for` statements by place. That of GET_ITER is the place of the statement or its iterable.
     """
     loops: dict[Any, ast.For] = {}
-    subscripts: dict[Any, ast.Subscript] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.For):
             loops[_place(node)] = loops[_place(node.iter)] = node
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            subscripts[_place(node)] = node
-    return loops, subscripts
+    return loops
 
 
 def _place(node: ast.stmt | ast.expr) -> Any:

@@ -112,6 +112,13 @@ class MatmulRegions:
         self._recent.clear()
 
 
+def hold_alike(regions: MatmulRegions | None, others: MatmulRegions | None) -> bool:
+    """Whether two tiles hold matmul results in the same places."""
+    if regions is None or others is None:
+        return regions is others
+    return regions.is_like(others)
+
+
 def _region(view: View) -> tuple[int, int, int]:
     """First and end partition, and the bytes within each."""
     form = view.form

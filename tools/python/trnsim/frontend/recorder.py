@@ -43,6 +43,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
+from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
                                     View, check_declaration)
 
@@ -570,6 +571,8 @@ def freeze(name: str, value: Any) -> Any:
     """A hashable copy of an attribute that JSON can hold. `value` is a number, or inf as text."""
     if isinstance(value, (list, tuple)):
         return tuple(freeze(name, one) for one in value)
+    if type(value) is LoopIndex:
+        value = value.ask()
     if isinstance(value, (str, int)):
         return int(value) if name == "value" and isinstance(value, bool) else value
     number = float(value)

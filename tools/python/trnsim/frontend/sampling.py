@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Executes some iterations of a loop and predicts the others.
-"""Loops of the `nki` API whose body is proven to repeat itself (loop_proof.py).
+"""Loops of the `nki` API whose body is proven to repeat itself: from its source (loop_proof.py), or
+by a look at all state that it reaches while it runs (watch.py).
 
 After the first, which shows how long the loop is, iterations are executed until two successive ones
 are equal but for constant steps; those up to the loop's horizon (loop_index.py) are predicted, the
@@ -8,7 +9,8 @@ last of them is executed and compared. A loop inside of a proven one runs many t
 that has the same nodes as one of an earlier run has its steps too, which again the last one is
 compared with. The proof:
 
-1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py).
+1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py,
+   watch.py).
 2. Up to the horizon all comparisons of the index give the same answers, so the same calls are made;
    all positions in them are affine in the index, as every other use of it asks for its value and
    has the loop executed in full. So first and last determine those between.
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 from ast import For
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import FrameType
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -38,11 +41,13 @@ from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
 from trnsim.frontend.instances import adds, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
-from trnsim.frontend.loop_source import is_known, source_bytes, statement, subscripted
+from trnsim.frontend.loop_source import is_known, source_bytes, statement
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
 from trnsim.frontend.source import Site
+from trnsim.frontend.subscripts import subscripted
 from trnsim.frontend.tensor import PSUM, split_operand
+from trnsim.frontend.watch import Watch, calls_functions, watched
 
 FEWEST = 3
 """Iterations of a loop inside of a proven one below which all are executed: one shows a pattern
@@ -51,6 +56,11 @@ LONG = 100
 """Calls of a loop behind its first iteration, beyond which a proof is worth the while. [ASSUMED]"""
 BYTES_PER_CALL = 10
 """Bytes of source that are read in the time of a call. [ASSUMED]"""
+WATCHED = 400
+"""Calls of a loop behind its first iteration, beyond which it is watched if it has no proof: what
+its iterations can reach has to be looked at. [ASSUMED]"""
+FEWEST_WATCHED = 4
+"""Iterations of a loop up to which it is not watched: the first, two more and the last are executed."""
 PATIENCE = 2
 """Times that a loop may have no proof, or steps but no pattern, before it is always executed in
 full. [ASSUMED]"""
@@ -97,7 +107,7 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
     site = (id(frame.f_code), frame.f_lasti)
     if len(values) < 2 or values.step < 0:
         return None
-    if active.proofs and active.proofs[-1].frame is frame:
+    if active.proofs and active.proofs[-1].frame is frame and active.proofs[-1].loops:
         if len(values) < FEWEST or site in active.asking:
             return None
         found = statement(frame, site)
@@ -115,14 +125,22 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
     try:
         yield values[0]
         active.end_iteration(frame)
-        loops = None
-        if _is_long(active, folder, len(values), user, site):
+        calls = _calls_left(active, folder, len(values))
+        loops = watch = None
+        is_long = (calls > WATCHED and len(values) > FEWEST_WATCHED and site not in active.asking)
+        if is_long and calls_functions(user, site):
+            watch = _watch(active, user, site)
+        if watch is None and calls > LONG and is_worth_reading(user.f_code.co_filename, site,
+                                                               calls):
             loops = _proof(active, user, site)
-        if loops is not None:
-            active.proofs.append(Proof(user, loops))
+        if watch is None and loops is None and is_long:
+            watch = _watch(active, user, site)
+        if loops is not None or watch is not None:
+            active.proofs.append(Proof(user, loops or frozenset()))
             active.has_sampled = True
             active.unfinished += 1
-            yield from _proven(active, frame, values, site, 1)
+            with nullcontext() if watch is None else watch.listening():
+                yield from _proven(active, frame, values, site, 1, watch)
             active.unfinished -= 1
             active.proofs.pop()
         else:
@@ -142,6 +160,15 @@ def _proof(active: Recorder, user: FrameType, site: Site) -> frozenset[For] | No
     return loops
 
 
+def _watch(active: Recorder, user: FrameType, site: Site) -> Watch | None:
+    """A watch of a loop that has no proof; it is not tried again and again."""
+    failed = active.patterns.get((site, "unwatched"), 0)
+    watch = watched(user, site) if failed < PATIENCE else None
+    if watch is None:
+        active.patterns[site, "unwatched"] = failed + 1
+    return watch
+
+
 def _inner(active: Recorder, values: range, site: Site, origin: LoopOrigin) -> Iterator[Any]:
     """The iterations that are executed of a proven loop inside of another one."""
     frame = active.open_loop(origin)
@@ -151,11 +178,10 @@ def _inner(active: Recorder, values: range, site: Site, origin: LoopOrigin) -> I
         active.close_loop(frame)
 
 
-def _is_long(active: Recorder, folder: Folder, count: int, user: FrameType, site: Site) -> bool:
-    """Whether a proof is worth the while, if all iterations have as many calls as the first."""
+def _calls_left(active: Recorder, folder: Folder, count: int) -> int:
+    """Calls of the iterations that follow, if all have as many as the first."""
     executed = active.table.executed
-    calls = sum(executed[shape] for shape in folder.shapes) * (count - 1)
-    return calls > LONG and is_worth_reading(user.f_code.co_filename, site, calls)
+    return sum(executed[shape] for shape in folder.shapes) * (count - 1)
 
 
 def is_worth_reading(path: str, site: Site, calls: int) -> bool:
@@ -166,19 +192,26 @@ def is_worth_reading(path: str, site: Site, calls: int) -> bool:
     return made > source_bytes(path) // BYTES_PER_CALL
 
 
-def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int) -> Iterator[Any]:
-    """The iterations of a proven loop, from number `at`, that are executed."""
+def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
+            watch: Watch | None = None) -> Iterator[Any]:
+    """The iterations of a proven loop, or of one that is watched, from number `at`, that are executed.
+    """
     folder = frame.folder
     assert folder is not None
     loop = Loop(values)
     loop.is_affine = site not in active.asking
-    LoopIndex.in_use += 1
+    LoopIndex.open_loops.append(loop)
     try:
         last, marks = len(values) - 1, [Mark(active, folder)]
         while at <= last:
+            if at == last and watch is not None:
+                watch.begin_last()
             yield _index(loop, at, last)
             active.end_iteration(frame)
             at += 1
+            if watch is not None and loop.is_affine and not watch.is_alike(marks[-1].instances):
+                loop.is_affine = False
+                active.patterns[site, "unwatched"] = PATIENCE
             if not loop.is_affine:
                 active.asking.add(site)
             if at > last or not loop.is_affine:
@@ -196,13 +229,20 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int) 
             else:
                 _extrapolate(active, folder, pattern, end - at)
                 expected = folder.count + (pattern.deltas is not None)
+                if end == last and watch is not None:
+                    watch.begin_last()
                 yield _index(loop, end, last)
                 active.end_iteration(frame)
                 if folder.count != expected or not loop.is_affine:
-                    raise Retrace(pattern.is_remembered)
-                at, marks = end + 1, [Mark(active, folder)]
+                    raise Retrace(pattern.is_remembered, None if watch is None else site)
+                at = end + 1
+                if watch is not None and not watch.is_alike(marks[-1].instances):
+                    raise Retrace(site=site)
+                marks = [Mark(active, folder)]
+        if watch is not None and watch.leaves_indices():
+            raise Retrace(site=site)
     finally:
-        LoopIndex.in_use -= 1
+        LoopIndex.open_loops.remove(loop)
 
 
 def _index(loop: Loop, at: int, last: int) -> Any:
@@ -275,18 +315,11 @@ def _are_alike(items: list[Any]) -> bool:
     for one in items:
         if (type(one) is not NkiTensor or one.form is not first.form or one.indices is not None
                 or one.storage.base is None
-                or not _hold_alike(regions, one.storage.matmul_regions)):
+                or not psum.hold_alike(regions, one.storage.matmul_regions)):
             return False
         places.append(one.position + one.storage.base)
     step = places[1] - places[0]
     return all(after - before == step for before, after in pairwise(places))
-
-
-def _hold_alike(regions: psum.MatmulRegions | None, others: psum.MatmulRegions | None) -> bool:
-    """Whether two tiles hold matmul results in the same places."""
-    if regions is None or others is None:
-        return regions is others
-    return regions.is_like(others)
 
 
 def _extrapolate(active: Recorder, folder: Folder, pattern: Pattern, count: int) -> None:

@@ -113,7 +113,8 @@ class Buffer:
         if found is None:
             if dtype is not None and self.extent is not None:
                 sites.check_view(self.name, self.dtype, dtype)
-            found = self._forms[key] = Form(self, shape, strides, partition, dtype or self.dtype)
+            found = self._forms[key] = Form(self, tuple(map(int, shape)), tuple(map(int, strides)),
+                                            partition, dtype or self.dtype)
         return found
 
 

@@ -10,7 +10,7 @@ import importlib
 import inspect
 from pathlib import Path
 from typing import Any, NamedTuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import trnsim
 from trnsim.frontend import arguments as argument_forms
@@ -30,6 +30,8 @@ from trnsim.frontend.writer import FORMAT_VERSION
 COLLECTIONS = (1_000_000, 50, 50)
 """Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
 are many of them. [ASSUMED]"""
+MOST_REFUSED = 4
+"""Loops that are refused one by one, each of which takes an attempt. [ASSUMED]"""
 LNC_GENERATION = 3
 """The first NeuronCore generation whose cores are combined to logical ones. [NKI-ARCH-V3]"""
 
@@ -55,10 +57,15 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     if values:
         return _evaluated([launch], api, seed, reads_unwritten)[0]
-    try:
-        return _trace(launch, api, takes_shortcuts)
-    except Retrace as problem:
-        takes_shortcuts = problem.remembers
+    refused: set[source.Site] = set()
+    while True:
+        try:
+            return _trace(launch, api, takes_shortcuts, refused=refused)
+        except Retrace as problem:
+            if problem.site is None or len(refused) == MOST_REFUSED:
+                takes_shortcuts = problem.remembers
+                break
+            refused.add(problem.site)
     try:
         return _trace(launch, api, takes_shortcuts, remembers=False)
     except Retrace:
@@ -81,7 +88,7 @@ class _Attempt:
     """One attempt at a trace: the programs of all cores of a launch."""
 
     def __init__(self, launch: Launch, api: str | None, takes_shortcuts: bool,
-                 remembers: bool) -> None:
+                 remembers: bool, refused: Set[source.Site] = frozenset()) -> None:
         function, chip = launch.function, launch.chip
         self._launch = launch
         self._kernel = function if isinstance(function, Kernel) else None
@@ -91,6 +98,7 @@ class _Attempt:
         self._grid = self._kernel.grid if self._kernel is not None else ()
         self._takes_shortcuts = takes_shortcuts
         self._remembers = remembers
+        self._refused = refused
         self._recorders: dict[int, Recorder] = {}
         self._results: dict[int, Any] = {}
         self.cores = self._used.cores(self._grid)
@@ -105,6 +113,7 @@ class _Attempt:
         active = (self._launch.make or Recorder)(self._launch.chip, used.api, core, self.cores)
         active.takes_shortcuts = self._takes_shortcuts
         active.remembers = self._remembers
+        active.asking.update(self._refused)
         active.sample = used.sample
         active.grid_rank = len(self._grid)
         active.trip_counts = self._launch.trip_counts
@@ -123,9 +132,9 @@ class _Attempt:
 
 
 def _trace(launch: Launch, api: str | None, takes_shortcuts: bool,
-           remembers: bool = True) -> Program:
+           remembers: bool = True, refused: Set[source.Site] = frozenset()) -> Program:
     """One attempt at a trace: the programs of all cores, one after the other."""
-    attempt = _Attempt(launch, api, takes_shortcuts, remembers)
+    attempt = _Attempt(launch, api, takes_shortcuts, remembers, refused)
     for core in range(attempt.cores):
         attempt.run(core)
     return attempt.program()
@@ -149,7 +158,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     finally:
         gc.set_threshold(*thresholds)
         recording.activate(previous)
-        LoopIndex.in_use = 0
+        LoopIndex.open_loops.clear()
     if active.unfinished:
         raise Retrace
     _declare_outputs(active, list(_views(result)))

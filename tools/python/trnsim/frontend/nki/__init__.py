@@ -10,6 +10,7 @@ from types import FrameType, ModuleType
 from typing import Any
 from collections.abc import Iterator
 
+from trnsim.frontend import recorder
 from trnsim.frontend.dialect import Dialect
 from trnsim.frontend.kernel import decorator
 from trnsim.frontend.recorder import LoopOrigin
@@ -62,6 +63,7 @@ def _cores(grid: tuple[Any, ...]) -> int:
 def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
     from trnsim.frontend.sampling import sample
 
+    recorder.required().sample = sample  # the module needs this one: from now on directly
     return sample(frame, values, origin)
 
 

@@ -17,7 +17,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
-from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.loop_index import LoopIndex, give_up
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
@@ -47,6 +47,7 @@ class NkiTensor(View):
     @property
     def offset(self) -> int:
         """Elements from the start of the storage, counting partitions as rows."""
+        give_up()
         row = self.form.strides[0] if self.form.is_on_chip else 0
         return self.element_offset + self.form.partition * row
 
@@ -92,9 +93,17 @@ class NkiTensor(View):
         """Two plain slices of two dimensions: the key that matters most for speed."""
         if type(rows) is not slice or type(columns) is not slice:
             return self._general_index((rows, columns))
-        first, last = rows.start, rows.stop
-        left, right = columns.start, columns.stop
         height, width = form.shape
+        first, last = rows.start, rows.stop
+        if first is None:
+            first = 0
+        if last is None:
+            last = height
+        left, right = columns.start, columns.stop
+        if left is None:
+            left = 0
+        if right is None:
+            right = width
         if (rows.step is not None or columns.step is not None or type(first) is not int
                 or type(last) is not int or type(left) is not int or type(right) is not int
                 or not 0 <= first < last <= height or not 0 <= left < right <= width):
@@ -109,7 +118,7 @@ class NkiTensor(View):
 
     def _box(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
         """Three dimensions on chip; keys come again often, so the result is remembered."""
-        if LoopIndex.in_use:
+        if LoopIndex.open_loops:
             key = tuple(_settled(item) for item in key)
         rows, middle, columns = key
         raw: tuple[Any, ...]
@@ -157,7 +166,7 @@ class NkiTensor(View):
 
     def _general_index(self, key: Any) -> NkiTensor:
         """Any key: ellipsis, missing dimensions, negative and open slices, steps."""
-        if LoopIndex.in_use:
+        if LoopIndex.open_loops:
             key = tuple(_settled(item) for item in (key if type(key) is tuple else (key,)))
         items = self._complete(key if type(key) is tuple else (key,))
         position = self.position
@@ -409,6 +418,7 @@ class NkiTensor(View):
             return self.derive(shape, strides, offset=self.element_offset,
                                partition=self.form.partition, dtype=target)
         start = self.element_offset * old
+        give_up()
         if strides[-1] != 1 or shape[-1] * old % new or start % new or any(
                 stride * old % new for stride in strides[:-1]):
             self._reject(f"is {self.form.describe()} with strides {strides}, which does not view "
@@ -444,6 +454,8 @@ class NkiTensor(View):
         strides = tuple(as_integer(pair[0]) for pair in pattern)
         shape = tuple(as_integer(pair[1]) for pair in pattern)
         old, new = self.form.dtype.itemsize, target.itemsize
+        if old != new:
+            give_up()
         how = Indirection("vector" if vector_offset is not None else "scalar",
                           self.form.strides[indirect_dim] * old // new,
                           self.form.shape[indirect_dim])
@@ -485,6 +497,7 @@ class NkiTensor(View):
 
         The start counts from 0 if the register is not known.
         """
+        give_up()
         low, high = self.form.span
         buffer = self.form.buffer
         sizes = buffer.shape[1:] if self.form.is_on_chip else buffer.shape

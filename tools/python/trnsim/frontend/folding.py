@@ -81,6 +81,10 @@ class Piece:
                 and (self.count == 1 or self.deltas == other.deltas))
 
 
+_NOTHING: list[int] = []
+"""Never changed: what a loop holds before its first iteration."""
+
+
 class Folder:
     """Collects the iterations of one loop."""
 
@@ -95,10 +99,7 @@ class Folder:
         self.keeps_single = keeps_single
         self.pieces: list[Piece] = []
         self.count = 0
-        self.shapes: list[int] = []
-        self.first: list[int] = []
-        self.last: list[int] = []
-        self.deltas: list[int] = []
+        self.shapes = self.first = self.last = self.deltas = _NOTHING
 
     def add(self, shapes: list[int], values: list[int]) -> None:
         """One iteration. Takes ownership of both lists."""

@@ -29,7 +29,7 @@ def instance_steps(active: Recorder, shapes: Sequence[int], first: list[int], se
     earlier = [after - before for before, after in zip(first, second)]
     if steps[:len(earlier)] == earlier or len(first) < len(second):
         return steps
-    return steps if steps == _allocated(active, shapes) else None
+    return steps if steps == allocated(active, shapes) else None
 
 
 def adds(before: list[int], after: list[int], instances: list[int]) -> bool:
@@ -39,7 +39,7 @@ def adds(before: list[int], after: list[int], instances: list[int]) -> bool:
     return steps[:known] == instances and not any(steps[known:])
 
 
-def _allocated(active: Recorder, shapes: Sequence[int]) -> list[int]:
+def allocated(active: Recorder, shapes: Sequence[int]) -> list[int]:
     """Instances of each buffer that nodes make."""
     counts = [0] * len(active.buffers)
     _count(active, shapes, 1, counts)

@@ -5,7 +5,8 @@ by a look at all state that it reaches while it runs (watch.py).
 
 After the first, which shows how long the loop is, iterations are executed until two successive ones
 are equal but for constant steps; those up to the loop's horizon (loop_index.py) are predicted, the
-last of them is executed and compared. A loop inside of a proven one runs many times: one iteration
+last of them is executed and compared. If the second has the nodes of the first, its steps are tried at
+once. A loop inside of a proven one runs many times: one iteration
 that has the same nodes as one of an earlier run has its steps too, which again the last one is
 compared with. The proof:
 
@@ -38,7 +39,7 @@ from typing import Any, NamedTuple
 from trnsim.frontend import psum, recorder
 from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
-from trnsim.frontend.instances import adds, instance_steps
+from trnsim.frontend.instances import adds, allocated, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.loop_source import is_known, source_bytes, statement
@@ -271,11 +272,29 @@ def _found(active: Recorder, folder: Folder, marks: list[Mark], site: Site,
         if key is not None:
             known[key] = Pattern(deltas, steps, is_remembered=True)
         return Pattern(deltas, steps)
-    if folder.count != 1 or not active.remembers:
+    if not active.remembers:
+        return None
+    if folder.count == marks[-1].run == 2 and before.run == 1 and (
+            before.pieces == marks[-1].pieces):
+        return _guessed(active, folder, *marks[-2:])
+    if folder.count != 1:
         return None
     pattern: Pattern | None = known.get(key)
     return pattern if pattern is not None and adds(
         before.instances, marks[-1].instances, pattern.instances) else None
+
+
+def _guessed(active: Recorder, folder: Folder, before: Mark, after: Mark) -> Pattern | None:
+    """The pattern if the second iteration of a loop follows from the first as all others do.
+
+    The first had no LoopIndex and may have made other decisions; the last tells, as it does where
+    a pattern is remembered. None if it cannot be.
+    """
+    steps = allocated(active, folder.shapes)
+    if not adds(before.instances, after.instances, steps) or (
+            _moves_in_psum(folder.table, folder.shapes, folder.deltas)):
+        return None
+    return Pattern(folder.deltas, steps, is_remembered=True)
 
 
 def refuse(active: Recorder, site: Site) -> None:

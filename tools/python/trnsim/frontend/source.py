@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from bisect import bisect_right
 from functools import cache
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -108,19 +109,44 @@ def site(depth: int = 1) -> Site:
 def stack(depth: int = 1) -> tuple[Site, ...]:
     """The sites of all user frames from the innermost to the kernel's, innermost first."""
     frame = user_frame(depth + 1)
-    sites: list[Site] = []
-    entry = _entry_code
-    while frame is not None:
-        code = frame.f_code
-        if code is entry:
-            break
-        user = _is_user.get(id(code))
-        if user is None:
-            user = _classify(code)
-        if user:
-            sites.append((id(code), frame.f_lasti))
+    if frame is None:
+        return ()
+    site = id(frame.f_code), frame.f_lasti
+    caller = frame.f_back
+    if caller is _caller.frame and caller is not None and caller.f_lasti == _caller.at:
+        return (site, *_caller.sites)
+    sites = tuple(_sites_from(caller))
+    if caller is not None and not caller.f_code.co_flags & _GENERATOR:
+        _caller.frame, _caller.at, _caller.sites = caller, caller.f_lasti, sites
+    return (site, *sites)
+
+
+class _Caller:
+    """The frame that called the innermost one lately, where in it, and the sites from there on.
+
+    They stay as they are while it is there: only a generator goes on below other frames.
+    """
+
+    frame: FrameType | None = None
+    at = -1
+    sites: tuple[Site, ...] = ()
+
+
+_caller = _Caller()
+_GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+def forget_caller() -> None:
+    """Lets go of the frame that is kept for the sites of the next event."""
+    _caller.frame = None
+
+
+def _sites_from(frame: FrameType | None) -> Iterator[Site]:
+    """The sites of all user frames from a frame to the kernel's."""
+    while frame is not None and frame.f_code is not _entry_code:
+        if is_user(frame.f_code):
+            yield id(frame.f_code), frame.f_lasti
         frame = frame.f_back
-    return tuple(sites)
 
 
 def position(at: Site) -> Position:

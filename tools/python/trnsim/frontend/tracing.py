@@ -57,19 +57,18 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     if values:
         return _evaluated([launch], api, seed, reads_unwritten)[0]
+    remembers = True
     refused: set[source.Site] = set()
     while True:
         try:
-            return _trace(launch, api, takes_shortcuts, refused=refused)
+            return _trace(launch, api, takes_shortcuts, remembers, refused)
         except Retrace as problem:
-            if problem.site is None or len(refused) == MOST_REFUSED:
-                takes_shortcuts = problem.remembers
-                break
-            refused.add(problem.site)
-    try:
-        return _trace(launch, api, takes_shortcuts, remembers=False)
-    except Retrace:
-        return _trace(launch, api, False)
+            if problem.remembers and remembers:
+                remembers = False
+            elif problem.site is not None and len(refused) < MOST_REFUSED:
+                refused.add(problem.site)
+            else:
+                takes_shortcuts = False
 
 
 class Launch(NamedTuple):
@@ -159,6 +158,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         gc.set_threshold(*thresholds)
         recording.activate(previous)
         LoopIndex.open_loops.clear()
+        source.forget_caller()
     if active.unfinished:
         raise Retrace
     _declare_outputs(active, list(_views(result)))

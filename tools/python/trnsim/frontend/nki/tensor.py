@@ -107,6 +107,8 @@ class NkiTensor(View):
         if (rows.step is not None or columns.step is not None or type(first) is not int
                 or type(last) is not int or type(left) is not int or type(right) is not int
                 or not 0 <= first < last <= height or not 0 <= left < right <= width):
+            if LoopIndex.open_loops and LoopIndex in map(type, (first, last, left, right)):
+                return self._plane(_settled(rows), _settled(columns), form)
             return self._general_index((rows, columns))
         cached = (last - first, right - left, first if form.is_on_chip else 0)
         child = form.children.get(cached)
@@ -118,8 +120,6 @@ class NkiTensor(View):
 
     def _box(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
         """Three dimensions on chip; keys come again often, so the result is remembered."""
-        if LoopIndex.open_loops:
-            key = tuple(_settled(item) for item in key)
         rows, middle, columns = key
         raw: tuple[Any, ...]
         if type(rows) is not slice or type(columns) is not slice:
@@ -130,8 +130,12 @@ class NkiTensor(View):
         elif type(middle) is slice:
             raw = (rows.start, rows.stop, rows.step, middle.start, middle.stop, middle.step,
                    columns.start, columns.stop, columns.step)
+        elif type(middle) is LoopIndex:
+            return self._box((rows, _settled(middle), columns), form)
         else:
             return self._general_index(key)
+        if LoopIndex.open_loops and LoopIndex in map(type, raw):
+            return self._box(tuple(map(_settled, key)), form)
         found = form.children.get(raw)
         if found is None:
             view = self._general_index(key)
@@ -150,12 +154,16 @@ class NkiTensor(View):
                 stop = item.stop
                 if (item.step is not None or type(start) is not int or type(stop) is not int
                         or not 0 <= start < stop <= size):
+                    if LoopIndex in (type(start), type(stop)):
+                        return self._volume(tuple(map(_settled, key)), form)
                     return self._general_index(key)
                 position += start * step
                 counts.append(stop - start)
             elif type(item) is int and 0 <= item < size:
                 position += item * step
                 counts.append(-1)
+            elif type(item) is LoopIndex:
+                return self._volume(tuple(map(_settled, key)), form)
             else:
                 return self._general_index(key)
         cached = tuple(counts)

@@ -53,7 +53,8 @@ _OPCODES = bytes(opcode.opmap[name] for name in (
     if name in opcode.opmap)
 """Instructions of code that is not taken: it changes globals, imports, or may go through a set of
 objects in the order of their addresses."""
-_IS_OP = opcode.opmap["IS_OP"]
+_IS_OP, _LOAD_CONST, _EXTENDED_ARG = (
+    opcode.opmap[name] for name in ("IS_OP", "LOAD_CONST", "EXTENDED_ARG"))
 _SINGLETONS = (None, True, False, ...)
 _accepted: dict[int, tuple[CodeType, bool]] = {}
 
@@ -74,7 +75,8 @@ def is_accepted(code: CodeType) -> bool:
     if known is None:
         operations = code.co_code[::2]
         known = _accepted[id(code)] = code, have_no_other_effects(operations, code.co_names) and (
-            _IS_OP not in operations or compare_with_singletons(dis.get_instructions(code)))
+            _IS_OP not in operations or _asks_for_constants(code)
+            or compare_with_singletons(dis.get_instructions(code)))
     return known[1]
 
 
@@ -83,6 +85,15 @@ def loose_names(instructions: Iterable[dis.Instruction]) -> frozenset[str]:
     return frozenset(before.argval for before, one in pairwise(instructions)
                      if before.opcode in dis.hasname and not one.opname.startswith(
                          ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")))
+
+
+def _asks_for_constants(code: CodeType) -> bool:
+    """Whether `is` plainly follows a constant of one object: a quick look at what most code does."""
+    bytecode = code.co_code
+    constants = [any(one is single for single in _SINGLETONS) for one in code.co_consts]
+    return all(bytecode[at - 2] == _LOAD_CONST and bytecode[at - 4] != _EXTENDED_ARG
+               and constants[bytecode[at - 1]]
+               for at in range(4, len(bytecode), 2) if bytecode[at] == _IS_OP)
 
 
 def globals_of(instructions: Iterable[dis.Instruction]) -> frozenset[str]:

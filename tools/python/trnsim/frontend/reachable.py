@@ -297,8 +297,18 @@ _DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether code can tell no difference: the same object, or equal integers or texts."""
-    return one is other or type(one) is type(other) and type(one) in (int, str) and one == other
+    """Whether code can tell no difference: the same object, equal integers or texts, or the same
+    view of a tensor (tensors are no keys).
+    """
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is NkiTensor:
+        return bool(one.storage is other.storage and one.form is other.form
+                    and one.position == other.position and one.indices is other.indices)
+    return kind in (int, str) and bool(one == other)
 
 
 def _are_same(some: Iterable[Any], others: Iterable[Any]) -> bool:

@@ -194,6 +194,8 @@ def test_a_loop_that_leaves_no_state_behind_executes_a_few_iterations(
     "helper(tiles[0:i + 1][-1])", "helper(tile) if hasattr(i, 'bit_length') else fill()",
     "nisa.memset(dst=tile, value=0.0 * peek(nki_time))", "helper(Pairs(tiles)[0][i % 2])",
     "x[0:128, 0:1].broadcast(1, i + 1)", "nl.ndarray((128, i + 1), nl.bfloat16, buffer=nl.sbuf)",
+    "seen.append(slice(i, i + 1))\nhelper(tile)", "seen.append([i % 3, i])\nhelper(tile)",
+    "nl.level = getattr(nl, 'level', 0) + 1\nnisa.memset(dst=tile, value=0.0 * nl.level)",
     "{tile, other}", "seen[:] = [i]\nhelper(tile)", "np.random.rand()\nhelper(tile)"])
 def test_every_other_loop_is_executed_in_full(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,13 +209,17 @@ def test_what_is_printed_is_printed_once_per_iteration(
     assert lines == [f"iteration {k}" for k in range(20)] * 2
 
 
-@pytest.mark.parametrize("after", [
-    "assert type(i) is int and i == 19", "assert type(last) is int and last == 14",
-    "assert [type(one) for one in pair] == [int, int] and pair == [14, 15]"])
+@pytest.mark.parametrize(("body", "after"), [
+    ("pass", "assert type(i) is int and i == 19"),
+    ("if i < 15:\n    last = i", "assert type(last) is int and last == 14"),
+    ("if i < 15:\n    pair = [i, i + 1]",
+     "assert [type(one) for one in pair] == [int, int] and pair == [14, 15]"),
+    ("seen.append(i)", "assert [type(one) for one in seen] == [int] * 20"),
+    ("box.count = i", "assert type(box.count) is int"),
+    ("box.made = (slice(0, i), {'i': i})", "assert type(box.made[0].stop) is int")])
 def test_a_kernel_finds_plain_numbers_after_a_watched_loop(
-        after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body = "helper(tile)\nif i < 15:\n    last = i\n    pair = [i, i + 1]"
-    executions(body, tmp_path / "after.py", monkeypatch, after)
+        body: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executions(f"helper(tile)\n{body}", tmp_path / "after.py", monkeypatch, after)
 
 
 def test_a_loop_that_is_refused_has_the_others_of_its_kernel_still_watched(

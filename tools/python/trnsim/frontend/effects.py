@@ -3,8 +3,8 @@
 """Code whose effects can be seen in the objects that it reaches (reachable.py), and other code.
 
 Looked at are the names and the instructions of code objects, not its source. Not taken is what has
-effects elsewhere (files, clocks, imports), what reaches objects without naming them, and what may tell
-an index from the integer that it stands for, or one object from another that is equal.
+effects elsewhere (files, clocks, imports), what reaches objects without naming them, and what may
+tell an index from the integer that it stands for, or one object from another that is equal.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ _OPCODES = bytes(opcode.opmap[name] for name in (
 objects in the order of their addresses."""
 _IS_OP, _LOAD_CONST, _EXTENDED_ARG = (
     opcode.opmap[name] for name in ("IS_OP", "LOAD_CONST", "EXTENDED_ARG"))
+_GENERATED = "__create_fn__.<locals>."
+"""Methods of dataclasses: their `__eq__` looks whether both are one object first."""
 _SINGLETONS = (None, True, False, ...)
 _accepted: dict[int, tuple[CodeType, bool]] = {}
 
@@ -75,7 +77,8 @@ def is_accepted(code: CodeType) -> bool:
     if known is None:
         operations = code.co_code[::2]
         known = _accepted[id(code)] = code, have_no_other_effects(operations, code.co_names) and (
-            _IS_OP not in operations or _asks_for_constants(code)
+            _IS_OP not in operations or code.co_qualname.startswith(_GENERATED)
+            or _asks_for_constants(code)
             or compare_with_singletons(dis.get_instructions(code)))
     return known[1]
 
@@ -88,7 +91,7 @@ def loose_names(instructions: Iterable[dis.Instruction]) -> frozenset[str]:
 
 
 def _asks_for_constants(code: CodeType) -> bool:
-    """Whether `is` plainly follows a constant of one object: a quick look at what most code does."""
+    """Whether `is` plainly follows a constant of one object, as in most code."""
     bytecode = code.co_code
     constants = [any(one is single for single in _SINGLETONS) for one in code.co_consts]
     return all(bytecode[at - 2] == _LOAD_CONST and bytecode[at - 4] != _EXTENDED_ARG

@@ -2,11 +2,11 @@
 # Whether two states of a kernel are one but for the tiles that an iteration has made anew.
 """States of the kernel's own between the iterations of a loop (watch.py).
 
-Two states are alike if there is a one-to-one correspondence between their objects: which object it is
-cannot be told from inside of Python but by `is`, `id` and keys, which reachable.py does not take. Numbers
-and texts are equal. Tensors have one form and one place in their storage; where a storage is another
-one, the iteration has made it, and not from the one that it takes the place of: so its number
-advances by constant steps, like those of all tiles of a loop.
+Two states are alike if there is a one-to-one correspondence between their objects: which object it
+is cannot be told from inside of Python but by `is`, `id` and keys, which reachable.py does not
+take. Numbers and texts are equal. Tensors have one form and one place in their storage; where a
+storage is another one, the iteration has made it, and not from the one that it takes the place of:
+so its number advances by constant steps, like those of all tiles of a loop.
 """
 
 from __future__ import annotations

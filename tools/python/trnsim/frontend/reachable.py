@@ -7,10 +7,10 @@ of their functions and classes in turn. `State` walks over all of them and remem
 dictionary, cell and namespace holds, by identity. If that is the same after the code has run, it
 has changed nothing that it, run again, could see.
 
-Names are what is looked at, whatever an object in front of them is: a code object reaches all globals
-and attributes of modules that have one of its names. Code that could reach more, or whose effects
-are none of Python's objects, is not taken: `Unknown`. So are all objects of kinds that are not listed
-here (iterators, arrays, files, whatever keeps state of its own).
+Names are what is looked at, whatever an object in front of them is: a code object reaches all
+globals and attributes of modules that have one of its names. Code that could reach more, or whose
+effects are none of Python's objects, is not taken: `Unknown`. So are all objects of kinds that are
+not listed here (iterators, arrays, files, whatever keeps state of its own).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from trnsim.frontend.nki.tile_size import TileSize
 MOST = 100_000
 """Objects that are looked at. [ASSUMED]"""
 _PLAIN: frozenset[type] = frozenset((
-    bool, int, float, complex, str, bytes, NoneType, EllipsisType, NotImplementedType, slice, range,
-    GenericAlias, UnionType, DType, par_dim, LoopIndex, NkiTensor, NkiInstruction, TileSize, LoopRange))
+    bool, int, float, complex, str, bytes, NoneType, EllipsisType, NotImplementedType, range,
+    GenericAlias, UnionType, DType, par_dim, NkiTensor, NkiInstruction, TileSize, LoopRange))
 """Types whose objects do not change, or only by the recorder."""
 _ABSENT = object()
 
@@ -62,6 +62,8 @@ class State:
         self._cells: list[tuple[Any, Any]] = []
         self._is_dynamic = False
         self._has_modules = False
+        self.indices: list[LoopIndex] = []
+        """Indices of loops that objects hold."""
 
     def add(self, value: Any) -> None:
         """An object that code is given."""
@@ -162,7 +164,11 @@ class State:
         if self._is_seen(id(value), value):
             return
         kind = type(value)
-        if kind is list:
+        if kind is LoopIndex:
+            self.indices.append(value)
+        elif kind is slice:
+            self._elements((value.start, value.stop, value.step))
+        elif kind is list:
             held = tuple(value)
             self._lists.append((value, held))
             self._elements(held)
@@ -204,7 +210,10 @@ class State:
         if not isinstance(value, ModuleType):
             self._todo.append(value)
             return
+        attributes = vars(value)
         if is_ours(value.__name__):
+            self._names += ((attributes, one, attributes[one]) for one in names
+                            if one in attributes)
             return
         if name in loose_names(instructions()):
             raise Unknown(f"module {value.__name__} as a value")
@@ -215,7 +224,6 @@ class State:
         if value.__name__.partition(".")[0] in sys.stdlib_module_names:
             raise Unknown(f"module {value.__name__}")
         self._has_modules = True
-        attributes = vars(value)
         if not self._is_seen((id(names), id(value)), (names, value)):
             for attribute in names:
                 if attribute in attributes:

@@ -5,10 +5,9 @@ by a look at all state that it reaches while it runs (watch.py).
 
 After the first, which shows how long the loop is, iterations are executed until two successive ones
 are equal but for constant steps; those up to the loop's horizon (loop_index.py) are predicted, the
-last of them is executed and compared. If the second has the nodes of the first, its steps are tried at
-once. A loop inside of a proven one runs many times: one iteration
-that has the same nodes as one of an earlier run has its steps too, which again the last one is
-compared with. The proof:
+last of them is executed and compared. If the second has the nodes of the first, its steps are tried
+at once. A loop inside of a proven one runs many times: one iteration that has the same nodes as one
+of an earlier run has its steps too, which again the last one is compared with. The proof:
 
 1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py,
    watch.py).
@@ -33,7 +32,6 @@ from ast import For
 from collections.abc import Iterator
 from contextlib import nullcontext
 from types import FrameType
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from trnsim.frontend import psum, recorder
@@ -43,7 +41,7 @@ from trnsim.frontend.instances import adds, allocated, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.loop_source import is_known, source_bytes, statement
-from trnsim.frontend.nki.tensor import NkiTensor
+from trnsim.frontend.progressions import are_progressions
 from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
 from trnsim.frontend.source import Site
 from trnsim.frontend.subscripts import subscripted
@@ -61,7 +59,7 @@ WATCHED = 400
 """Calls of a loop behind its first iteration, beyond which it is watched if it has no proof: what
 its iterations can reach has to be looked at. [ASSUMED]"""
 FEWEST_WATCHED = 4
-"""Iterations of a loop up to which it is not watched: the first, two more and the last are executed."""
+"""Iterations of a loop up to which it is not watched: three or four are executed anyway."""
 PATIENCE = 2
 """Times that a loop may have no proof, or steps but no pattern, before it is always executed in
 full. [ASSUMED]"""
@@ -195,8 +193,7 @@ def is_worth_reading(path: str, site: Site, calls: int) -> bool:
 
 def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
             watch: Watch | None = None) -> Iterator[Any]:
-    """The iterations of a proven loop, or of one that is watched, from number `at`, that are executed.
-    """
+    """The iterations that are executed, from number `at`, of a loop that is proven or watched."""
     folder = frame.folder
     assert folder is not None
     loop = Loop(values)
@@ -207,10 +204,14 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
         while at <= last:
             if at == last and watch is not None:
                 watch.begin_last()
-            yield _index(loop, at, last)
+            index = _index(loop, at, last)
+            yield index
             active.end_iteration(frame)
             at += 1
-            if watch is not None and loop.is_affine and not watch.is_alike(marks[-1].instances):
+            if watch is not None and type(index) is LoopIndex and (
+                    not watch.is_alike(marks[-1].instances)):
+                if watch.may_hold(loop):
+                    raise Retrace(site=site)
                 loop.is_affine = False
                 active.patterns[site, "unwatched"] = PATIENCE
             if not loop.is_affine:
@@ -302,43 +303,6 @@ def refuse(active: Recorder, site: Site) -> None:
     refused = active.patterns[site] = active.patterns.get(site, 0) + 1
     if refused >= PATIENCE:
         active.asking.add(site)
-
-
-def are_progressions(selections: dict[tuple[int, int, int], Any], step: int, count: int) -> bool:
-    """Whether what the next `count` iterations select from lists moves by constant steps.
-
-    A list holds tensors or lists like it. All its tensors have been accessed.
-    """
-    return all(_is_progression(chosen, place, coefficient * step, count)
-               for (_, place, coefficient), chosen in selections.items())
-
-
-def _is_progression(chosen: Any, place: int, step: int, count: int) -> bool:
-    """Whether the elements at `place` and `count` steps further move by constant steps."""
-    last = place + step * count
-    if min(place, last) < 0 or max(place, last) >= len(chosen):
-        return False
-    return step == 0 or _are_alike([chosen[at] for at in range(place, last + step, step)])
-
-
-def _are_alike(items: list[Any]) -> bool:
-    """Whether tensors, or the tensors at each place of lists, move by constant steps."""
-    first = items[0]
-    if type(first) in (list, tuple):
-        return (all(type(one) is type(first) and len(one) == len(first) for one in items)
-                and all(_are_alike(list(places)) for places in zip(*items)))
-    if type(first) is not NkiTensor or first.indices is not None:
-        return False
-    regions = first.storage.matmul_regions
-    places = []
-    for one in items:
-        if (type(one) is not NkiTensor or one.form is not first.form or one.indices is not None
-                or one.storage.base is None
-                or not psum.hold_alike(regions, one.storage.matmul_regions)):
-            return False
-        places.append(one.position + one.storage.base)
-    step = places[1] - places[0]
-    return all(after - before == step for before, after in pairwise(places))
 
 
 def _extrapolate(active: Recorder, folder: Folder, pattern: Pattern, count: int) -> None:

@@ -2,8 +2,8 @@
 # Which list a kernel is subscripting with the index of a loop.
 """Finds the list behind a subscript that Python asks an index for, from the instructions before it.
 
-They are evaluated once more, without doing anything: names, numbers, sums and products of integers, and
-subscripts of lists and tuples are.
+They are evaluated once more, without doing anything: names, numbers, sums and products of integers,
+and subscripts of lists and tuples are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from trnsim.frontend import source
 from trnsim.frontend.loop_index import LoopIndex
@@ -59,14 +59,30 @@ def _subscript(code: CodeType, at: int) -> Reader | None:
         return None
 
 
+class _Step(NamedTuple):
+    """An instruction, or a half of one that loads two names."""
+
+    opname: str
+    argval: Any
+    argrepr: str
+    is_jump_target: bool
+
+
 @cache
-def _listing(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+def _listing(code: CodeType) -> tuple[list[_Step], dict[int, int]]:
     """The instructions of a function, and their numbers by offset."""
-    listing = list(dis.get_instructions(code))
-    return listing, {one.offset: place for place, one in enumerate(listing)}
+    listing: list[_Step] = []
+    places: dict[int, int] = {}
+    for one in dis.get_instructions(code):
+        places[one.offset] = len(listing)
+        if isinstance(one.argval, tuple) and one.opname.startswith("LOAD_FAST"):
+            listing += (_Step(_LOCAL[0], name, "", one.is_jump_target) for name in one.argval)
+        else:
+            listing.append(_Step(one.opname, one.argval, one.argrepr, one.is_jump_target))
+    return listing, places
 
 
-def _expression(listing: list[dis.Instruction], place: int) -> tuple[Reader, int]:
+def _expression(listing: list[_Step], place: int) -> tuple[Reader, int]:
     """The expression that ends with an instruction, and the place before it begins."""
     one = listing[place]
     if one.is_jump_target or place == 0:

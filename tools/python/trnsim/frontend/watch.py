@@ -3,15 +3,17 @@
 """Loops whose body calls the kernel's own functions, methods and closures.
 
 A proof from the source (loop_proof.py) does not follow calls. `Watch` looks at the state that an
-iteration can reach instead (reachable.py): the names of its function that it reads before it assigns
-them, what they hold, the globals of all code that it may call. If an iteration has left all of it as it
-was, and did not depend on its index other than through what LoopIndex watches, then the next one begins
-in the same state, makes the same decisions up to the horizon, does the same with another index, and
-leaves the state as it was, too: by induction up to the last one that is left out.
+iteration can reach instead (reachable.py): the names of its function that it reads before it
+assigns them, what they hold, the globals of all code that it may call. If an iteration has left all
+of it as it was, and did not depend on its index other than through what LoopIndex watches, then the
+next one begins in the same state, makes the same decisions up to the horizon, does the same with
+another index, and leaves the state as it was, too: by induction up to the last one that is left
+out.
 
-Names that an iteration assigns before it reads them are not state. Those that it assigns on some paths
-only are looked at after the loop: one that holds more than a number or a tensor and was assigned by an
-iteration with a LoopIndex has the kernel traced again.
+Names that an iteration assigns before it reads them are not state. Those that it assigns on some
+paths only are looked at after the loop: one that holds more than a number or a tensor and was
+assigned by an iteration with a LoopIndex has the kernel traced again, and so has a state that holds
+a LoopIndex: no other code is to find one.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from trnsim.frontend import source
 from trnsim.frontend.effects import Unknown, globals_of
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.likeness import Likeness
-from trnsim.frontend.loop_index import give_up
+from trnsim.frontend.loop_index import Loop, give_up
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.reachable import State, is_same
 
@@ -66,6 +68,7 @@ class Watch:
         self._given: dict[str, Any] = {}
         self._maybe = {name: values.get(name, _ABSENT) for name in body.maybe}
         self._before: dict[str, Any] = {}
+        self._is_lost = False
         self._state = State()
         self._look()
 
@@ -109,9 +112,14 @@ class Watch:
         try:
             self._look()
         except Unknown:
+            self._is_lost = True
             return False
         pairs = [(given[name], value) for name, value in self._given.items()]
         return Likeness(instances).holds([*pairs, *state.pairs(self._state)])
+
+    def may_hold(self, loop: Loop) -> bool:
+        """Whether the state may hold an index of a loop, after an iteration that changed it."""
+        return self._is_lost or any(loop in one.terms for one in self._state.indices)
 
     def begin_last(self) -> None:
         """The last iteration follows, which has a plain index."""
@@ -160,7 +168,7 @@ def _body(code: CodeType, at: int) -> Body | None:
     every = list(listing)
     start = next(place for place, one in enumerate(every) if one.offset == following)
     inside = [one for one in every[start + 1:] if one.offset < every[start].argval]
-    handlers = [entry.target for entry in listing.exception_entries]
+    handlers = [entry.target for entry in listing.exception_entries]  # type: ignore[attr-defined]
     return _Flow(inside, heads, handlers).body()
 
 

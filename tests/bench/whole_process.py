@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Measures the whole command: from opening a trace to the written result.
-"""Speed and memory of `trnsim run` on a tiled matrix product, on one core.
+"""Speed and memory of `trnsim run`, on one core.
 
     tests/bench/whole_process.py                   the example kernel, 8192^3 and 16384^3 bfloat16
-    tests/bench/whole_process.py --corpus FOLDER   nki-samples' tiled product, from a checkout
+    tests/bench/whole_process.py --corpus FOLDER   nki-samples' tiled product at those sizes, and
+                                                   NKIBench's kernels
 
-Builds the release preset, traces each size once, then runs the trace several times pinned to one
-core. The table shows medians; --json writes all of it.
+FOLDER holds checkouts called owner+repository, like tools/corpus's. Builds the release preset,
+traces each kernel once, then runs the traces several times in turn, pinned to one core. The table
+has the least of each, for a machine that others use too; --json writes all of it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,16 +29,25 @@ import zstandard
 TOP = Path(__file__).resolve().parents[2]
 BINARY = TOP / "build" / "release" / "tools" / "trnsim" / "trnsim"
 OWN_KERNEL = TOP / "examples" / "kernels" / "matmul.py"
-CORPUS_KERNEL = Path("src/nki_samples/tutorials/matrix_multiplication",
-                     "matrix_multiplication_nki_kernels.py")
+TILED = Path("aws-neuron+nki-samples", "src/nki_samples/tutorials/matrix_multiplication",
+             "matrix_multiplication_nki_kernels.py")
+NKIBENCH = TOP / "tools" / "corpus_cases" / "zhang677+AccelOpt.json"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel with its arguments."""
+
+    name: str
+    kernel: str
+    arguments: tuple[str, ...]
 
 
 @dataclass
 class Measurement:
-    """One size, all repetitions."""
+    """One kernel, all repetitions."""
 
-    kernel: str
-    size: int
+    name: str
     chip: str
     instructions: int
     trace_seconds: float
@@ -47,16 +57,17 @@ class Measurement:
     simulated_seconds: float = 0.0
 
     @property
-    def median_seconds(self) -> float:
-        return statistics.median(self.wall_seconds)
+    def least_seconds(self) -> float:
+        """Of the processor, from opening the trace to the written result."""
+        return min(self.cpu_seconds)
 
     @property
     def calls_per_second(self) -> float:
-        return self.instructions / self.median_seconds
+        return self.instructions / self.least_seconds
 
     @property
-    def wall_per_simulated(self) -> float:
-        return self.median_seconds / self.simulated_seconds
+    def per_simulated(self) -> float:
+        return self.least_seconds / self.simulated_seconds
 
 
 def build() -> None:
@@ -68,23 +79,40 @@ def build() -> None:
                    cwd=TOP, check=True, stdout=subprocess.DEVNULL)
 
 
-def kernel_reference(corpus: Path | None) -> str:
-    """The kernel that is measured."""
+def products(kernel: str, sizes: list[int]) -> list[Case]:
+    """A matrix product at several sizes."""
+    return [Case(f"{kernel.rpartition('::')[2]} {size}^3", kernel,
+                 (f"bfloat16[{size},{size}]",) * 2) for size in sizes]
+
+
+def nkibench(corpus: Path) -> list[Case]:
+    """NKIBench's kernels with the arguments of tools/corpus_cases."""
+    table = json.loads(NKIBENCH.read_text())
+    checkout = corpus / table["repository"].replace("/", "+")
+    return [Case(Path(case["path"]).stem, f"{checkout / case['path']}::{case['function']}",
+                 tuple(case["arguments"]))
+            for case in table["cases"] if case["path"].startswith("NKIBench/")]
+
+
+def cases(corpus: Path | None, sizes: list[int]) -> list[Case]:
+    """What is measured."""
     if corpus is None:
-        return f"{OWN_KERNEL}::matmul_naive"
-    path = corpus / CORPUS_KERNEL
-    if not path.exists():
-        sys.exit(f"--corpus {corpus}: has no {CORPUS_KERNEL}; "
-                 "name a checkout of aws-neuron/nki-samples")
-    return f"{path}::nki_matmul_tiled_"
+        return products(f"{OWN_KERNEL}::matmul_naive", sizes)
+    chosen = products(f"{corpus / TILED}::nki_matmul_tiled_", sizes) + nkibench(corpus)
+    for case in chosen:
+        path = Path(case.kernel.partition("::")[0])
+        if not path.exists():
+            sys.exit(f"--corpus {corpus}: has no {path.relative_to(corpus)}; name a folder of "
+                     "checkouts called owner+repository")
+    return chosen
 
 
-def trace(binary: Path, kernel: str, size: int, chip: str, output: Path) -> float:
+def trace(binary: Path, case: Case, chip: str, output: Path) -> float:
     """Writes the trace; returns the seconds that took."""
-    matrix = f"bfloat16[{size},{size}]"
+    arguments = [text for argument in case.arguments for text in ("--arg", argument)]
     start = time.perf_counter()
-    subprocess.run([binary, "trace", kernel, "--arg", matrix, "--arg", matrix, "--chip", chip,
-                    "-o", output, "-q"], check=True)
+    subprocess.run([binary, "trace", case.kernel, *arguments, "--chip", chip, "-o", output, "-q"],
+                   check=True)
     return time.perf_counter() - start
 
 
@@ -108,34 +136,40 @@ def run_once(binary: Path, path: Path, chip: str, result: Path,
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def measure(binary: Path, kernel: str, size: int, chip: str, repetitions: int,
-            folder: Path) -> Measurement:
-    """Traces once, runs `repetitions` times."""
-    path, result = folder / f"{size}.nkt", folder / f"{size}.json"
-    seconds = trace(binary, kernel, size, chip, path)
-    measurement = Measurement(kernel.rpartition("/")[2], size, chip, executed(path), seconds)
+def measure(binary: Path, chosen: list[Case], chip: str, repetitions: int,
+            folder: Path) -> list[Measurement]:
+    """Traces once, runs `repetitions` times in turn."""
+    traces = [folder / f"{number}.nkt" for number in range(len(chosen))]
+    result = folder / "result.json"
+    measurements = []
+    for case, path in zip(chosen, traces, strict=True):
+        seconds = trace(binary, case, chip, path)
+        measurements.append(Measurement(case.name, chip, executed(path), seconds))
     core = min(os.sched_getaffinity(0))
     for _ in range(repetitions):
-        wall, cpu, rss = run_once(binary, path, chip, result, core)
-        measurement.wall_seconds.append(wall)
-        measurement.cpu_seconds.append(cpu)
-        measurement.peak_rss_mib = max(measurement.peak_rss_mib, rss)
-    measurement.simulated_seconds = json.loads(result.read_text())["summary"]["total_time"]
-    return measurement
+        for measurement, path in zip(measurements, traces, strict=True):
+            wall, cpu, rss = run_once(binary, path, chip, result, core)
+            measurement.wall_seconds.append(wall)
+            measurement.cpu_seconds.append(cpu)
+            measurement.peak_rss_mib = max(measurement.peak_rss_mib, rss)
+            measurement.simulated_seconds = json.loads(
+                result.read_text())["summary"]["total_time"]
+    return measurements
 
 
 def table(measurements: list[Measurement]) -> str:
-    """Aligned columns, one row a size."""
-    rows = [["size", "nisa calls", "trace s", "wall s", "spread %", "cpu s", "calls/s",
-             "wall/simulated", "peak MiB"]]
+    """Aligned columns, one row a kernel."""
+    rows = [["kernel", "nisa calls", "trace s", "wall s", "spread %", "cpu s", "calls/s",
+             "cpu/simulated", "peak MiB"]]
     for m in measurements:
-        spread = 100 * (max(m.wall_seconds) - min(m.wall_seconds)) / m.median_seconds
-        rows.append([f"{m.size}^3", f"{m.instructions:,}", f"{m.trace_seconds:.2f}",
-                     f"{m.median_seconds:.3f}", f"{spread:.0f}",
-                     f"{statistics.median(m.cpu_seconds):.3f}", f"{m.calls_per_second:,.0f}",
-                     f"{m.wall_per_simulated:.2f}", f"{m.peak_rss_mib:.1f}"])
+        spread = 100 * (max(m.cpu_seconds) - m.least_seconds) / m.least_seconds
+        rows.append([m.name, f"{m.instructions:,}", f"{m.trace_seconds:.2f}",
+                     f"{min(m.wall_seconds):.3f}", f"{spread:.0f}", f"{m.least_seconds:.3f}",
+                     f"{m.calls_per_second:,.0f}", f"{m.per_simulated:.2f}",
+                     f"{m.peak_rss_mib:.1f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths))
+    return "\n".join("  ".join([row[0].ljust(widths[0])] +
+                               [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
                      for row in rows)
 
 
@@ -143,7 +177,7 @@ def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, help="a checkout of aws-neuron/nki-samples")
+    parser.add_argument("--corpus", type=Path, help="a folder of checkouts called owner+repository")
     parser.add_argument("--binary", type=Path, help="measure this trnsim and build nothing")
     parser.add_argument("--sizes", type=int, nargs="+", default=[8192, 16384],
                         help="multiples of 512")
@@ -155,18 +189,16 @@ def main() -> None:
     if options.binary is None:
         build()
     binary = options.binary or BINARY
-    kernel = kernel_reference(options.corpus)
     with tempfile.TemporaryDirectory() as folder:
-        measurements = [measure(binary, kernel, size, options.chip, options.repetitions,
-                                Path(folder)) for size in options.sizes]
-    print(f"{measurements[0].kernel}, bfloat16, {options.chip}, "
-          f"median of {options.repetitions} runs on one core")
+        measurements = measure(binary, cases(options.corpus, options.sizes), options.chip,
+                               options.repetitions, Path(folder))
+    print(f"{options.chip}, least of {options.repetitions} runs on one core")
     print(table(measurements))
     if options.json:
         options.json.write_text(json.dumps(
-            [asdict(m) | {"median_seconds": m.median_seconds,
+            [asdict(m) | {"least_seconds": m.least_seconds,
                           "calls_per_second": m.calls_per_second,
-                          "wall_per_simulated": m.wall_per_simulated}
+                          "cpu_per_simulated": m.per_simulated}
              for m in measurements], indent=2) + "\n")
 
 

@@ -240,7 +240,31 @@ ReorderWindow Lowering::make_window() const {
             tiles_};
 }
 
+/// Compilers load the first table before all else. [TRACES-TRN2]
+void Lowering::load_first_table() {
+    const auto first = std::ranges::find_if(program_.nodes, [this](const program::Node& node) {
+        return node.kind == program::Node::Kind::Run &&
+               !plans_[program_.runs[node.index].instruction].table.empty();
+    });
+    if (first != program_.nodes.end()) {
+        load_table(program_.runs[first->index].instruction);
+    }
+}
+
+void Lowering::load_table(std::uint32_t instruction) {
+    const std::string_view table = plans_[instruction].table;
+    if (!table.empty() && table != table_in_place_) {
+        table_in_place_ = table;
+        ++table_loads_;
+        push(queue_of(Engine::Scalar), *table_.table_load(instruction), {});
+    }
+}
+
 bool Lowering::produce(InstructionSink& sink) {
+    if (sink_ == nullptr) {
+        sink_ = &sink;
+        load_first_table();
+    }
     sink_ = &sink;
     const std::int64_t before = lowered_;
     while (lowered_ == before && !window_.is_full() && read_step()) {
@@ -486,11 +510,8 @@ void Lowering::check_bank(const PlannedStep& step, const ResolvedOperand& dst) c
 }
 
 void Lowering::lower_compute(const PlannedStep& step) {
-    const std::string_view table = plans_[step.instruction].table;
-    if (step.engine == Engine::Scalar && !table.empty() && table != table_in_place_) {
-        table_in_place_ = table;
-        ++table_loads_;
-        push(step.queue, *table_.table_load(step.instruction), {});
+    if (step.engine == Engine::Scalar) {
+        load_table(step.instruction);
     }
     const std::uint64_t number = writer_.next_number(step.queue);
     const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.at);

@@ -82,6 +82,9 @@ private:
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const Plan& plan);
     void lower_next();
     void drain();
+    void load_first_table();
+    /// Puts the load of an activation table ahead of an instruction that needs another one.
+    void load_table(std::uint32_t instruction);
     void give_bytes(const PlannedStep& step);
     void count_uses(const PlannedStep& step);
     void lower_compute(const PlannedStep& step);

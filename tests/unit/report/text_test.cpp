@@ -233,10 +233,16 @@ TEST(ReportTextTest, SaysWhatTheCompilerWasAssumedToDo) {
                           "transfers\n"
                           "  all on the first engine that can; 128 of 8,320 LoadStationary left "
                           "out; 15 buffers for 6 tiles\n"));
-    result.compiler->counts = {.choices = 9, .moved = 4, .spill_saves = 2, .spill_reloads = 3};
+    result.compiler->counts = {.calls = 9'000,
+                               .instructions = 8'900,
+                               .choices = 9,
+                               .moved = 4,
+                               .spill_saves = 2,
+                               .spill_reloads = 3};
     EXPECT_THAT(sample_text(result),
                 HasSubstr("  every queue in program order\n"
-                          "  4 of 9 not on their first engine; 15 buffers for 6 tiles\n"));
+                          "  9,000 calls are 8,900 instructions; 4 of 9 not on their first engine; "
+                          "15 buffers for 6 tiles\n"));
     result.compiler.reset();
     EXPECT_THAT(sample_text(result),
                 HasSubstr("compiler: a lowered trace left it nothing to do\n"));

@@ -71,7 +71,7 @@ Affine expanded_instance(const Affine& value, const Strip& strip) {
     return result;
 }
 
-AccessPattern joined(std::vector<PatternDim> dims) {
+AccessPattern joined(std::span<const PatternDim> dims) {
     std::vector<PatternDim> kept;
     for (const PatternDim& dim : dims) {
         if (dim.count == 1) {
@@ -107,13 +107,13 @@ AccessPattern repeated(const AccessPattern& pattern, PatternDim iterations, std:
     for (const PatternDim& dim : inside) {
         dims.push_back(dim);
     }
-    return joined(std::move(dims));
+    return joined(dims);
 }
 
 class Rebuilder {
 public:
-    Rebuilder(const Program& program, const NeuronCoreSpec& core)
-        : program_(program), core_(core) {}
+    Rebuilder(Program program, const NeuronCoreSpec& core)
+        : program_(std::move(program)), core_(core) {}
 
     Program run() {
         std::vector<LoopTree> tree = to_tree(program_.nodes);

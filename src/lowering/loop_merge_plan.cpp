@@ -185,7 +185,7 @@ private:
 
     /// Whether parts of the loop may run one after the other for all iterations: what one part
     /// writes, others access in the same iteration only.
-    bool has_only_own_iterations() const {
+    [[nodiscard]] bool has_only_own_iterations() const {
         if (is_odd_) {
             return false;
         }
@@ -194,7 +194,7 @@ private:
         });
     }
 
-    bool is_own(const std::vector<Use>& uses) const {
+    [[nodiscard]] bool is_own(const std::vector<Use>& uses) const {
         const bool is_written =
             std::ranges::any_of(uses, [](const Use& use) { return use.operand->writes(); });
         const Use& first = uses.front();
@@ -222,7 +222,7 @@ private:
                });
     }
 
-    bool has_loops() const {
+    [[nodiscard]] bool has_loops() const {
         return std::ranges::any_of(loop_.body, [](const LoopTree& item) { return item.is_loop(); });
     }
 
@@ -249,7 +249,7 @@ private:
         plan_.strip = is_of_use ? plan_.strip : 1;
     }
 
-    const InstructionTemplate& instruction_of(const LoopTree& item) const {
+    [[nodiscard]] const InstructionTemplate& instruction_of(const LoopTree& item) const {
         return program_.templates[program_.runs[item.index].instruction];
     }
 
@@ -265,7 +265,7 @@ private:
     }
 
     /// How many iterations of the strip one instruction does.
-    std::int64_t factor(const InstructionTemplate& instruction) const {
+    [[nodiscard]] std::int64_t factor(const InstructionTemplate& instruction) const {
         if (!is_dma(instruction.op)) {
             return plan_.strip * width(instruction) <= kMostElements ? plan_.strip : 1;
         }
@@ -276,7 +276,7 @@ private:
         return largest_divisor(plan_.strip, kMostTransferBytes / bytes);
     }
 
-    bool can_be_merged(const LoopTree& item) const {
+    [[nodiscard]] bool can_be_merged(const LoopTree& item) const {
         if (!item.is_run() || !is_of_elements(instruction_of(item))) {
             return false;
         }
@@ -303,9 +303,9 @@ private:
                (operand.pattern.rank() > 0 && operand.pattern.dims().front().count % rows == 0);
     }
 
-    bool takes_iterations(const InstructionTemplate& instruction,
-                          const Operand& operand,
-                          const Position& at) const {
+    [[nodiscard]] bool takes_iterations(const InstructionTemplate& instruction,
+                                        const Operand& operand,
+                                        const Position& at) const {
         const bool is_same_instance = coefficient(at.instance, depth_) == 0;
         const std::int64_t step = coefficient(at.offset, depth_);
         if (coefficient(at.partition, depth_) != 0 ||
@@ -326,7 +326,7 @@ private:
         return is_same_instance && (is_apart || (!operand.writes() && !is_dma(instruction.op)));
     }
 
-    bool takes_psum(const Operand& operand) const {
+    [[nodiscard]] bool takes_psum(const Operand& operand) const {
         return operand.space != Space::Psum ||
                2 * program_.buffers[operand.buffer].free_bytes() <= core_.psum.bank_bytes;
     }
@@ -346,7 +346,7 @@ private:
     }
 
     /// Whether instances stay whole numbers, and tiles find room.
-    bool fits() const {
+    [[nodiscard]] bool fits() const {
         std::int64_t sbuf = 0;
         std::int64_t banks = 0;
         for (const std::uint32_t buffer : private_) {
@@ -371,7 +371,7 @@ private:
         return 2 * sbuf <= core_.sbuf.usable_partition_kib * kKib && banks <= core_.psum.banks;
     }
 
-    bool divides(const Affine& instance) const {
+    [[nodiscard]] bool divides(const Affine& instance) const {
         return instance.base % plan_.strip == 0 &&
                std::ranges::all_of(instance.terms, [this](const Affine::Term& term) {
                    return term.depth >= depth_ || term.coefficient % plan_.strip == 0;
@@ -379,7 +379,7 @@ private:
     }
 
     /// Whether a tile lives from one part of the loop to another.
-    bool crosses(const std::vector<Use>& uses) const {
+    [[nodiscard]] bool crosses(const std::vector<Use>& uses) const {
         std::size_t first = uses.front().child;
         std::size_t last = first;
         for (const Use& use : uses) {

@@ -95,6 +95,7 @@ std::vector<std::pair<const Tile*, std::int64_t>> TilePool::tiles() const {
     std::vector<std::pair<const Tile*, std::int64_t>> all;
     std::vector<const Place*> by_address(places_.begin(), places_.end());
     std::ranges::sort(by_address, {}, &Place::address);
+    all.reserve(by_address.size());
     for (const Place* place : by_address) {
         all.emplace_back(place->tile, place->bytes);
     }

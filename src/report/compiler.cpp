@@ -103,7 +103,7 @@ std::string rest_text(const CompilerResult& compiler) {
     parts.push_back(fmt::format("{} buffers for {} tiles", count_text(slots), count_text(live)));
     std::string text;
     for (const std::string& part : parts) {
-        const std::string longer = text + (text.empty() ? "  " : "; ") + part;
+        const std::string longer = fmt::format("{}{}{}", text, text.empty() ? "  " : "; ", part);
         text = width_of(longer) <= Screen::kColumns ? longer : text;
     }
     return text;

@@ -114,7 +114,7 @@ std::string keep_last_core(std::vector<ExecutedRow>& rows, const std::vector<Tab
     const auto last = std::ranges::max_element(rows, {}, [](const ExecutedRow& row) {
         return row.instruction.start + row.instruction.duration.value_or(Picoseconds{});
     });
-    const std::string core = queues[last->queue].core;
+    std::string core = queues[last->queue].core;
     std::erase_if(rows, [&](const ExecutedRow& row) { return queues[row.queue].core != core; });
     return core;
 }

@@ -46,7 +46,7 @@ InstructionWriter::InstructionWriter(std::ostream& output, std::string_view trns
                           in_json(trnsim_version))) {}
 
 TrackId InstructionWriter::add_track(std::string_view group, std::string_view name) {
-    queues_.push_back(fmt::format("{{\"core\":{},\"name\":{}}}", in_json(group), in_json(name)));
+    queues_.push_back(fmt::format(R"({{"core":{},"name":{}}})", in_json(group), in_json(name)));
     return static_cast<TrackId>(queues_.size() - 1);
 }
 
@@ -89,7 +89,7 @@ void InstructionWriter::slice(const Slice& slice) {
     is_first_ = false;
     if (slice.waited.value > 0 && slice.held_by) {
         fmt::format_to(std::back_inserter(buffer_),
-                       "{{\"queue\":{},\"order\":{}}}}}",
+                       R"({{"queue":{},"order":{}}}}})",
                        slice.held_by->track,
                        slice.held_by->order);
     } else {

@@ -51,7 +51,7 @@ public:
     [[nodiscard]] const std::map<Place, std::uint64_t>& cells() const { return cells_; }
 
 private:
-    std::vector<Place> places(const Operand& operand, const Step::At& at) const {
+    static std::vector<Place> places(const Operand& operand, const Step::At& at) {
         std::vector<Place> result;
         for (std::int64_t p = 0; p < operand.partitions; ++p) {
             for (const std::int64_t offset : offsets(operand.pattern)) {
@@ -62,7 +62,7 @@ private:
         return result;
     }
 
-    std::uint64_t value(const Place& place) const {
+    [[nodiscard]] std::uint64_t value(const Place& place) const {
         const auto found = cells_.find(place);
         if (found != cells_.end()) {
             return found->second;
@@ -95,9 +95,9 @@ private:
     }
 
     /// Of a matmul's inputs one value per column.
-    std::vector<std::uint64_t> values(const Operand& operand,
-                                      const Step::At& at,
-                                      bool is_matmul) const {
+    [[nodiscard]] std::vector<std::uint64_t> values(const Operand& operand,
+                                                    const Step::At& at,
+                                                    bool is_matmul) const {
         std::vector<std::uint64_t> result;
         for (const Place& place : places(operand, at)) {
             result.push_back(value(place));

@@ -57,6 +57,60 @@ Json packet(const std::string& queue, const std::string& engine, int at, int len
             {"subgraph", "sg00"}};
 }
 
+/// What the table's instructions are.
+struct Labels {
+    timeline::LabelId load{};
+    timeline::LabelId weights{};
+    timeline::LabelId matmul{};
+    timeline::LabelId wait{};
+    timeline::LabelId copy{};
+    timeline::LabelId reduce{};
+    timeline::LabelId store{};
+};
+
+Labels add_labels(InstructionWriter& writer) {
+    Labels labels;
+    labels.load = writer.add_label({.name = "dma_copy",
+                                    .category = "dma",
+                                    .source = "kernel.py:3",
+                                    .details = "dst float32 sbuf 128p [128]",
+                                    .elements = 128,
+                                    .bytes = 65'536,
+                                    .descriptors = 128,
+                                    .hbm_read_bytes = 65'536});
+    labels.weights = writer.add_label({.name = "LoadStationary",
+                                       .category = "tensor",
+                                       .source = "kernel.py:4",
+                                       .details = "stationary float32 sbuf 128p [128]",
+                                       .elements = 128});
+    labels.matmul = writer.add_label({.name = "nc_matmul",
+                                      .category = "tensor",
+                                      .source = "kernel.py:4",
+                                      .details = "dst float32 psum 128p [128]",
+                                      .elements = 128});
+    labels.wait = writer.add_label(
+        {.name = "EVENT_SEMAPHORE", .category = "vector", .source = "kernel.py:5", .details = ""});
+    labels.copy = writer.add_label({.name = "tensor_copy",
+                                    .category = "vector",
+                                    .source = "kernel.py:5",
+                                    .details = "dst float32 sbuf 128p [128]",
+                                    .elements = 128});
+    labels.reduce = writer.add_label({.name = "tensor_reduce",
+                                      .category = "vector",
+                                      .source = "kernel.py:7",
+                                      .details = "data float32 sbuf 128p [1]",
+                                      .elements = 1});
+    labels.store = writer.add_label({.name = "dma_copy",
+                                     .category = "dma",
+                                     .source = "kernel.py:8",
+                                     .details = "src float32 sbuf 128p [128]",
+                                     .elements = 128,
+                                     .bytes = 65'536,
+                                     .descriptors = 128,
+                                     .hbm_write_bytes = 65'536});
+    return labels;
+}
+
 }  // namespace
 
 std::string simulated_table() {
@@ -66,44 +120,7 @@ std::string simulated_table() {
     const auto vector = writer.add_track("device.neuron_core_0", "vector_engine");
     const auto ring = writer.add_track("device.neuron_core_0", "dma_ring_0");
     const auto out = writer.add_track("device.neuron_core_0", "dma_ring_6");
-    const auto load = writer.add_label({.name = "dma_copy",
-                                        .category = "dma",
-                                        .source = "kernel.py:3",
-                                        .details = "dst float32 sbuf 128p [128]",
-                                        .elements = 128,
-                                        .bytes = 65'536,
-                                        .descriptors = 128,
-                                        .hbm_read_bytes = 65'536});
-    const auto weights = writer.add_label({.name = "LoadStationary",
-                                           .category = "tensor",
-                                           .source = "kernel.py:4",
-                                           .details = "stationary float32 sbuf 128p [128]",
-                                           .elements = 128});
-    const auto matmul = writer.add_label({.name = "nc_matmul",
-                                          .category = "tensor",
-                                          .source = "kernel.py:4",
-                                          .details = "dst float32 psum 128p [128]",
-                                          .elements = 128});
-    const auto wait = writer.add_label(
-        {.name = "EVENT_SEMAPHORE", .category = "vector", .source = "kernel.py:5", .details = ""});
-    const auto copy = writer.add_label({.name = "tensor_copy",
-                                        .category = "vector",
-                                        .source = "kernel.py:5",
-                                        .details = "dst float32 sbuf 128p [128]",
-                                        .elements = 128});
-    const auto reduce = writer.add_label({.name = "tensor_reduce",
-                                          .category = "vector",
-                                          .source = "kernel.py:7",
-                                          .details = "data float32 sbuf 128p [1]",
-                                          .elements = 1});
-    const auto store = writer.add_label({.name = "dma_copy",
-                                         .category = "dma",
-                                         .source = "kernel.py:8",
-                                         .details = "src float32 sbuf 128p [128]",
-                                         .elements = 128,
-                                         .bytes = 65'536,
-                                         .descriptors = 128,
-                                         .hbm_write_bytes = 65'536});
+    const Labels labels = add_labels(writer);
     const auto add = [&](timeline::TrackId track,
                          timeline::LabelId label,
                          std::uint64_t order,
@@ -123,16 +140,16 @@ std::string simulated_table() {
                       .waited = ns(waited),
                       .held_by = held_by});
     };
-    add(ring, load, 0, 1000, 2000, 0);
-    add(ring, load, 1, 1060, 2040.5, 0);
-    add(tensor, weights, 0, 3100.5, 100, 2100.5, Executed{ring, 1});
-    add(tensor, matmul, 1, 3200.5, 500, 0);
-    add(vector, wait, 0, 3700, 0, 2700, Executed{tensor, 1});
-    add(vector, copy, 1, 3750, 250, 50, Executed{tensor, 1});
-    add(vector, reduce, 2, 4000, 100, 0);
-    add(vector, reduce, 3, 4100, 100, 25);
-    add(out, store, 0, 4200, 1500, 3200, Executed{vector, 2});
-    add(out, store, 1, 4300, 1500, 40, Executed{vector, 3});
+    add(ring, labels.load, 0, 1000, 2000, 0);
+    add(ring, labels.load, 1, 1060, 2040.5, 0);
+    add(tensor, labels.weights, 0, 3100.5, 100, 2100.5, Executed{ring, 1});
+    add(tensor, labels.matmul, 1, 3200.5, 500, 0);
+    add(vector, labels.wait, 0, 3700, 0, 2700, Executed{tensor, 1});
+    add(vector, labels.copy, 1, 3750, 250, 50, Executed{tensor, 1});
+    add(vector, labels.reduce, 2, 4000, 100, 0);
+    add(vector, labels.reduce, 3, 4100, 100, 25);
+    add(out, labels.store, 0, 4200, 1500, 3200, Executed{vector, 2});
+    add(out, labels.store, 1, 4300, 1500, 40, Executed{vector, 3});
     writer.finish({.chip = "trainium2",
                    .kernel = "small",
                    .input = "kernel.py::small",

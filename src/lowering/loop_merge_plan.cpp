@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 namespace trnsim::lowering {
 
@@ -16,40 +15,14 @@ namespace {
 
 /// Elements per partition of a merged instruction: a PSUM bank of FP32. [TRACES-TRN2]
 constexpr std::int64_t kMostElements = 512;
-/// Elements per partition up to which instructions around inner loops are merged. [TRACES-TRN2]
+/// Elements per partition up to which instructions around inner loops are merged: those of 2 are,
+/// those of 128 are not. [TRACES-TRN2] [ASSUMED]
 constexpr std::int64_t kFewElements = 16;
 /// Bytes of a merged transfer. [TRACES-TRN2]
 constexpr std::int64_t kMostTransferBytes = 512 * kKib;
-
-/// One operand of a run somewhere in the loop.
-struct Use {
-    std::size_t child = 0;  ///< Of the loop's body.
-    bool is_direct = false;
-    const Operand* operand = nullptr;
-    const Position* at = nullptr;
-    std::int64_t low = 0;  ///< Elements from the iteration's base, over the loops inside.
-    std::int64_t high = 0;
-};
-
-/// Terms of the loops around `depth`.
-std::vector<Affine::Term> outer_terms(const Affine& value, std::int32_t depth) {
-    std::vector<Affine::Term> terms;
-    std::ranges::copy_if(value.terms, std::back_inserter(terms), [depth](const Affine::Term& term) {
-        return term.depth < depth;
-    });
-    return terms;
-}
-
-bool has_inner_terms(const Affine& value, std::int32_t depth) {
-    return std::ranges::any_of(value.terms,
-                               [depth](const Affine::Term& term) { return term.depth > depth; });
-}
-
-/// Same but for the loops inside.
-bool same_base(const Affine& a, const Affine& b, std::int32_t depth) {
-    return a.base == b.base && outer_terms(a, depth) == outer_terms(b, depth) &&
-           coefficient(a, depth) == coefficient(b, depth);
-}
+/// One part in so many of SBUF is for the tiles that live from one part of a loop to another.
+/// [ASSUMED]
+constexpr std::int64_t kSbufShare = 2;
 
 std::int64_t largest_divisor(std::int64_t of, std::int64_t at_most) {
     for (std::int64_t divisor = std::min(of, at_most); divisor > 1; --divisor) {
@@ -88,19 +61,18 @@ public:
             const LoopTree& loop,
             std::int32_t depth)
         : program_(program),
-          counts_(counts),
+          accesses_(program, counts, loop, depth),
           core_(core),
           loop_(loop),
           depth_(depth),
           trips_(program.loops[loop.index].count) {}
 
     std::optional<LoopMergePlan> plan() {
-        gather_all();
-        find_private();
-        if (!has_only_own_iterations()) {
+        if (!accesses_.may_be_taken_apart()) {
             return std::nullopt;
         }
-        for (most_ = trips_; most_ > 1; most_ = largest_divisor(trips_, most_ - 1)) {
+        for (most_ = largest_divisor(trips_, kMostElements); most_ > 1;
+             most_ = largest_divisor(trips_, most_ - 1)) {
             choose_factors();
             if (plan_.strip == 1) {
                 return std::nullopt;
@@ -114,112 +86,8 @@ public:
     }
 
 private:
-    void gather_all() {
-        for (std::size_t child = 0; child < loop_.body.size(); ++child) {
-            inner_counts_.clear();
-            gather(loop_.body[child], child, true);
-        }
-    }
-
-    void gather(const LoopTree& item, std::size_t child, bool is_direct) {
-        if (item.is_alloc()) {
-            is_odd_ = is_odd_ || counts_.allocs[item.index] != 1;
-            if (is_direct) {
-                allocated_.insert(item.index);
-            }
-            return;
-        }
-        if (item.is_loop()) {
-            inner_counts_.push_back(program_.loops[item.index].count);
-            for (const LoopTree& inner : item.body) {
-                gather(inner, child, false);
-            }
-            inner_counts_.pop_back();
-            return;
-        }
-        const program::Run& run = program_.runs[item.index];
-        const InstructionTemplate& instruction = program_.templates[run.instruction];
-        for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-            const Operand& operand = instruction.operands[i];
-            Use use{.child = child,
-                    .is_direct = is_direct,
-                    .operand = &operand,
-                    .at = &run.at[i],
-                    .low = operand.pattern.lowest(),
-                    .high = operand.pattern.highest()};
-            for (const Affine::Term& term : run.at[i].offset.terms) {
-                if (term.depth > depth_) {
-                    const auto inner = static_cast<std::size_t>(term.depth - depth_ - 1);
-                    const std::int64_t reach = term.coefficient * (inner_counts_[inner] - 1);
-                    use.low += std::min<std::int64_t>(reach, 0);
-                    use.high += std::max<std::int64_t>(reach, 0);
-                }
-            }
-            is_odd_ = is_odd_ || operand.indirect.has_value() ||
-                      program_.buffers[operand.buffer].address.has_value();
-            uses_[operand.buffer].push_back(use);
-        }
-    }
-
-    /// Sites whose tiles live within one iteration, next to one another in memory if need be.
-    void find_private() {
-        for (const std::uint32_t buffer : allocated_) {
-            const auto found = uses_.find(buffer);
-            if (found == uses_.end() || counts_.allocs[buffer] != 1 ||
-                counts_.uses[buffer] != static_cast<std::int64_t>(found->second.size()) ||
-                program_.buffers[buffer].space == Space::Hbm) {
-                continue;
-            }
-            const Affine& first = found->second.front().at->instance;
-            const bool is_private = coefficient(first, depth_) == 1 &&
-                                    std::ranges::all_of(found->second, [&](const Use& use) {
-                                        return same_base(use.at->instance, first, depth_) &&
-                                               !has_inner_terms(use.at->instance, depth_) &&
-                                               use.operand->dtype == program_.buffers[buffer].dtype;
-                                    });
-            if (is_private) {
-                private_.insert(buffer);
-            }
-        }
-    }
-
-    /// Whether parts of the loop may run one after the other for all iterations: what one part
-    /// writes, others access in the same iteration only.
-    [[nodiscard]] bool has_only_own_iterations() const {
-        if (is_odd_) {
-            return false;
-        }
-        return std::ranges::all_of(uses_, [this](const auto& entry) {
-            return private_.contains(entry.first) || is_own(entry.second);
-        });
-    }
-
-    [[nodiscard]] bool is_own(const std::vector<Use>& uses) const {
-        const bool is_written =
-            std::ranges::any_of(uses, [](const Use& use) { return use.operand->writes(); });
-        const Use& first = uses.front();
-        const bool is_of_one =
-            std::ranges::all_of(uses, [&](const Use& use) { return use.child == first.child; });
-        if (!is_written || is_of_one) {
-            return true;
-        }
-        std::int64_t low = first.low;
-        std::int64_t high = first.high;
-        for (const Use& use : uses) {
-            if (!same_base(use.at->instance, first.at->instance, depth_) ||
-                has_inner_terms(use.at->instance, depth_)) {
-                return false;
-            }
-            low = std::min(low, use.low);
-            high = std::max(high, use.high);
-        }
-        if (coefficient(first.at->instance, depth_) != 0) {
-            return true;
-        }
-        const std::int64_t step = coefficient(first.at->offset, depth_);
-        return std::abs(step) > high - low && std::ranges::all_of(uses, [&](const Use& use) {
-                   return same_base(use.at->offset, first.at->offset, depth_);
-               });
+    [[nodiscard]] bool is_private(const Operand& operand) const {
+        return accesses_.private_sites().contains(operand.buffer);
     }
 
     [[nodiscard]] bool has_loops() const {
@@ -286,7 +154,24 @@ private:
             return false;
         }
         for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-            if (!takes_iterations(instruction, instruction.operands[i], run.at[i])) {
+            if (!takes_iterations(instruction, instruction.operands[i], run.at[i]) ||
+                !is_apart_from_results(instruction, run, i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// Whether no other iteration writes what this operand accesses: one that lies in the tensor of
+    /// a result lies where that does.
+    [[nodiscard]] bool is_apart_from_results(const InstructionTemplate& instruction,
+                                             const program::Run& run,
+                                             std::size_t operand) const {
+        for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+            const Operand& result = instruction.operands[i];
+            if (result.writes() && result.buffer == instruction.operands[operand].buffer &&
+                !is_private(result) &&
+                !same_base(run.at[i].offset, run.at[operand].offset, depth_)) {
                 return false;
             }
         }
@@ -316,7 +201,7 @@ private:
         if (is_broadcast(instruction, operand)) {
             return is_same_instance && step == 0;
         }
-        if (private_.contains(operand.buffer)) {
+        if (is_private(operand)) {
             return step == 0 && takes_psum(operand);
         }
         const bool is_apart =
@@ -338,7 +223,7 @@ private:
                 continue;
             }
             for (const Operand& operand : instruction_of(loop_.body[child]).operands) {
-                if (private_.contains(operand.buffer)) {
+                if (is_private(operand)) {
                     plan_.expanded.insert(operand.buffer);
                 }
             }
@@ -349,9 +234,9 @@ private:
     [[nodiscard]] bool fits() const {
         std::int64_t sbuf = 0;
         std::int64_t banks = 0;
-        for (const std::uint32_t buffer : private_) {
+        for (const std::uint32_t buffer : accesses_.private_sites()) {
             const program::Buffer& site = program_.buffers[buffer];
-            const std::vector<Use>& uses = uses_.at(buffer);
+            const std::vector<LoopAccesses::Use>& uses = accesses_.of(buffer);
             const bool is_expanded = plan_.expanded.contains(buffer);
             if (is_expanded && !divides(uses.front().at->instance)) {
                 return false;
@@ -368,7 +253,8 @@ private:
                 }
             }
         }
-        return 2 * sbuf <= core_.sbuf.usable_partition_kib * kKib && banks <= core_.psum.banks;
+        return kSbufShare * sbuf <= core_.sbuf.usable_partition_kib * kKib &&
+               banks <= core_.psum.banks;
     }
 
     [[nodiscard]] bool divides(const Affine& instance) const {
@@ -379,10 +265,10 @@ private:
     }
 
     /// Whether a tile lives from one part of the loop to another.
-    [[nodiscard]] bool crosses(const std::vector<Use>& uses) const {
+    [[nodiscard]] bool crosses(const std::vector<LoopAccesses::Use>& uses) const {
         std::size_t first = uses.front().child;
         std::size_t last = first;
-        for (const Use& use : uses) {
+        for (const LoopAccesses::Use& use : uses) {
             first = std::min(first, use.child);
             last = std::max(last, use.child);
         }
@@ -392,30 +278,16 @@ private:
     }
 
     const Program& program_;
-    const BufferCounts& counts_;
+    LoopAccesses accesses_;
     const NeuronCoreSpec& core_;
     const LoopTree& loop_;
     std::int32_t depth_;
     std::int64_t trips_;
     std::int64_t most_ = 1;  ///< Iterations that may be merged.
-    std::vector<std::int64_t> inner_counts_;
-    std::map<std::uint32_t, std::vector<Use>> uses_;
-    std::set<std::uint32_t> allocated_;
-    std::set<std::uint32_t> private_;
-    bool is_odd_ = false;  ///< Something here whose place is not affine, or fixed.
     LoopMergePlan plan_;
 };
 
 }  // namespace
-
-std::int64_t coefficient(const Affine& value, std::int32_t depth) {
-    for (const Affine::Term& term : value.terms) {
-        if (term.depth == depth) {
-            return term.coefficient;
-        }
-    }
-    return 0;
-}
 
 bool is_broadcast(const InstructionTemplate& instruction, const Operand& operand) {
     switch (operand.role) {

@@ -2,6 +2,7 @@
 // Whether a loop's iterations may be merged instruction by instruction, and how.
 #pragma once
 
+#include "loop_accesses.hpp"
 #include "loop_tree.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace trnsim::lowering {
-
-/// How often each buffer of a program occurs, over all of its nodes.
-struct BufferCounts {
-    std::vector<std::int64_t> uses;
-    std::vector<std::int64_t> allocs;
-};
 
 /// What becomes of a loop: `strip` iterations at a time, each child of its body either one
 /// instruction for `merge` of them, or (1) a loop over them.
@@ -33,9 +28,6 @@ struct LoopMergePlan {
                                                       const NeuronCoreSpec& core,
                                                       const LoopTree& loop,
                                                       std::int32_t depth);
-
-/// Coefficient of the loop at `depth`.
-[[nodiscard]] std::int64_t coefficient(const program::Affine& value, std::int32_t depth);
 
 /// A per-partition scalar or the stationary tile: not one element per element of the result.
 [[nodiscard]] bool is_broadcast(const InstructionTemplate& instruction, const Operand& operand);

@@ -4,8 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
-#include "trnsim/isa/instruction.hpp"
-#include "trnsim/lowering/lowering_counts.hpp"
+#include "trnsim/simulator/compiler_result.hpp"
 #include "trnsim/spec/runtime_spec.hpp"
 
 #include <array>
@@ -114,20 +113,6 @@ struct CoreResult {
     Picoseconds hbm_limited;
     std::int64_t hbm_read_bytes = 0;
     std::int64_t hbm_write_bytes = 0;
-};
-
-/// What the lowering did in the compiler's place.
-struct CompilerResult {
-    /// Buffers of an allocation site on chip.
-    struct Site {
-        std::string name;
-        Space space = Space::Sbuf;
-        std::int64_t live = 0;   ///< Most tiles alive at once.
-        std::int64_t slots = 0;  ///< Tiles it has room for.
-        bool is_pooled = false;  ///< It shares its room with others, and may spill.
-    };
-    lowering::LoweringCounts counts;
-    std::vector<Site> sites;  ///< In the order of the program; only those that are used.
 };
 
 /// One NeuronCore; of several the one that ended last, with all of them in `cores`.

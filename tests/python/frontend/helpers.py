@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from trace_expander import Executed, expand, parse
-from trnsim.frontend import TensorArgument, dtype, trace, tracing
+from trnsim.frontend import TensorArgument, dtype, recorder, trace, tracing
 from trnsim.frontend.program import Program
-from trnsim.frontend.recorder import Recorder
 
 
-class FlatRecorder(Recorder):
+class FlatRecorder(recorder.Recorder):
     """Ignores loop marks: everything is recorded one after the other."""
 
     def loop(self, values: Any, origin: Any, wrap: Any = None) -> Iterator[Any]:
@@ -52,3 +51,20 @@ def flat(function: Callable[..., Any], arguments: Sequence[Any],
 def ops(executed: Sequence[Executed]) -> list[str]:
     """The names of the executed operations."""
     return [one.op for one in executed]
+
+
+def executions(kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the kernel that is found executes its load, of the trace that counts."""
+    calls: list[Any] = []
+    issue_two = recorder.Recorder.issue_two
+
+    def counted(self: Any, *instruction: Any) -> None:
+        calls.append(self)
+        issue_two(self, *instruction)
+
+    argument = [tensor("bfloat16", 4096, 4096)]
+    full = trace(kernel(), argument, takes_shortcuts=False).lines()
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder.Recorder, "issue_two", counted)
+        assert trace(kernel(), argument).lines() == full
+    return calls.count(calls[-1])

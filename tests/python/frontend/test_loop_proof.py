@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import tensor
-from trnsim.frontend import FrontendError, recorder, trace
+from helpers import executions, tensor
+from trnsim.frontend import FrontendError, trace
 from trnsim.frontend.__main__ import find_kernel
 from trnsim.frontend.loops import LoopRange
 
@@ -53,24 +53,12 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
 
 
-def executions(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def loads(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """How often the last statement of a loop of 20 is executed, of the trace that counts."""
     path.write_text(HEADER + "".join(f"        {line}\n" for line in (*body.split("\n"), LOAD))
                     + f"    {after}\n")
-    calls: list[Any] = []
-    issue_two = recorder.Recorder.issue_two
-
-    def counted(self: Any, *instruction: Any) -> None:
-        calls.append(self)
-        issue_two(self, *instruction)
-
-    function: Any = find_kernel(f"{path}::kernel")
-    argument = [tensor("bfloat16", 4096, 4096)]
-    full = trace(function, argument, takes_shortcuts=False).lines()
-    with monkeypatch.context() as patch:
-        patch.setattr(recorder.Recorder, "issue_two", counted)
-        assert trace(function, argument).lines() == full
-    return calls.count(calls[-1])
+    kernel = find_kernel(f"{path}::kernel")
+    return executions(lambda: kernel, monkeypatch)
 
 
 @pytest.mark.parametrize(("body", "most"), [
@@ -91,7 +79,7 @@ def executions(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatc
     ("nisa.nc_matmul(dst=bank[0:64, 0:64], stationary=tile, moving=tile)", 5)])
 def test_a_proven_loop_executes_a_few_iterations(
         body: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 3 <= executions(body, "pass", tmp_path / "proven.py", monkeypatch) <= most
+    assert 3 <= loads(body, "pass", tmp_path / "proven.py", monkeypatch) <= most
 
 
 @pytest.mark.parametrize("body", [
@@ -108,12 +96,12 @@ def test_a_proven_loop_executes_a_few_iterations(
     "accumulate=False)"])
 def test_every_other_loop_is_executed_in_full(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert executions(body, "pass", tmp_path / "other.py", monkeypatch) == 20
+    assert loads(body, "pass", tmp_path / "other.py", monkeypatch) == 20
 
 
 def test_a_kernel_finds_plain_integers_after_a_loop(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert executions("start = i * 2", "assert type(i) is int and type(start) is int",
+    assert loads("start = i * 2", "assert type(i) is int and type(start) is int",
                       tmp_path / "after.py", monkeypatch) == 3
 
 
@@ -149,12 +137,12 @@ def test_loops_inside_of_a_proven_one_execute_two_iterations_once_they_are_known
     body = ("for j in nl.affine_range(30):\n    for k in range(30):\n"
             "        nisa.dma_copy(dst=tile, src=x[i * 8 + j:i * 8 + j + 128, nl.ds(k * 4, 64)])")
     # Of 20 * 900: the outer loop executes 3 iterations, and its first one has nothing proven.
-    assert executions(body, "pass", tmp_path / "nested.py", monkeypatch) < 100
+    assert loads(body, "pass", tmp_path / "nested.py", monkeypatch) < 100
 
 
 def test_a_list_is_looked_at_whenever_its_loop_runs(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = ("for one in (tiles, mixed):\n    pass\n")
-    assert executions(body + "box[0]", "for one in (tiles, mixed):\n        for k in range(20):\n"
+    assert loads(body + "box[0]", "for one in (tiles, mixed):\n        for k in range(20):\n"
                       "            nisa.tensor_copy(dst=one[k], src=tile)",
                       tmp_path / "lists.py", monkeypatch) >= 20

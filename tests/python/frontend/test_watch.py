@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from helpers import tensor
-from trnsim.frontend import recorder, trace
+from helpers import executions
 from trnsim.frontend.__main__ import find_kernel
 
 HEADER = """import itertools
@@ -130,28 +128,11 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
 
 
-def executions(body: str, path: Path, monkeypatch: pytest.MonkeyPatch, after: str = "pass") -> int:
+def loads(body: str, path: Path, monkeypatch: pytest.MonkeyPatch, after: str = "pass") -> int:
     """How often the load in a loop of 20 is executed, of the trace that counts."""
     path.write_text(HEADER + "".join(f"        {line}\n" for line in (*body.split("\n"), LOAD))
                     + f"    {after}\n")
-    calls: list[Any] = []
-    issue_two = recorder.Recorder.issue_two
-
-    def counted(self: Any, *instruction: Any) -> None:
-        calls.append(self)
-        issue_two(self, *instruction)
-
-    argument = [tensor("bfloat16", 4096, 4096)]
-    full = trace(_fresh(path), argument, takes_shortcuts=False).lines()
-    with monkeypatch.context() as patch:
-        patch.setattr(recorder.Recorder, "issue_two", counted)
-        assert trace(_fresh(path), argument).lines() == full
-    return calls.count(calls[-1])
-
-
-def _fresh(path: Path) -> Any:
-    """The kernel of a module with no history."""
-    return find_kernel(f"{path}::kernel")
+    return executions(lambda: find_kernel(f"{path}::kernel"), monkeypatch)
 
 
 @pytest.mark.parametrize("body", [
@@ -169,7 +150,7 @@ def _fresh(path: Path) -> Any:
     "closure(0)", "math.ceil(2.5)\nhelper(tile)", "np.float32\nhelper(tile)"])
 def test_a_loop_that_leaves_no_state_behind_executes_a_few_iterations(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 3 <= executions(body, tmp_path / "watched.py", monkeypatch) <= 5
+    assert 3 <= loads(body, tmp_path / "watched.py", monkeypatch) <= 5
 
 
 @pytest.mark.parametrize("body", [
@@ -199,12 +180,12 @@ def test_a_loop_that_leaves_no_state_behind_executes_a_few_iterations(
     "{tile, other}", "seen[:] = [i]\nhelper(tile)", "np.random.rand()\nhelper(tile)"])
 def test_every_other_loop_is_executed_in_full(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert executions(body, tmp_path / "state.py", monkeypatch) >= 20
+    assert loads(body, tmp_path / "state.py", monkeypatch) >= 20
 
 
 def test_what_is_printed_is_printed_once_per_iteration(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    executions("print('iteration', int(i))\nhelper(tile)", tmp_path / "prints.py", monkeypatch)
+    loads("print('iteration', int(i))\nhelper(tile)", tmp_path / "prints.py", monkeypatch)
     lines = capsys.readouterr().out.splitlines()
     assert lines == [f"iteration {k}" for k in range(20)] * 2
 
@@ -219,25 +200,25 @@ def test_what_is_printed_is_printed_once_per_iteration(
     ("box.made = (slice(0, i), {'i': i})", "assert type(box.made[0].stop) is int")])
 def test_a_kernel_finds_plain_numbers_after_a_watched_loop(
         body: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    executions(f"helper(tile)\n{body}", tmp_path / "after.py", monkeypatch, after)
+    loads(f"helper(tile)\n{body}", tmp_path / "after.py", monkeypatch, after)
 
 
 def test_a_loop_that_is_refused_has_the_others_of_its_kernel_still_watched(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     more = f"for i in range(20):\n        helper(tile)\n        {LOAD}"
-    assert executions("if i < 15:\n    pair = [i]\nhelper(tile)", tmp_path / "two.py", monkeypatch,
-                      more) < 30
+    assert loads("if i < 15:\n    pair = [i]\nhelper(tile)", tmp_path / "two.py", monkeypatch,
+                 more) < 30
 
 
 def test_a_loop_that_yields_is_executed_in_full(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     after = ("for k in yielding(x, other):\n        count += k\n        if count > 50:\n"
              "            helper(tile)")
-    assert executions("helper(tile)", tmp_path / "yields.py", monkeypatch, after) >= 23
+    assert loads("helper(tile)", tmp_path / "yields.py", monkeypatch, after) >= 23
 
 
 def test_a_second_iteration_that_the_others_do_not_follow_is_found_out(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = ("start = 0 if i < 1 else i * 64 + 8\n"
             "nisa.dma_copy(dst=other, src=x[start:start + 128, 0:64])\nhelper(tile)")
-    assert executions(body, tmp_path / "second.py", monkeypatch) <= 12
+    assert loads(body, tmp_path / "second.py", monkeypatch) <= 12

@@ -191,6 +191,33 @@ TEST(IterationMergingTest, ALoopWhoseIterationsMeetStaysAsItIs) {
     EXPECT_EQ(merged(program), program);
 }
 
+/// One tensor of which every iteration copies a row of `kRow` elements to `to` elements further on.
+program::Program copies_in_place(std::int64_t to) {
+    constexpr std::int64_t kRow = 8;
+    ProgramBuilder builder;
+    const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 16 * kRow});
+    const auto out = builder.output("out", Dtype::Float32, {kRows, 16 * kRow});
+    const auto copy =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Vector},
+                    {builder.part(Role::Dst, all, kRow), builder.part(Role::Data, all, kRow)});
+    builder.alloc(all).run(
+        builder.copy(all, builder.input("in", Dtype::Float32, {kRows, 16 * kRow})));
+    builder.loop(8)
+        .run(copy, {at({}, affine(to, {kRow})), at({}, affine(0, {kRow}))})
+        .end()
+        .run(builder.copy(out, all));
+    return builder.build();
+}
+
+TEST(IterationMergingTest, AnInstructionThatReadsWhatAnotherIterationWroteStaysAsItIs) {
+    const program::Program shifted = copies_in_place(8);
+    EXPECT_EQ(merged(shifted), shifted);
+    const program::Program in_place = copies_in_place(0);
+    EXPECT_EQ(executed(merged(in_place))["tensor_copy 64"], 1);
+    EXPECT_EQ(test::symbolic_values(merged(in_place)), test::symbolic_values(in_place));
+}
+
 TEST(IterationMergingTest, ALoopInOrderStaysAsItIs) {
     ProgramBuilder builder;
     const auto x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, 1});

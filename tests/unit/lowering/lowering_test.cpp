@@ -168,6 +168,19 @@ TEST(LoweringTest, ATableIsLoadedWhenAFunctionNeedsAnotherOne) {
                             "activation"));
 }
 
+TEST(LoweringTest, TheFirstTableIsLoadedBeforeAllElse) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Scalar, tile, tile);
+    const auto exp = builder.add(Opcode::Activation,
+                                 {Engine::Scalar},
+                                 {builder.whole(Role::Dst, tile), builder.whole(Role::Data, tile)},
+                                 {.function = "exp"});
+    builder.alloc(tile).run(copy).run(exp);
+    EXPECT_THAT(LoweredProgram(builder.build()).names(),
+                ElementsAre("ACT_TABLE_LOAD", "tensor_copy", "activation"));
+}
+
 /// A copy that waits for a load, and one that could overtake it; before both a loop in order.
 program::Program copy_behind_a_load(bool is_in_order) {
     ProgramBuilder builder;

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from legacy_helpers import F32, attribute, nki, nl, ops, pattern, program, tensor, traced
+from legacy_helpers import (F32, attribute, nki, nl, ops, pattern, program, tensor, traced,
+                            where)
 from trnsim.frontend import IllegalInstruction, ProgramError, UnsupportedFeature
 
 HALF = tensor("bfloat16", 128, 512)
@@ -154,8 +155,34 @@ def test_data_moves_by_dma() -> None:
         nl.store(out[0:64, 0:8], value=0)
         nl.atomic_rmw(out, half, op=np.add)
 
-    assert ops(traced(kernel, F32, F32)) == ["dma_transpose", "dma_copy", "dma_copy", "dma_copy",
-                                             "memset", "dma_copy", "dma_compute"]
+    assert ops(traced(kernel, HALF, F32)) == ["dma_transpose", "dma_copy", "dma_copy", "dma_copy",
+                                              "memset", "dma_copy", "dma_compute"]
+
+
+def test_a_matrix_of_four_bytes_is_transposed_by_the_tensor_engine() -> None:
+    def loaded(rows: int) -> Any:
+        def kernel(x: Any, out: Any) -> None:
+            turned = nl.load_transpose2d(x[0:rows, 0:64])
+            assert turned.shape == (64, rows) and turned.dtype == nl.float32
+            nl.store(out[0:64, 0:rows], turned)
+        return kernel
+
+    block = ["dma_copy", "nc_transpose", "tensor_copy"]
+    x, out = tensor("float32", 512, 64), tensor("float32", 64, 512)
+    assert ops(traced(loaded(96), x, out)) == [*block, "dma_copy"]
+    executed = traced(loaded(300), x, out)
+    assert ops(executed) == [*block * 3, "dma_copy"]
+    copies = [one for one in executed if one.op == "tensor_copy"]
+    assert [pattern(one, "dst")[-1] for one in copies] == [(1, 128), (1, 128), (1, 44)]
+    assert [where(one, "dst")[0] for one in copies] == [0, 128, 256]
+
+
+def test_a_masked_transposing_load_is_a_dma() -> None:
+    def kernel(x: Any) -> None:
+        rows = nl.arange(128)[:, None]
+        nl.load_transpose2d(x[rows, nl.arange(128)[None, :]], mask=rows < 128)
+
+    assert ops(traced(kernel, tensor("float32", 128, 128))) == ["dma_transpose"]
 
 
 def test_constants_are_buffers_of_hbm_that_hold_a_value() -> None:

@@ -149,6 +149,14 @@ def old_kernel(body: Callable[..., Any], *arrays: Array, shape: tuple[int, ...],
     return run_kernel(decorated if grid is None else decorated[grid], *arrays)
 
 
+@pytest.mark.parametrize(("rows", "dtype"), [(96, np.float32), (300, np.float32), (96, np.float16)])
+def test_a_transposing_load_gives_the_transpose(rows: int, dtype: Any) -> None:
+    data = normal(rows, 64).astype(dtype)
+    found = old_kernel(lambda out, x: old.store(out, value=old.load_transpose2d(x)), data,
+                       shape=(64, rows), dtype=dtype)
+    np.testing.assert_array_equal(found, data.T)
+
+
 def test_masks_of_one_axis_clip_and_those_of_two_select() -> None:
     def body(out: Any, x: Any) -> None:
         p, f = old.mgrid[0:64, 0:96]

@@ -16,16 +16,17 @@ from trnsim.frontend.dtypes import bool_, float32, int32, uint8
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, issue, produce,
-                                         promoted, result_dtype)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, fresh, issue,
+                                         produce, promoted, result_dtype)
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
-from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.legacy.transfer import in_sbuf, load
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
+_ROWS = 128  # That one transpose takes.
 _TILES = ("x", "y", "src")
 _PREDICATES = ("uint8", "uint16", "uint32")
 
@@ -158,9 +159,13 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tenso
         raise ProgramError(f"{source.here()}: nl.transpose of a tile with {len(tile.shape)} axes, "
                            "but it has two; reshape it")
     release(tile)
-    turned = flush(produce("nc_transpose", [("data", "read", tile)], {},
-                           (tile.shape[1], tile.shape[0]), tile.dtype, space=PSUM))
-    return copy(turned, dtype=result_dtype(dtype, tile.dtype))
+    return copy(flush(transpose_to_psum(tile)), dtype=result_dtype(dtype, tile.dtype))
+
+
+def transpose_to_psum(tile: Tensor) -> Tensor:
+    """The transposed tile as the tensor engine leaves it."""
+    return produce("nc_transpose", [("data", "read", tile)], {}, (tile.shape[1], tile.shape[0]),
+                   tile.dtype, space=PSUM)
 
 
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tensor:
@@ -190,9 +195,24 @@ def _as(tile: Tensor, kind: Any) -> Tensor:
 
 
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
-    """A tile in SBUF with a matrix in HBM transposed, by the DMA engines."""
+    """A tile in SBUF with a matrix in HBM transposed.
+
+    As neuronx-cc does it: by the DMA engines if its elements have 2 bytes or fewer, else loaded in
+    blocks of rows that the tensor engine transposes. [KDA]
+    """
     data = as_tile(src, "src of nl.load_transpose2d", spaces=(HBM,))
-    return isa_dma.dma_transpose(data, dtype=dtype, mask=mask)
+    if data.dtype.itemsize < 4 or len(data.shape) != 2 or mask is not None:
+        return isa_dma.dma_transpose(data, dtype=dtype, mask=mask)
+    rows, columns = data.shape
+    if rows <= _ROWS:
+        return transpose(load(data), dtype=dtype)
+    result = fresh((columns, rows), result_dtype(dtype, data.dtype))
+    for first in range(0, rows, _ROWS):
+        last = min(first + _ROWS, rows)
+        turned = flush(transpose_to_psum(flush(load(data[first:last, 0:columns]))))
+        issue("tensor_copy", [("dst", "write", result[0:columns, first:last]),
+                              ("data", "read", turned)], {})
+    return result
 
 
 def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = None,

@@ -45,9 +45,8 @@ bool is_of_elements(const InstructionTemplate& instruction) {
         case Opcode::Reciprocal:
         case Opcode::Activation:
         case Opcode::DmaCopy:
-            return true;
         case Opcode::NcMatmul:
-            return !instruction.attributes.is_transpose;
+            return true;
         default:
             return false;
     }

@@ -2,16 +2,14 @@
 // Merged iterations: which are, which are not, and that nothing else changes.
 #include "trnsim/lowering/iteration_merging.hpp"
 
-#include "lowered_program.hpp"
+#include "merging_programs.hpp"
 #include "support/program_builder.hpp"
 #include "support/random_program.hpp"
 #include "symbolic_values.hpp"
-#include "trnsim/program/cursor.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,31 +19,12 @@ namespace {
 
 using test::affine;
 using test::at;
+using test::Counts;
+using test::executed;
+using test::kRows;
+using test::Maxima;
+using test::merged;
 using test::ProgramBuilder;
-
-constexpr std::int32_t kRows = 4;  // Partitions; few, because formulas are kept of each.
-
-program::Program merged(const program::Program& program) {
-    static const ChipSpec chip = test::chip_named("trainium2");
-    return IterationMerging(chip.neuron_core).apply(program);
-}
-
-/// Executed instructions by operation, with the elements per partition of their results.
-std::map<std::string, int> executed(const program::Program& program) {
-    std::map<std::string, int> counts;
-    program::Cursor cursor(program);
-    while (const program::Step* step = cursor.next()) {
-        if (!step->is_alloc) {
-            const InstructionTemplate& what =
-                program.templates[program.runs[step->run].instruction];
-            ++counts[std::string(name(what.op)) + " " +
-                     std::to_string(what.operands.front().elements())];
-        }
-    }
-    return counts;
-}
-
-using Counts = std::map<std::string, int>;
 
 /// Loads `width` columns per iteration, works on them, stores them.
 struct Stream {
@@ -103,56 +82,6 @@ TEST(IterationMergingTest, OnlyADivisorOfTheTripsIsMerged) {
     EXPECT_EQ(executed(merged(Stream(100, 7).build())), executed(Stream(100, 7).build()));
     EXPECT_EQ(executed(merged(Stream(100, 6).build()))["tensor_copy 300"], 2);
 }
-
-/// Row maxima of wide tiles, as in a softmax: one narrow instruction between wide ones.
-struct Maxima {
-    static constexpr std::int64_t kWide = 1024;
-    explicit Maxima(std::int64_t iterations) : trips(iterations) {}
-
-    std::int64_t trips;
-    ProgramBuilder builder;
-    std::uint32_t in = builder.input("in", Dtype::Float32, {trips, kRows, kWide});
-    std::uint32_t out = builder.output("out", Dtype::Float32, {trips, kRows, kWide});
-    std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, kWide});
-    std::uint32_t top = builder.tile("top", Space::Sbuf, Dtype::Float32, {kRows, 1});
-    std::uint32_t inverse = builder.tile("inverse", Space::Sbuf, Dtype::Float32, {kRows, 1});
-    std::uint32_t y = builder.tile("y", Space::Sbuf, Dtype::Float32, {kRows, kWide});
-    std::uint32_t load = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, x), tensor(Role::Src, in)});
-    std::uint32_t reduce =
-        builder.add(Opcode::TensorReduce,
-                    {Engine::Vector},
-                    {builder.whole(Role::Dst, top), builder.whole(Role::Data, x)},
-                    {.op0 = "maximum"});
-    std::uint32_t invert = builder.unary(Opcode::Reciprocal, Engine::Vector, inverse, top);
-    std::uint32_t scale = builder.add(Opcode::TensorScalar,
-                                      {Engine::Vector},
-                                      {builder.whole(Role::Dst, y),
-                                       builder.whole(Role::Data, x),
-                                       builder.whole(Role::Operand0, inverse)},
-                                      {.op0 = "multiply"});
-    std::uint32_t store = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {tensor(Role::Dst, out), builder.whole(Role::Src, y)});
-
-    [[nodiscard]] Operand tensor(Role role, std::uint32_t buffer) const {
-        Operand operand = builder.whole(role, buffer);
-        operand.pattern = {{1, kRows * kWide}};
-        return operand;
-    }
-
-    program::Program build() {
-        const auto tile = at(affine(0, {1}));
-        const auto rows = at({}, affine(0, {kRows * kWide}));
-        builder.loop(trips).alloc(x).alloc(top).alloc(inverse).alloc(y);
-        builder.run(load, {tile, rows})
-            .run(reduce, {tile, tile})
-            .run(invert, {tile, tile})
-            .run(scale, {tile, tile, tile})
-            .run(store, {rows, tile})
-            .end();
-        return builder.build();
-    }
-};
 
 TEST(IterationMergingTest, NarrowInstructionsOfAllIterationsBecomeOne) {
     const program::Program program = Maxima(8).build();

@@ -62,12 +62,12 @@ void CriticalPath::started(
     if (previous != nullptr) {
         const std::int64_t held = (since - previous->start).value;
         const Kind held_kind = previous->kind;
-        // Kinds without a name yet are zero in every record.
-        std::copy_n(previous->sums.begin(), names_.size(), record.sums.begin());
+        record.sums = previous->sums;
+        record.sums.resize(names_.size());
         record.sums[held_kind] += held;
         record.sums[kSemaphore] += (start - since).value;
     } else {
-        record.sums.fill(0);
+        record.sums.assign(names_.size(), 0);
         record.sums[kKernelStart] = start.value;
     }
     record.sequence = sequence;
@@ -85,6 +85,7 @@ std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId que
         return result;
     }
     Sums sums = record->sums;
+    sums.resize(names_.size());
     sums[record->kind] += (done - record->start).value;
     for (std::size_t kind = 0; kind < names_.size(); ++kind) {
         if (sums[kind] != 0) {

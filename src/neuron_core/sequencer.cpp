@@ -79,12 +79,13 @@ void Sequencer::step() {
 }
 
 void Sequencer::run_ahead() {
+    const Picoseconds present = now();
     while (const QueuedInstruction* next = services_.fetch.front(queue_)) {
         const Picoseconds begin = earliest_start(*next);
         if (begin == kNotKnown) {
             return;
         }
-        if (begin > now()) {
+        if (begin > present) {
             wake_at(begin);
             return;
         }

@@ -11,7 +11,7 @@
 namespace trnsim::program {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{128} << 10;
+constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";  ///< RFC 8878, section 3.1.1.
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace trnsim::program {
 namespace {
 
-constexpr std::size_t kFirstBytes = std::size_t{256} << 10;
+constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
 
 }  // namespace
 

@@ -83,7 +83,7 @@ ChipConfig ChipReader::read(const Json& file) {
     require_all();
     check_relations(config_.spec, config_.origin);
     for (const Field& field : fields_) {
-        config_.leaves.push_back(leaves_.at(field.path));
+        config_.leaves.push_back(std::move(leaves_.at(field.path)));
     }
     return std::move(config_);
 }
@@ -101,17 +101,18 @@ void ChipReader::read_header(const Json& file) {
     config_.spec.short_name = read_text(file, "short_name", "");
 }
 
-std::string ChipReader::read_text(const Json& object,
-                                  const std::string& key,
-                                  const std::string& pointer) const {
+const std::string& ChipReader::read_text(const Json& object,
+                                         const std::string& key,
+                                         const std::string& pointer) const {
     const auto member = object.find(key);
-    if (member == object.end() || !member->is_string() || member->get<std::string>().empty()) {
+    const auto* text = member == object.end() ? nullptr : member->get_ptr<const std::string*>();
+    if (text == nullptr || text->empty()) {
         throw ConfigError(
             fmt::format("{}: is {}, but must be a text of at least one character; add it",
                         at(pointer_to(pointer, key)),
                         member == object.end() ? "missing" : "something else"));
     }
-    return member->get<std::string>();
+    return *text;
 }
 
 void ChipReader::read_object(const Json& object,
@@ -140,7 +141,7 @@ void ChipReader::read_object(const Json& object,
 }
 
 void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::string& pointer) {
-    const std::vector<std::string> keys{"value", "unit", "source", "note"};
+    static const std::vector<std::string> keys{"value", "unit", "source", "note"};
     if (!leaf.is_object()) {
         throw ConfigError(
             fmt::format("{}: must be an object {{\"value\": ..., \"unit\": \"{}\", \"source\": "
@@ -157,14 +158,14 @@ void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::stri
                                           suggestion(key, keys)));
         }
     }
-    const std::string unit = read_text(leaf, "unit", pointer);
+    const std::string& unit = read_text(leaf, "unit", pointer);
     if (unit != field.unit) {
         throw ConfigError(fmt::format("{}: the unit is {}, but must be \"{}\"; convert the value",
                                       at(pointer),
                                       in_quotes(unit),
                                       field.unit));
     }
-    const std::string source = read_text(leaf, "source", pointer);
+    const std::string& source = read_text(leaf, "source", pointer);
     if (!is_source(source)) {
         throw ConfigError(fmt::format(
             "{}: the source is {}, but must be tags of docs/sources.md such as \"NKI-ARCH-V3\", "
@@ -177,12 +178,13 @@ void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::stri
         throw ConfigError(fmt::format("{}/value: is missing; add {}", at(pointer), allowed(field)));
     }
     assign(field, *value, at(pointer));
-    leaves_[field.path] = {.path = field.path,
-                           .value = value->dump(),
-                           .unit = unit,
-                           .source = source,
-                           .note = leaf.contains("note") ? read_text(leaf, "note", pointer) : "",
-                           .description = field.description};
+    leaves_[field.path] = {
+        .path = field.path,
+        .value = value->dump(),
+        .unit = unit,
+        .source = source,
+        .note = leaf.contains("note") ? read_text(leaf, "note", pointer) : std::string(),
+        .description = field.description};
 }
 
 void ChipReader::require_all() const {

@@ -29,9 +29,9 @@ private:
     void read_leaf(const Json& leaf, const Field& field, const std::string& pointer);
     void read_header(const Json& file);
     void require_all() const;
-    [[nodiscard]] std::string read_text(const Json& object,
-                                        const std::string& key,
-                                        const std::string& pointer) const;
+    [[nodiscard]] const std::string& read_text(const Json& object,
+                                               const std::string& key,
+                                               const std::string& pointer) const;
     [[nodiscard]] std::vector<std::string> keys_below(const std::string& path) const;
     [[nodiscard]] std::string at(const std::string& pointer) const;
 

@@ -9,13 +9,13 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
 #include <vector>
 
 namespace trnsim::spec {
 namespace {
 
-constexpr int kDepthMax = 32;
+constexpr std::size_t kDepthMax = 32;
 
 /// "file:3:7", both from 1, of the byte at `offset`.
 std::string place(std::string_view text, std::size_t offset, const std::string& origin) {
@@ -81,53 +81,100 @@ void check_utf8(std::string_view text, const std::string& origin) {
     }
 }
 
-/// The keys of the objects that are open while the parser runs.
-class OpenObjects {
+/// What the parser calls for each piece of a text, from front to back: puts the value together.
+class JsonBuilder {
 public:
-    explicit OpenObjects(const std::string& origin) : origin_(origin) {}
+    JsonBuilder(std::string_view text, const std::string& origin) : text_(text), origin_(origin) {}
 
-    bool operator()(int depth, nlohmann::json::parse_event_t event, const Json& parsed) {
-        using Event = nlohmann::json::parse_event_t;
-        if (depth > kDepthMax) {
+    [[nodiscard]] Json take() { return std::move(whole_); }
+
+    bool null() { return add(nullptr); }
+    bool boolean(bool value) { return add(value); }
+    bool number_integer(Json::number_integer_t value) { return add(value); }
+    bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
+    bool number_float(Json::number_float_t value, const std::string& /*as_written*/) {
+        return add(value);
+    }
+    bool string(std::string& value) { return add(std::move(value)); }
+    bool binary(Json::binary_t& value) { return add(std::move(value)); }
+
+    bool start_object(std::size_t /*members*/) {
+        open(Json::value_t::object);
+        open_.back()->get_ref<Json::object_t&>().reserve(kLeafMembers);
+        return true;
+    }
+    bool start_array(std::size_t /*elements*/) { return open(Json::value_t::array); }
+    bool end_object() { return close(); }
+    bool end_array() { return close(); }
+
+    bool key(const std::string& key) {
+        const auto [member, is_new] = open_.back()->emplace(key, nullptr);
+        if (!is_new) {
             throw ConfigError(fmt::format(
-                "{}: nested deeper than {} levels; a chip file has at most 5", origin_, kDepthMax));
+                "{}: key {} occurs twice in one object; keep one", origin_, in_quotes(key)));
         }
-        if (event == Event::object_start) {
-            keys_.emplace_back();
-        } else if (event == Event::object_end) {
-            keys_.pop_back();
-        } else if (event == Event::key) {
-            const auto& key = parsed.get_ref<const std::string&>();
-            if (!keys_.back().insert(key).second) {
-                throw ConfigError(fmt::format(
-                    "{}: key {} occurs twice in one object; keep one", origin_, in_quotes(key)));
-            }
-        }
+        member_ = &*member;
         return true;
     }
 
+    bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& what) {
+        if (dynamic_cast<const Json::out_of_range*>(&what) != nullptr) {
+            throw ConfigError(
+                fmt::format("{}: a number is too large for a double; give a smaller one", origin_));
+        }
+        throw ConfigError(fmt::format("{}: this is not JSON; correct it here or just before",
+                                      place(text_, byte == 0 ? 0 : byte - 1, origin_)));
+    }
+
 private:
+    /// Of a number: its value, unit, source and note.
+    static constexpr std::size_t kLeafMembers = 4;
+
+    /// Where the next value goes: the whole, an element of the innermost array, or a member that
+    /// key() has made.
+    Json& place_of_next() {
+        if (open_.empty()) {
+            return whole_;
+        }
+        Json& around = *open_.back();
+        return around.is_array() ? around.emplace_back() : *member_;
+    }
+
+    template <typename Value>
+    bool add(Value&& value) {
+        place_of_next() = std::forward<Value>(value);
+        return true;
+    }
+
+    bool open(Json::value_t kind) {
+        if (open_.size() > kDepthMax) {
+            throw ConfigError(fmt::format(
+                "{}: nested deeper than {} levels; a chip file has at most 5", origin_, kDepthMax));
+        }
+        open_.push_back(&(place_of_next() = Json(kind)));
+        return true;
+    }
+
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    std::string_view text_;
     const std::string& origin_;
-    std::vector<std::set<std::string>> keys_;
+    Json whole_;
+    std::vector<Json*>
+        open_;                ///< Objects and arrays, from the outside in. Only the last one grows.
+    Json* member_ = nullptr;  ///< Of the innermost object, without its value so far.
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& origin) {
     check_utf8(text, origin);
-    OpenObjects open(origin);
-    const auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
-        return open(depth, static_cast<nlohmann::json::parse_event_t>(event), parsed);
-    };
-    try {
-        return Json::parse(text, callback);
-    } catch (const Json::parse_error& error) {
-        throw ConfigError(fmt::format("{}: this is not JSON; correct it here or just before",
-                                      place(text, error.byte == 0 ? 0 : error.byte - 1, origin)));
-    } catch (const Json::out_of_range&) {
-        throw ConfigError(
-            fmt::format("{}: a number is too large for a double; give a smaller one", origin));
-    }
+    JsonBuilder builder(text, origin);
+    Json::sax_parse(text, &builder);
+    return builder.take();
 }
 
 std::string pointer_to(const std::string& pointer, std::string_view key) {

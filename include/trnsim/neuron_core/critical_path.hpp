@@ -48,13 +48,13 @@ public:
 
 private:
     static constexpr std::size_t kHistory = 128;
-    using Sums = std::array<std::int64_t, kKinds>;
+    using Sums = std::vector<std::int64_t>;  ///< By kind; those behind its end are 0.
     struct Record {
         std::uint64_t sequence = 0;
         Picoseconds start;
         Kind kind = 0;
         bool is_set = false;
-        Sums sums{};  ///< Chain up to `start`.
+        Sums sums;  ///< Chain up to `start`.
     };
 
     [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;

@@ -9,29 +9,15 @@ namespace trnsim::lowering {
 
 using neuron_core::QueueId;
 
-void WaitSet::clear() {
-    for (; queues_ != 0; queues_ &= queues_ - 1) {
-        needs_[static_cast<std::size_t>(std::countr_zero(queues_))] = Need{};
+void WaitSet::need(const WaitSet& other, std::uint32_t done_queues, std::uint32_t read_queues) {
+    for (std::uint32_t left = other.done_queues_ & done_queues; left != 0; left &= left - 1) {
+        const auto queue = static_cast<QueueId>(std::countr_zero(left));
+        need_done(queue, other.needs_[queue].done);
     }
-}
-
-void WaitSet::need_done(QueueId queue, std::uint64_t number) {
-    queues_ |= 1U << queue;
-    needs_[queue].done = std::max(needs_[queue].done, number);
-}
-
-void WaitSet::need(const WaitSet& other) {
-    for (std::uint32_t left = other.queues_; left != 0; left &= left - 1) {
-        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
-        needs_[queue].done = std::max(needs_[queue].done, other.needs_[queue].done);
-        needs_[queue].read = std::max(needs_[queue].read, other.needs_[queue].read);
+    for (std::uint32_t left = other.read_queues_ & read_queues; left != 0; left &= left - 1) {
+        const auto queue = static_cast<QueueId>(std::countr_zero(left));
+        need_read(queue, other.needs_[queue].read);
     }
-    queues_ |= other.queues_;
-}
-
-void WaitSet::need_read(QueueId queue, std::uint64_t number) {
-    queues_ |= 1U << queue;
-    needs_[queue].read = std::max(needs_[queue].read, number);
 }
 
 void AccessHistory::Last::add_to(WaitSet& waits) const {
@@ -45,18 +31,8 @@ void AccessHistory::Last::add_to(WaitSet& waits) const {
 void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     const bool is_flow = access.access == Access::Read || access.access == Access::Update;
     const bool writes = access.access != Access::Read;
-    for (const Last& last : writes_everywhere_) {
-        if (is_flow || last.queue != access.queue) {
-            waits.need_done(last.queue, last.number);
-        }
-    }
-    if (writes) {
-        for (const Last& last : reads_everywhere_) {
-            if (last.queue != access.queue) {
-                waits.need_read(last.queue, last.number);
-            }
-        }
-    }
+    const std::uint32_t others = ~(1U << access.queue);
+    waits.need(everywhere_, is_flow ? ~0U : others, writes ? others : 0U);
     for (const Entry& entry : entries_) {
         const bool is_own = entry.last.queue == access.queue;
         const bool matters = entry.last.is_write ? !is_own || is_flow : writes && !is_own;
@@ -82,51 +58,19 @@ void AccessHistory::record(const RegionAccess& access) {
 }
 
 void AccessHistory::collect_all(WaitSet& waits) const {
-    for (const std::vector<Last>* merged : {&writes_everywhere_, &reads_everywhere_}) {
-        for (const Last& last : *merged) {
-            last.add_to(waits);
-        }
-    }
+    waits.need(everywhere_);
     for (const Entry& entry : entries_) {
         entry.last.add_to(waits);
     }
 }
 
 void AccessHistory::inherit(const WaitSet& all) {
-    const bool is_new = merged_size() == 0;
-    const auto add = [&](std::vector<Last>& merged, const Last& last) {
-        if (is_new) {
-            merged.push_back(last);
-        } else {
-            add_everywhere(last);
-        }
-    };
-    for (std::uint32_t left = all.queues(); left != 0; left &= left - 1) {
-        const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        const WaitSet::Need& need = all[queue];
-        if (need.done > 0) {
-            add(writes_everywhere_, {.number = need.done, .queue = queue, .is_write = true});
-        }
-        if (need.read > 0) {
-            add(reads_everywhere_, {.number = need.read, .queue = queue, .is_write = false});
-        }
-    }
+    everywhere_.need(all);
 }
 
 void AccessHistory::clear() {
-    writes_everywhere_.clear();
-    reads_everywhere_.clear();
+    everywhere_.clear();
     entries_.clear();
-}
-
-void AccessHistory::add_everywhere(const Last& last) {
-    std::vector<Last>& merged = last.is_write ? writes_everywhere_ : reads_everywhere_;
-    const auto same = std::ranges::find(merged, last.queue, &Last::queue);
-    if (same == merged.end()) {
-        merged.push_back(last);
-    } else {
-        same->number = std::max(same->number, last.number);
-    }
 }
 
 void AccessHistory::merge_oldest() {
@@ -135,7 +79,7 @@ void AccessHistory::merge_oldest() {
     const std::size_t more = half > merged_size() ? half - merged_size() : 0;
     const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(more);
     std::for_each(
-        entries_.begin(), end, [this](const Entry& entry) { add_everywhere(entry.last); });
+        entries_.begin(), end, [this](const Entry& entry) { entry.last.add_to(everywhere_); });
     entries_.erase(entries_.begin(), end);
 }
 

@@ -67,6 +67,8 @@ void FreeBytes::give_back(std::int64_t begin, std::int64_t end) {
     assert(behind == gaps_.end() || end <= behind->begin);
     const bool meets_behind = behind != gaps_.end() && behind->begin == end;
     const bool meets_before = behind != gaps_.begin() && std::prev(behind)->end == begin;
+    const std::int64_t first = meets_before ? std::prev(behind)->begin : begin;
+    const std::int64_t last = meets_behind ? behind->end : end;
     if (meets_before && meets_behind) {
         std::prev(behind)->end = behind->end;
         gaps_.erase(behind);
@@ -77,7 +79,10 @@ void FreeBytes::give_back(std::int64_t begin, std::int64_t end) {
     } else {
         gaps_.insert(behind, {.begin = begin, .end = end});
     }
-    fits_not_ = std::numeric_limits<std::int64_t>::max();
+    if (last - first >= fits_not_) {
+        fits_not_ = std::numeric_limits<std::int64_t>::max();
+        ++growths_;
+    }
 }
 
 }  // namespace trnsim::lowering

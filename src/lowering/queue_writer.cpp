@@ -36,7 +36,7 @@ void QueueWriter::push(InstructionSink& sink,
     instruction.psum_banks = psum_banks;
     for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
         const auto producer = static_cast<QueueId>(std::countr_zero(left));
-        const WaitSet::Need& need = waits[producer];
+        const WaitSet::Need need = waits[producer];
         WaitSet::Need& known = known_[queue][producer];
         if (need.done > known.done) {
             add_wait(sink, queue, instruction, 2 * producer, need.done);

@@ -74,7 +74,7 @@ void RaceDetector::check(QueueId queue,
     const Clock& clock = clocks_[queue];
     for (std::uint32_t left = needs.queues(); left != 0; left &= left - 1) {
         const auto other = static_cast<QueueId>(std::countr_zero(left));
-        const WaitSet::Need& need = needs[other];
+        const WaitSet::Need need = needs[other];
         const bool is_over = need.done <= clock[other].done &&
                              need.read <= std::max(clock[other].read, clock[other].done);
         if (other == queue || is_over) {

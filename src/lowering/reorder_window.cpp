@@ -185,7 +185,8 @@ PlannedStep& ReorderWindow::take() {
         return take_best(earliest());
     }
     Queue* first = first_to_start();
-    while (first != nullptr && !has_bytes(*first->best)) {  // Another step took them.
+    // Another step may have taken them, unless they are kept for this one.
+    while (first != nullptr && !first->best->has_waits && !has_bytes(*first->best)) {
         first->is_known = false;
         first = first_to_start();
     }

@@ -60,7 +60,6 @@ void TilePool::remove(Slot& slot) {
     places_[place.index]->index = place.index;
     places_.pop_back();
     blanks_.push_back(&place);
-    ++removed_;
 }
 
 Tile* TilePool::victim(std::uint64_t stamp) {

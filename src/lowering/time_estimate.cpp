@@ -31,12 +31,16 @@ Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
     const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
     const Picoseconds wakeup = is_tensor ? tensor_wakeup_ : wakeup_;
     Picoseconds latest;
-    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
-        const auto producer = static_cast<QueueId>(std::countr_zero(left));
-        const WaitSet::Need& need = waits[producer];
-        const Picoseconds end =
-            std::max(ends_of(producer, need.done).done, ends_of(producer, need.read).read);
+    const auto wait_for = [&](QueueId producer, Picoseconds end) {
         latest = std::max(latest, producer == queue ? end : end + wakeup);
+    };
+    for (std::uint32_t left = waits.done_queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        wait_for(producer, ends_of(producer, waits[producer].done).done);
+    }
+    for (std::uint32_t left = waits.read_queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        wait_for(producer, ends_of(producer, waits[producer].read).read);
     }
     return latest;
 }

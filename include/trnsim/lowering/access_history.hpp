@@ -5,7 +5,10 @@
 #include "trnsim/lowering/region.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,19 +24,46 @@ public:
         std::uint64_t read = 0;
     };
 
-    void clear();
-    void need_done(neuron_core::QueueId queue, std::uint64_t number);
-    void need_read(neuron_core::QueueId queue, std::uint64_t number);
-    /// All that `other` needs too.
-    void need(const WaitSet& other);
+    void clear() { done_queues_ = read_queues_ = 0; }
+    void need_done(neuron_core::QueueId queue, std::uint64_t number) {
+        raise(done_queues_, queue, needs_[queue].done, number);
+    }
+    void need_read(neuron_core::QueueId queue, std::uint64_t number) {
+        raise(read_queues_, queue, needs_[queue].read, number);
+    }
+    /// All that `other` needs too, of the queues whose bits are set.
+    void need(const WaitSet& other,
+              std::uint32_t done_queues = kAllQueues,
+              std::uint32_t read_queues = kAllQueues);
 
-    /// Queues with a need, one bit each.
-    [[nodiscard]] std::uint32_t queues() const { return queues_; }
-    [[nodiscard]] const Need& operator[](neuron_core::QueueId queue) const { return needs_[queue]; }
+    /// Queues with a need, one bit each: of an end,
+    [[nodiscard]] std::uint32_t done_queues() const { return done_queues_; }
+    /// of sources that have been read,
+    [[nodiscard]] std::uint32_t read_queues() const { return read_queues_; }
+    /// and either.
+    [[nodiscard]] std::uint32_t queues() const { return done_queues_ | read_queues_; }
+    [[nodiscard]] Need operator[](neuron_core::QueueId queue) const {
+        return {.done = has(done_queues_, queue) ? needs_[queue].done : 0,
+                .read = has(read_queues_, queue) ? needs_[queue].read : 0};
+    }
 
 private:
-    std::array<Need, neuron_core::kQueues> needs_{};
-    std::uint32_t queues_ = 0;
+    static constexpr std::uint32_t kAllQueues = ~0U;
+
+    [[nodiscard]] static bool has(std::uint32_t queues, neuron_core::QueueId queue) {
+        return (queues >> queue & 1U) != 0;
+    }
+    static void raise(std::uint32_t& queues,
+                      neuron_core::QueueId queue,
+                      std::uint64_t& need,
+                      std::uint64_t number) {
+        need = has(queues, queue) ? std::max(need, number) : number;
+        queues |= 1U << queue;
+    }
+
+    std::array<Need, neuron_core::kQueues> needs_;  ///< Anything where there is no bit.
+    std::uint32_t done_queues_ = 0;
+    std::uint32_t read_queues_ = 0;
 };
 
 /// One access by one instruction.
@@ -70,7 +100,7 @@ public:
     void clear();
 
 private:
-    /// The last read or write of a queue that later accesses to any byte wait for.
+    /// A read or a write.
     struct Last {
         std::uint64_t number = 0;
         neuron_core::QueueId queue = 0;
@@ -83,15 +113,14 @@ private:
         Last last;
     };
 
+    /// By queue and kind.
     [[nodiscard]] std::size_t merged_size() const {
-        return writes_everywhere_.size() + reads_everywhere_.size();
+        return static_cast<std::size_t>(std::popcount(everywhere_.done_queues()) +
+                                        std::popcount(everywhere_.read_queues()));
     }
     void merge_oldest();
-    void add_everywhere(const Last& last);
 
-    // One per queue:
-    std::vector<Last> writes_everywhere_;
-    std::vector<Last> reads_everywhere_;
+    WaitSet everywhere_;          ///< What later accesses to any byte wait for: writes, then reads.
     std::vector<Entry> entries_;  ///< In order of their recording.
 };
 

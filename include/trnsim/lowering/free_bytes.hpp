@@ -31,6 +31,9 @@ public:
     /// \pre all of [begin, end) is taken
     void give_back(std::int64_t begin, std::int64_t end);
 
+    /// A count that changes before has() says yes where it said no.
+    [[nodiscard]] const std::uint64_t& growths() const { return growths_; }
+
 private:
     struct Gap {
         std::int64_t begin = 0;
@@ -47,6 +50,7 @@ private:
     // What fits leaves room for what is smaller:
     mutable std::int64_t fits_ = 0;  ///< Largest known to.
     mutable std::int64_t fits_not_ = std::numeric_limits<std::int64_t>::max();  ///< Smallest.
+    std::uint64_t growths_ = 0;  ///< Gaps that came to be as large as that.
 };
 
 }  // namespace trnsim::lowering

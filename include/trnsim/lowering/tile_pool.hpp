@@ -47,8 +47,8 @@ public:
 
     [[nodiscard]] std::int64_t capacity() const { return capacity_; }
 
-    /// Tiles removed so far: before another there is no larger gap.
-    [[nodiscard]] const std::uint64_t& removed() const { return removed_; }
+    /// A count that changes before has_gap() says yes where it said no.
+    [[nodiscard]] const std::uint64_t& growths() const { return free_.growths(); }
 
     /// Most bytes in use at once.
     [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
@@ -69,7 +69,6 @@ private:
     std::uint64_t restarted_ = 0;  ///< Stamp.
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
-    std::uint64_t removed_ = 0;
     std::deque<Place> storage_;
     std::vector<Place*> places_;  ///< In use, in any order,
     std::vector<Place*> blanks_;  ///< and not in use.
@@ -89,7 +88,7 @@ public:
     [[nodiscard]] TilePool& pool() const { return pool_; }
     [[nodiscard]] std::int64_t tile_bytes() const { return tile_bytes_; }
     [[nodiscard]] bool has_room() const override { return pool_.has_gap(tile_bytes_); }
-    [[nodiscard]] const std::uint64_t& freed() const override { return pool_.removed(); }
+    [[nodiscard]] const std::uint64_t& freed() const override { return pool_.growths(); }
 
 private:
     Slot& give_slot(Tile& tile) override { return pool_.place(tile, tile_bytes_); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <random>
@@ -51,6 +52,18 @@ TEST(FreeBytesTest, KnowsWhatFitsAfterEveryChange) {
     EXPECT_TRUE(free.has(50));
     free.give_back(50, 60);
     EXPECT_TRUE(free.has(100)) << "51 did not fit before";
+}
+
+TEST(FreeBytesTest, GrowthsAreGapsAsLargeAsWhatDidNotFit) {
+    FreeBytes free(100);
+    free.take(0, 100);
+    EXPECT_FALSE(free.has(30));
+    const std::uint64_t before = free.growths();
+    free.give_back(0, 20);
+    EXPECT_EQ(free.growths(), before) << "30 bytes do not fit into 20";
+    free.give_back(20, 30);
+    EXPECT_GT(free.growths(), before);
+    EXPECT_TRUE(free.has(30));
 }
 
 /// One flag per byte.
@@ -106,12 +119,19 @@ TEST_P(FreeBytesOfDice, AreThoseOfAMapOfBytes) {
     FreeBytes free(capacity, bank_bytes);
     ByteMap expected(capacity, bank_bytes);
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;
+    std::map<std::int64_t, std::uint64_t> refused;  // Sizes, with the growths so far.
     for (int i = 0; i < 20'000; ++i) {
         const std::int64_t bytes = 1 + below(capacity / 3);
         const std::int64_t start = below(capacity + 1);
         const std::optional<std::int64_t> found = free.find(start, bytes);
         ASSERT_EQ(found, expected.find(start, bytes)) << bytes << " bytes from " << start;
         ASSERT_EQ(free.has(bytes), found.has_value()) << bytes;
+        if (!found) {
+            refused[bytes] = free.growths();
+        } else if (refused.contains(bytes)) {
+            ASSERT_GT(free.growths(), refused[bytes]) << bytes;
+            refused.erase(bytes);
+        }
         if (found && below(2) == 0) {
             free.take(*found, *found + bytes);
             expected.set(*found, *found + bytes, true);

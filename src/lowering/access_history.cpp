@@ -10,14 +10,23 @@ namespace trnsim::lowering {
 using neuron_core::QueueId;
 
 void WaitSet::need(const WaitSet& other, std::uint32_t done_queues, std::uint32_t read_queues) {
-    for (std::uint32_t left = other.done_queues_ & done_queues; left != 0; left &= left - 1) {
-        const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        need_done(queue, other.needs_[queue].done);
+    add(done_queues_, other.done_queues_ & done_queues, other, &Need::done);
+    add(read_queues_, other.read_queues_ & read_queues, other, &Need::read);
+}
+
+void WaitSet::add(std::uint32_t& known,
+                  std::uint32_t added,
+                  const WaitSet& other,
+                  std::uint64_t Need::*kind) {
+    for (std::uint32_t left = added & ~known; left != 0; left &= left - 1) {
+        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
+        needs_[queue].*kind = other.needs_[queue].*kind;
     }
-    for (std::uint32_t left = other.read_queues_ & read_queues; left != 0; left &= left - 1) {
-        const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        need_read(queue, other.needs_[queue].read);
+    for (std::uint32_t left = added & known; left != 0; left &= left - 1) {
+        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
+        needs_[queue].*kind = std::max(needs_[queue].*kind, other.needs_[queue].*kind);
     }
+    known |= added;
 }
 
 void AccessHistory::Last::add_to(WaitSet& waits) const {
@@ -52,7 +61,7 @@ void AccessHistory::record(const RegionAccess& access) {
     entries_.push_back(
         {.region = access.region,
          .last = {.number = access.number, .queue = access.queue, .is_write = writes}});
-    if (merged_size() + entries_.size() > kMaxEntries) {
+    if (is_too_long()) {
         merge_oldest();
     }
 }
@@ -62,10 +71,6 @@ void AccessHistory::collect_all(WaitSet& waits) const {
     for (const Entry& entry : entries_) {
         entry.last.add_to(waits);
     }
-}
-
-void AccessHistory::inherit(const WaitSet& all) {
-    everywhere_.need(all);
 }
 
 void AccessHistory::clear() {

@@ -104,18 +104,14 @@ void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
 }
 
 bool ReorderWindow::has_bytes(PlannedStep& step) const {
-    if (step.lack.is_certain()) {
-        return false;
-    }
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.tile != nullptr && operand.tile->slot == nullptr) {
-            if (const std::uint64_t* obstacle = places_.obstacle(*operand.tile)) {
-                step.lack = {.obstacle = obstacle, .count = *obstacle};
+            step.lack = places_.obstacle(*operand.tile);
+            if (step.lack.stands()) {
                 return false;
             }
         }
     }
-    step.lack = {};
     return true;
 }
 
@@ -143,7 +139,7 @@ void ReorderWindow::choose(Queue& queue, QueueId id) const {
             return;
         }
         if (!step.has_waits) {  // Else there were bytes, and they are kept for it.
-            if (step.lack.is_certain() || !has_bytes(step)) {
+            if (step.lack.stands() || !has_bytes(step)) {
                 queue.needs_bytes = true;
                 continue;
             }

@@ -56,13 +56,14 @@ Tile* TileMemory::find(std::uint32_t buffer, std::int64_t instance) {
     return sites_[buffer] ? sites_[buffer]->find(instance) : nullptr;
 }
 
-const std::uint64_t* TileMemory::obstacle(const Tile& tile) const {
+Obstacle TileMemory::obstacle(const Tile& tile) const {
     const TileSlots* slots = slots_[tile.buffer];
     const bool is_free =
         slots == nullptr || std::ranges::all_of(slots->overlaid(), [this](std::uint32_t other) {
             return sites_[other]->is_over();
         });
-    return is_free ? sites_[tile.buffer]->obstacle(tile) : &ends_;
+    return is_free ? sites_[tile.buffer]->obstacle(tile)
+                   : Obstacle{.count = &ends_, .until = ends_ + 1};
 }
 
 const Slot* TileMemory::next_slot(const Tile& tile) const {
@@ -152,9 +153,7 @@ void TileMemory::inherit_overlaid(TileSlots& site) {
                 const std::int64_t old_begin = old.address;
                 const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
                 if (begin < old_end && old_begin < end) {
-                    WaitSet all;
-                    old.history.collect_all(all);
-                    slot.history.inherit(all);
+                    old.history.collect_all(slot.history.everywhere());
                 }
             }
         }

@@ -44,9 +44,7 @@ Slot& TilePool::place(Tile& tile, std::int64_t bytes) {
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     free_.take(*address, next_);
-    waits_.clear();
-    former_.take(*address, next_, waits_);
-    place.history.inherit(waits_);
+    former_.take(*address, next_, place.history.everywhere());
     return place;
 }
 

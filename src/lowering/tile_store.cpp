@@ -47,6 +47,21 @@ Tile* TileStore::find(std::int64_t instance) {
     return tile == nullptr ? nullptr : *tile;
 }
 
+std::size_t TileStore::place_in_line(const Tile& tile) const {
+    std::size_t low = 0;
+    std::size_t high = waiting_.front() == &tile ? 0 : waiting_.size() - 1;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (waiting_[middle]->instance < tile.instance) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    assert(waiting_[low] == &tile);
+    return low;
+}
+
 bool TileStore::use(Tile& tile) {
     if (--tile.uses_left > 0) {
         return false;
@@ -66,11 +81,7 @@ bool TileStore::use(Tile& tile) {
 void TileStore::give(Tile& tile) {
     assert(tile.slot == nullptr && has_room());
     if (!tile.is_spilled) {
-        std::size_t place = 0;
-        while (waiting_[place] != &tile) {
-            ++place;
-        }
-        waiting_.erase(place);
+        waiting_.erase(place_in_line(tile));
         ++turns_;
     }
     tile.is_spilled = false;

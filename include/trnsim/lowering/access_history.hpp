@@ -60,6 +60,11 @@ private:
         need = has(queues, queue) ? std::max(need, number) : number;
         queues |= 1U << queue;
     }
+    /// One kind of need of the queues `added`; `known` have it already.
+    void add(std::uint32_t& known,
+             std::uint32_t added,
+             const WaitSet& other,
+             std::uint64_t Need::*kind);
 
     std::array<Need, neuron_core::kQueues> needs_;  ///< Anything where there is no bit.
     std::uint32_t done_queues_ = 0;
@@ -93,8 +98,9 @@ public:
     /// Adds to `waits` every access there was: done for writes, read for reads.
     void collect_all(WaitSet& waits) const;
 
-    /// Makes every later access wait for all of these: the bytes change hands.
-    void inherit(const WaitSet& all);
+    /// What every later access waits for, whatever its bytes: what is merged, and what is added
+    /// when the bytes change hands.
+    [[nodiscard]] WaitSet& everywhere() { return everywhere_; }
 
     /// As new, but for its memory.
     void clear();
@@ -113,14 +119,19 @@ private:
         Last last;
     };
 
-    /// By queue and kind.
+    /// Of what is merged: one per queue and kind.
+    static constexpr std::size_t kMaxMerged = 2 * neuron_core::kQueues;
     [[nodiscard]] std::size_t merged_size() const {
         return static_cast<std::size_t>(std::popcount(everywhere_.done_queues()) +
                                         std::popcount(everywhere_.read_queues()));
     }
+    [[nodiscard]] bool is_too_long() const {
+        return entries_.size() + kMaxMerged > kMaxEntries &&
+               entries_.size() + merged_size() > kMaxEntries;
+    }
     void merge_oldest();
 
-    WaitSet everywhere_;          ///< What later accesses to any byte wait for: writes, then reads.
+    WaitSet everywhere_;
     std::vector<Entry> entries_;  ///< In order of their recording.
 };
 

@@ -50,13 +50,6 @@ struct PlannedStep {
         Picoseconds met{};
     };
 
-    /// What kept one of its tiles from getting bytes when that was asked last.
-    struct Lack {
-        const std::uint64_t* obstacle = nullptr;  ///< Of TilePlaces; nullptr: nothing did.
-        std::uint64_t count = 0;                  ///< What it had counted by then.
-        [[nodiscard]] bool is_certain() const { return obstacle != nullptr && *obstacle == count; }
-    };
-
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
@@ -68,7 +61,7 @@ struct PlannedStep {
     std::uint64_t order = 0;              ///< Place in the program.
     bool has_waits = false;               ///< The conditions are known,
     Picoseconds met{};                    ///< when the later one is met,
-    Lack lack{};                          ///< or why they are not.
+    Obstacle lack{};                      ///< or why they are not: a tile's, when asked last.
     int blockers = 0;                     ///< Earlier steps in the window that come first.
     std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
 

@@ -48,7 +48,7 @@ public:
     /// A living tile, or nullptr.
     [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
-    [[nodiscard]] const std::uint64_t* obstacle(const Tile& tile) const override;
+    [[nodiscard]] Obstacle obstacle(const Tile& tile) const override;
     [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
 
     /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those

@@ -8,6 +8,15 @@
 
 namespace trnsim::lowering {
 
+/// What keeps a tile without bytes from getting some at once, without moving another: it cannot
+/// before a count has come as far as `until`.
+struct Obstacle {
+    const std::uint64_t* count = nullptr;  ///< nullptr: nothing does.
+    std::uint64_t until = 0;
+
+    [[nodiscard]] bool stands() const { return count != nullptr && *count < until; }
+};
+
 /// Where tiles may be put.
 class TilePlaces {
 public:
@@ -18,9 +27,8 @@ public:
     TilePlaces& operator=(TilePlaces&&) = delete;
     virtual ~TilePlaces() = default;
 
-    /// What keeps a tile without bytes from getting some at once, without moving another: a count
-    /// that changes before it could. nullptr: nothing does.
-    [[nodiscard]] virtual const std::uint64_t* obstacle(const Tile& tile) const = 0;
+    /// What stands in the way of a tile without bytes.
+    [[nodiscard]] virtual Obstacle obstacle(const Tile& tile) const = 0;
 
     /// Those bytes with all their history, if both are known before. \pre no obstacle()
     [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;

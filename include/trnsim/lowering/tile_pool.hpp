@@ -72,7 +72,6 @@ private:
     std::deque<Place> storage_;
     std::vector<Place*> places_;  ///< In use, in any order,
     std::vector<Place*> blanks_;  ///< and not in use.
-    WaitSet waits_;               ///< Of the tile being placed.
 };
 
 /// One site's tiles in a pool.

@@ -4,9 +4,10 @@
 
 #include "trnsim/base/instance_table.hpp"
 #include "trnsim/base/ring_buffer.hpp"
-#include "trnsim/lowering/tile.hpp"
+#include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/use_counter.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -34,10 +35,13 @@ public:
     /// Counts a use; after the last one the tile is gone, and its bytes are free. True if so.
     bool use(Tile& tile);
 
-    /// What keeps a tile without bytes from getting some: a count that changes before it could.
-    /// nullptr: nothing does.
-    [[nodiscard]] const std::uint64_t* obstacle(const Tile& tile) const {
-        return !is_next(tile) ? &turns_ : has_room() ? nullptr : &freed();
+    /// What stands in the way of a tile without bytes: those before it, or no room.
+    [[nodiscard]] Obstacle obstacle(const Tile& tile) const {
+        const std::size_t before = tile.is_spilled ? 0 : place_in_line(tile);
+        if (before > 0) {
+            return {.count = &turns_, .until = turns_ + before};
+        }
+        return has_room() ? Obstacle{} : Obstacle{.count = &freed(), .until = freed() + 1};
     }
 
     /// Gives bytes to a tile that has none. \pre has_room()
@@ -59,10 +63,8 @@ private:
     [[nodiscard]] virtual Slot& give_slot(Tile& tile) = 0;
     virtual void free_slot(Slot& slot) = 0;
 
-    /// Whether all earlier instances had their turn.
-    [[nodiscard]] bool is_next(const Tile& tile) const {
-        return tile.is_spilled || waiting_.front() == &tile;
-    }
+    /// How many wait for their first bytes before one that does.
+    [[nodiscard]] std::size_t place_in_line(const Tile& tile) const;
 
     std::uint32_t buffer_;
     UseCounter counter_;

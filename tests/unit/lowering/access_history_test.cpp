@@ -168,7 +168,7 @@ TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     AccessHistory history;
     WaitSet all;
     old.collect_all(all);
-    history.inherit(all);
+    history.everywhere().need(all);
     WaitSet waits;
     history.collect(write(kTensor, 1), waits);
     EXPECT_EQ(waits[kVector].done, 3U);

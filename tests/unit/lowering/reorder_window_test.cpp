@@ -116,8 +116,8 @@ public:
 private:
     /// Bytes for so many tiles.
     struct Places : TilePlaces {
-        [[nodiscard]] const std::uint64_t* obstacle(const Tile& /*tile*/) const override {
-            return free > 0 ? nullptr : &freed;
+        [[nodiscard]] Obstacle obstacle(const Tile& /*tile*/) const override {
+            return free > 0 ? Obstacle{} : Obstacle{.count = &freed, .until = freed + 1};
         }
         [[nodiscard]] const Slot* next_slot(const Tile& /*tile*/) const override { return nullptr; }
         int free = 0;

@@ -228,12 +228,11 @@ TEST(PooledTilesTest, OneSitesTileMakesRoomForAnothers) {
     a.begin();
     b.begin();
     a.give(*a.find(0));
-    const std::uint64_t* room = b.obstacle(*b.find(0));
-    ASSERT_NE(room, nullptr);
-    const std::uint64_t before = *room;
+    const Obstacle room = b.obstacle(*b.find(0));
+    EXPECT_TRUE(room.stands());
     a.use(*a.find(0));
-    EXPECT_NE(*room, before);
-    EXPECT_EQ(b.obstacle(*b.find(0)), nullptr);
+    EXPECT_FALSE(room.stands());
+    EXPECT_FALSE(b.obstacle(*b.find(0)).stands());
 }
 
 TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
@@ -266,8 +265,8 @@ TEST(PooledTilesTest, ASpilledTileComesBackBeforeItsTurnWithTheUsesAndTheCopyItH
     tile.is_saved = true;
     tile.save.number = 77;
     site.take(tile);
-    EXPECT_TRUE(site.obstacle(tile) == nullptr);
-    EXPECT_TRUE(site.obstacle(*site.find(1)) == nullptr);
+    EXPECT_FALSE(site.obstacle(tile).stands());
+    EXPECT_FALSE(site.obstacle(*site.find(1)).stands());
     site.give(tile);
     EXPECT_EQ(tile.uses_left, 2);
     EXPECT_TRUE(tile.is_saved);

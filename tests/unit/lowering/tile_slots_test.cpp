@@ -73,30 +73,41 @@ TEST(TileSlotsTest, TilesGetBytesInTheOrderOfTheirAllocation) {
     Site tiles(1, {1, 1});
     tiles->begin();
     tiles->begin();
-    EXPECT_EQ(tiles->obstacle(*tiles->find(0)), nullptr);
-    EXPECT_NE(tiles->obstacle(*tiles->find(1)), nullptr) << "tile 0 may need them first";
+    EXPECT_FALSE(tiles->obstacle(*tiles->find(0)).stands());
+    EXPECT_TRUE(tiles->obstacle(*tiles->find(1)).stands()) << "tile 0 may need them first";
     tiles->give(*tiles->find(1));  // Nobody else could go on.
-    EXPECT_NE(tiles->obstacle(*tiles->find(0)), nullptr);
+    EXPECT_TRUE(tiles->obstacle(*tiles->find(0)).stands());
     tiles.use(1);
-    EXPECT_EQ(tiles->obstacle(*tiles->find(0)), nullptr);
+    EXPECT_FALSE(tiles->obstacle(*tiles->find(0)).stands());
 }
 
-TEST(TileSlotsTest, WhatKeepsATileWaitingCountsUntilItMayHaveBytes) {
+TEST(TileSlotsTest, WhatKeepsATileWaitingStandsUntilItMayHaveBytes) {
     Site tiles(1, {1, 1});
     tiles->begin();
     tiles->begin();
-    const std::uint64_t* turn = tiles->obstacle(*tiles->find(1));
-    const std::uint64_t turns = *turn;
+    const Obstacle turn = tiles->obstacle(*tiles->find(1));
+    EXPECT_TRUE(turn.stands());
     tiles->give(*tiles->find(0));
-    EXPECT_NE(*turn, turns) << "tile 1 is next";
-    const std::uint64_t* room = tiles->obstacle(*tiles->find(1));
-    ASSERT_NE(room, nullptr) << "but tile 0 has the only slot";
-    const std::uint64_t freed = *room;
-    EXPECT_EQ(tiles->obstacle(*tiles->find(1)), room);
-    EXPECT_EQ(*room, freed) << "nothing has happened";
+    EXPECT_FALSE(turn.stands()) << "tile 1 is next";
+    const Obstacle room = tiles->obstacle(*tiles->find(1));
+    EXPECT_TRUE(room.stands()) << "but tile 0 has the only slot";
     tiles.use(0);
-    EXPECT_NE(*room, freed);
-    EXPECT_EQ(tiles->obstacle(*tiles->find(1)), nullptr);
+    EXPECT_FALSE(room.stands());
+    EXPECT_FALSE(tiles->obstacle(*tiles->find(1)).stands());
+}
+
+TEST(TileSlotsTest, ATurnComesAfterAllThoseBefore) {
+    Site tiles(3, {1, 1, 1});
+    tiles->begin();
+    tiles->begin();
+    tiles->begin();
+    const Obstacle turn = tiles->obstacle(*tiles->find(2));
+    tiles->give(*tiles->find(1));  // Before its turn.
+    EXPECT_TRUE(turn.stands());
+    EXPECT_TRUE(tiles->obstacle(*tiles->find(2)).stands());
+    tiles->give(*tiles->find(0));
+    EXPECT_FALSE(turn.stands());
+    EXPECT_FALSE(tiles->obstacle(*tiles->find(2)).stands());
 }
 
 TEST(TileSlotsTest, AnUnusedInstanceIsNoTile) {

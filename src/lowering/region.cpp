@@ -2,7 +2,26 @@
 // Do two accesses meet?
 #include "trnsim/lowering/region.hpp"
 
+#include <cstdlib>
+#include <numeric>
+#include <ranges>
+
 namespace trnsim::lowering {
+namespace {
+
+/// Whether bases and runs keep two regions apart whatever the counts of their outer pairs are: all
+/// runs of either begin at the same place within pieces of a common divisor of their distances.
+bool runs_pass_by(const Region& a, const Region& b) {
+    const std::int64_t divisor = std::gcd(a.shape->run_divisor, b.shape->run_divisor);
+    if (divisor == 0) {
+        return false;
+    }
+    const std::int64_t rest = (b.base_byte - a.base_byte) % divisor;
+    const std::int64_t distance = rest < 0 ? rest + divisor : rest;
+    return a.shape->run_bytes <= distance && distance + b.shape->run_bytes <= divisor;
+}
+
+}  // namespace
 
 RegionShape::RegionShape(const Operand& operand)
     : pattern(operand.pattern),
@@ -10,15 +29,25 @@ RegionShape::RegionShape(const Operand& operand)
       element_bytes(size_bytes(operand.dtype)),
       lowest_byte(operand.pattern.lowest() * element_bytes),
       end_byte((operand.pattern.highest() + 1) * element_bytes),
-      is_dense((end_byte - lowest_byte) / element_bytes <= operand.pattern.contiguous_run()) {}
+      is_dense((end_byte - lowest_byte) / element_bytes <= operand.pattern.contiguous_run()),
+      run_bytes(operand.pattern.contiguous_run() * element_bytes) {
+    std::int64_t run = 1;
+    for (const PatternDim& dim : std::views::reverse(pattern.dims())) {
+        if (dim.count > 1 && dim.stride == run && run * element_bytes < run_bytes) {
+            run *= dim.count;
+        } else if (dim.count > 1) {
+            run_divisor = std::gcd(run_divisor, std::abs(dim.stride) * element_bytes);
+        }
+    }
+}
 
 bool patterns_overlap(const Region& a, const Region& b) {
-    return overlap(a.shape->pattern,
-                   a.base_byte,
-                   a.shape->element_bytes,
-                   b.shape->pattern,
-                   b.base_byte,
-                   b.shape->element_bytes);
+    return !runs_pass_by(a, b) && overlap(a.shape->pattern,
+                                          a.base_byte,
+                                          a.shape->element_bytes,
+                                          b.shape->pattern,
+                                          b.base_byte,
+                                          b.shape->element_bytes);
 }
 
 }  // namespace trnsim::lowering

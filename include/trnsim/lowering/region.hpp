@@ -19,6 +19,8 @@ struct RegionShape {
     std::int64_t lowest_byte = 0;  ///< Relative to the base.
     std::int64_t end_byte = 0;     ///< One past the highest.
     bool is_dense = true;          ///< Every byte between them is touched.
+    std::int64_t run_bytes = 0;    ///< Of each of its unit-stride runs.
+    std::int64_t run_divisor = 0;  ///< Of the distances between them, in bytes; 0: there is one.
 };
 
 /// Bytes that an access touches: the same in each of its partitions.

@@ -244,6 +244,67 @@ class Writer:
              f"({name} // 2) * 4:({name} // 2) * 4 + 64])"]))
 
 
+class NestWriter(Writer):
+    """Deep nests of short loops: each loop inside of another runs often, and alike."""
+
+    def program(self) -> list[str]:
+        self.lines += ["    tall = nl.ndarray((5, 5, 5, nl.par_dim(128), 64), dtype=x.dtype)",
+                       "    full = nl.full((5, 5, nl.par_dim(128), 64), 1.0, dtype=x.dtype)",
+                       "    banks = nl.zeros((5, 5, nl.par_dim(128), 64), nl.float32, "
+                       "buffer=nl.psum, lazy_initialization=True)",
+                       "    tile = nl.load(x[p, f])"] * (self.api != "nki")
+        return super().program()
+
+    def loop(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
+        name = f"i{self.names}"
+        self.names += 1
+        count = self.random.choice((1, 2, 2, 3, 4, 5))
+        kind = self.random.choice(RANGES[self.api])
+        self.lines.append(f"{indent}for {name} in {kind}({count}):")
+        nest = [*loops, (name, count)]
+        self.kinds.append(kind)
+        for _ in range(self.random.randint(1, 2)):
+            self.statement(indent + "    ", nest, depth)
+        if depth < 4 and self.random.random() < 0.9:
+            self.loop(indent + "    ", nest, depth + 1)
+        for _ in range(self.random.randint(0, 2)):
+            self.statement(indent + "    ", nest, 4)
+        self.kinds.pop()
+
+    def statement(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
+        (one, _), (other, _), (third, _) = (self.random.choice(loops) for _ in range(3))
+        made = self.nested(loops) if self.random.random() < 0.9 else self.plain(loops)
+        if self.random.random() < 0.3:
+            test = self.random.choice((
+                f"{one} - {other} < {self.random.randint(-1, 2)}", f"{one} >= {other}",
+                f"{one} + {other} - {third} > {self.random.randint(0, 4)}",
+                f"{one} == {self.random.randint(0, 3)}", f"{one} == {other} + 1",
+                f"2 * {one} < {other} + {third}"))
+            made = [f"if {test}:", *(f"    {line}" for line in made)]
+        elif self.random.random() < 0.04:
+            made += self.stateful(loops)
+        self.lines += [indent + line for line in made]
+
+    def nested(self, loops: list[tuple[str, int]]) -> list[str]:
+        """Statements whose effect on the recorder depends on which iterations came before."""
+        one, other, third = (self.random.choice(loops)[0] for _ in range(3))
+        if self.api == "nki":
+            return ["copied(near, near, " + self.index(loops, 400, 4) + ")"]
+        return self.random.choice((
+            [f"tall[{one}, {other}, {third}, p, f] = nl.load({self.source(loops)})"],
+            [self.store(f"tall[{one}, {other}, {third}]", loops)],
+            [f"full[{one}, {other}, p, f] = nl.add(full[{one}, {other}, p, f], near[p, f])"],
+            [f"near[p, f] = nl.copy(full[{one}, {self.random.randint(0, 4)}, p, f])"],
+            [f"banks[{one}, {other}, p, f] += nisa.nc_matmul(near[:, 0:128], near[p, f])",
+             f"near[p, f] = nl.copy(banks[{one}, {other}, p, f])"],
+            [f"full[{one}, {other}, p, f] = nl.loop_reduce(near[p, f], op=nl.add, "
+             f"loop_indices=[{third}], dtype=x.dtype)"],
+            [f"tile = nl.load({self.source(loops)})"],
+            [self.store("tile", loops)],
+            [f"near[p, f] = nl.copy(near[p, f + {self.index(loops, 400, 4)}], "
+             f"mask={one} - {other} + f < {self.random.choice((60, 64, 66))})"]))
+
+
 def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]:
     """The lines of a kernel's trace, or the error that it raises; whether loops were sampled."""
     try:
@@ -279,6 +340,12 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_random_kernel_has_the_same_trace_with_and_without_shortcuts(
         api: str, seed: int, tmp_path: Path) -> None:
     check(Writer(seed, api).text, tmp_path / f"random_{seed}_{api.replace('.', '_')}.py")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_deep_nest_has_the_same_trace_with_and_without_shortcuts(seed: int,
+                                                                   tmp_path: Path) -> None:
+    check(NestWriter(seed, "neuronxcc.nki").text, tmp_path / f"nest_{seed}.py")
 
 
 def test_many_random_kernels_have_loops_that_are_proven(tmp_path: Path) -> None:

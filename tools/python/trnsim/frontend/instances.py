@@ -16,6 +16,10 @@ from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.tensor import Buffer
 
 
+Growth = tuple[list[int], list[int]]
+"""The instances of all buffers before and after an iteration."""
+
+
 def instance_steps(active: Recorder, shapes: Sequence[int], first: list[int], second: list[int],
                    third: list[int]) -> list[int] | None:
     """Instances that each buffer got in the last iteration, if those to come are like it.
@@ -37,6 +41,19 @@ def adds(before: list[int], after: list[int], instances: list[int]) -> bool:
     steps = [value - (before[at] if at < len(before) else 0) for at, value in enumerate(after)]
     known = len(instances)
     return steps[:known] == instances and not any(steps[known:])
+
+
+def adds_alike(known: Growth, latest: Growth) -> bool:
+    """Whether an iteration made as many instances of each buffer as another one."""
+    return _difference(*known) == _difference(*latest)
+
+
+def _difference(before: list[int], after: list[int]) -> list[int]:
+    """The instances of each buffer between two marks, without buffers at the end that got none."""
+    steps = [value - (before[at] if at < len(before) else 0) for at, value in enumerate(after)]
+    while steps and not steps[-1]:
+        steps.pop()
+    return steps
 
 
 def allocated(active: Recorder, shapes: Sequence[int]) -> list[int]:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, ClassVar
 
+from trnsim.frontend.dialect import Retrace
+
 
 class Loop:
     """A loop that is being executed: the range of its index, and what the kernel asked of it.
@@ -23,15 +25,45 @@ class Loop:
     Iterations from `value` up to, but not including, `horizon` answer every comparison alike.
     """
 
-    __slots__ = ("horizon", "is_affine", "selections", "value", "values")
+    __slots__ = ("checks", "expected", "extent", "horizon", "is_affine", "runs", "selections",
+                 "value", "values")
 
     def __init__(self, values: range) -> None:
         self.values = values
+        self.extent = 0
+        """How far the iterations go for which this one stands (runs.py)."""
+        self.checks = False
+        """Whether this iteration is compared with what was predicted."""
+        self.expected: list[Any] | None = None
+        """The runs of loops that this iteration will have, if they are known."""
+        self.runs: list[Any] = []
+        """Those that it has had."""
         self.selections: dict[tuple[int, int, int], Any] = {}
         """Lists that were subscripted in this iteration, by identity, place and its step."""
         self.value = values[0]
         self.is_affine = values.step > 0
         self.horizon = values.stop
+
+
+    def begin(self, at: int, known: Any, remembers: bool) -> bool:
+        """Iteration number `at` follows: whether it takes decisions that are known.
+
+        Those of an iteration of a `known` run (runs.py), or of the one before. If not, its horizon
+        is found anew.
+        """
+        self.value = value = self.values[at]
+        runs, self.runs = self.runs, []
+        if known is None and at and remembers and self.is_affine and value < self.horizon:
+            self.expected = runs
+            return True
+        self.expected = None if known is None else known.inner.get(at)
+        self.horizon = self.values.stop
+        return known is not None
+
+    def widen(self, extent: int) -> None:
+        """This iteration stands for those whose index is up to `extent` higher."""
+        LoopIndex.wide += bool(extent) - bool(self.extent)
+        self.extent = extent
 
 
 class LoopIndex:
@@ -43,6 +75,8 @@ class LoopIndex:
     subscripted: ClassVar[Callable[[FrameType], Any] | None] = None
     """Finds the list that a frame is subscripting; None if it is doing something else."""
     __array_ufunc__ = None
+    wide: ClassVar[int] = 0
+    """Open loops that have an extent."""
 
     def __init__(self, value: int, terms: dict[Loop, int]) -> None:
         self.value = value
@@ -77,12 +111,36 @@ class LoopIndex:
         if any(loop.value != loop.values[0] for loop in self.terms):
             return False
         for loop in self.terms:
+            if loop.extent:
+                raise Retrace(remembers=True)
             loop.horizon = min(loop.horizon, loop.value + 1)
         return True
+
+    def reach(self) -> tuple[int, int]:
+        """The lowest and the highest value in all iterations that this one stands for."""
+        low = high = self.value
+        for loop, coefficient in self.terms.items():
+            change = coefficient * loop.extent
+            if change < 0:
+                low += change
+            else:
+                high += change
+        return low, high
+
+    def stay_within(self, low: int, high: int) -> None:
+        """Traces again if this iteration stands for others in which the value is outside."""
+        lowest, highest = self.reach()
+        if lowest < low <= self.value <= high or low <= self.value <= high < highest:
+            raise Retrace(remembers=True)
 
     def is_at_least(self, limit: int) -> bool:
         """A comparison; its loops learn from which index on the answer is another one."""
         margin = self.value - limit
+        if LoopIndex.wide:
+            low, high = self.reach()
+            if (low >= limit) != (high >= limit):
+                raise Retrace(remembers=True)
+            margin = (low if margin >= 0 else high) - limit
         for loop, coefficient in self.terms.items():
             if margin >= 0 > coefficient:
                 change = margin // -coefficient + 1

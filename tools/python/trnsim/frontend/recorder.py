@@ -127,6 +127,8 @@ class Recorder:
         """Whether `patterns` of earlier runs of a loop are used."""
         self.has_sampled = False
         """Whether indices of proven loops were no plain integers (sampling.py)."""
+        self.has_rerun = False
+        """Whether one iteration stood for others because an earlier run of its loop was known."""
         self.unfinished = 0
         """Proven loops that have begun and have not come to their end."""
         self.asking: set[Any] = set()

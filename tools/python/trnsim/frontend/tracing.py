@@ -151,6 +151,8 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
     except FrontendError:
+        if active.has_rerun:
+            raise Retrace(remembers=True) from None
         if active.has_sampled:
             raise Retrace from None
         raise
@@ -158,6 +160,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         gc.set_threshold(*thresholds)
         recording.activate(previous)
         LoopIndex.open_loops.clear()
+        LoopIndex.wide = 0
         source.forget_caller()
     if active.unfinished:
         raise Retrace

@@ -15,7 +15,7 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import as_integer
-from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.session import Contents, Session, session
 from trnsim.frontend.legacy.spacing import Spacing, are_even
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
@@ -75,10 +75,13 @@ class Blocks(Operators):
     def _tile(self, items: tuple[Any, ...]) -> Any:
         """The tile of a block, or the blocks that a key with fewer items leaves."""
         lead = self.lead
-        given, number = len(items), self.base
+        given, number, is_indexed = len(items), self.base, False
         for item, size in zip(items, lead):
             kind = type(item)
             if kind is LoopIndex:
+                if LoopIndex.wide:
+                    item.stay_within(0, size - 1)
+                is_indexed = True
                 item = self.table.block_at(item)
             elif kind is not int:
                 if item is Ellipsis and given == 1:
@@ -88,6 +91,9 @@ class Blocks(Operators):
                 raise self._outside(items)
             number = number * size + item
         table = self.table
+        if is_indexed and len(table.placed) == 1:
+            table.here.index_log.append(
+                Named.made(table, number if given >= len(lead) else None, items, lead))
         found: Any = (Blocks(table, lead[given:], number) if given < len(lead)
                       else table.tile(number))
         if not table.here.symbolic:
@@ -197,11 +203,7 @@ class BlockTable:
 
     def block_at(self, index: LoopIndex) -> int:
         """The block that a loop's index names in this iteration."""
-        if not self.has_even_places:
-            return index.ask()
-        if len(self.placed) == 1:
-            self.here.index_log.append((self, index))
-        return index.value
+        return index.value if self.has_even_places else index.ask()
 
     def is_regular(self) -> bool:
         """Whether all tiles have been accessed, and lie at equal distances if their blocks do.
@@ -230,14 +232,55 @@ class BlockTable:
         return self._absent == 0
 
 
+class Named(NamedTuple):
+    """Blocks that the index of a loop has named."""
+
+    table: BlockTable
+    number: int | None
+    """That of the tile; None if further subscripts select it."""
+    steps: dict[Loop, int]
+    """What an iteration of a loop adds to the number, by its index."""
+    ranges: tuple[tuple[int, int], ...] = ()
+    """(step, count) of iterations that were left out, of other loops."""
+
+    @classmethod
+    def made(cls, table: BlockTable, number: int | None, items: Sequence[Any],
+             lead: Shape) -> Named:
+        """The block that the items of a key name."""
+        steps: dict[Loop, int] = {}
+        weight = 1
+        for item, size in reversed(tuple(zip(items, lead))):
+            if type(item) is LoopIndex:
+                for loop, coefficient in item.terms.items():
+                    steps[loop] = steps.get(loop, 0) + coefficient * weight
+            weight *= size
+        return cls(table, number, steps)
+
+    def exists(self, step: int, count: int) -> bool:
+        """Whether the blocks have tiles that this and `count` further iterations name."""
+        if self.table.is_complete:
+            return True
+        if self.number is None:
+            return False
+        numbers = [self.number]
+        for distance, times in (*self.ranges, (step, count)):
+            numbers = [one + at * distance for one in numbers for at in range(times + 1)]
+        tiles = self.table.tiles
+        return (0 <= min(numbers) and max(numbers) < len(tiles)
+                and all(tiles[one] is not None for one in numbers))
+
+
 class Promised:
     """Tiles that a loop would have made, which come into being when the program names them."""
 
-    __slots__ = ("_base", "_base_step", "_buffer", "_form", "_number", "_number_step", "_place",
-                 "_position", "_regions")
+    __slots__ = ("_base", "_base_step", "_buffer", "_form", "_here", "_is_filled", "_number",
+                 "_number_step", "_place", "_position", "_promise", "_regions")
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, made: Made, here: Session) -> None:
         tile = made.tile
+        self._here = here
+        self._is_filled = id(tile.storage) in here.filled
+        self._promise = here.promised.get(id(tile.storage))
         regions: Contents | None = tile.storage.matmul_regions
         self._buffer = tile.storage.buffer
         self._place = tile.storage.place
@@ -256,7 +299,12 @@ class Promised:
         storage.base = self._base + further * self._base_step
         if self._regions is not None:
             storage.matmul_regions = self._regions.copy()
-        return Tensor(storage, self._form, self._position)
+        made = Tensor(storage, self._form, self._position)
+        if self._is_filled:
+            self._here.filled[id(storage)] = made
+        if self._promise is not None:
+            self._here.promised[id(storage)] = (made, self._promise[1])
+        return made
 
 
 class Made:
@@ -294,6 +342,9 @@ class Made:
         if self.count == 1:
             return [Made(self.table, self.number + number, self.tile, self.offset + base, count,
                          number, base)]
+        if (number, base) == (self.count * self.number_step, self.count * self.base_step):
+            return [Made(self.table, self.number + number, self.tile, self.offset + base,
+                         self.count * count, self.number_step, self.base_step)]
         return [Made(self.table, self.number + further * number, self.tile,
                      self.offset + further * base, self.count, self.number_step, self.base_step)
                 for further in range(1, count + 1)]
@@ -314,16 +365,6 @@ class Made:
         """Gives the blocks, which are free, their tiles."""
         places = self._places()
         assert places is not None
-        promised = Promised(self)
-        storage = id(self.tile.storage)
+        self.table.tiles[places] = [Promised(self, here)] * self.count
         here.block_log.append(self)
         self.table.add(self)
-        if storage not in here.filled and storage not in here.promised:
-            self.table.tiles[places] = [promised] * self.count
-            return
-        for number in range(*places.indices(len(self.table.tiles))):
-            extra = self.table.tiles[number] = promised.tile(number)
-            if storage in here.filled:
-                here.filled[id(extra.storage)] = extra
-            if storage in here.promised:
-                here.promised[id(extra.storage)] = (extra, here.promised[storage][1])

@@ -11,14 +11,17 @@ its prediction: two points determine a line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from trnsim.frontend.folding import Folder
-from trnsim.frontend.instances import adds, instance_steps
-from trnsim.frontend.legacy.blocks import BlockTable, Made
+from trnsim.frontend.instances import Growth, adds, adds_alike, instance_steps
+from trnsim.frontend.legacy.blocks import BlockTable, Made, Named
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.loop_index import Loop
+from trnsim.frontend.runs import Jump
 
 
 class Mark:
@@ -38,12 +41,9 @@ class Mark:
 
 
 class Run:
-    """Tiles of one table, in the order in which they were made, with constant steps between them.
+    """Tiles of one table in the order of their places, with constant steps between them."""
 
-    `members` are the entries of the log that they come from.
-    """
-
-    __slots__ = ("base", "base_step", "count", "members", "number", "number_step", "table")
+    __slots__ = ("_parts", "base", "base_step", "count", "number", "number_step", "table")
 
     def __init__(self, entry: Made, number: int, base: int) -> None:
         self.table: BlockTable = entry.table
@@ -51,7 +51,8 @@ class Run:
         self.base = base
         self.count = 1
         self.number_step = self.base_step = 0
-        self.members = [entry]
+        self._parts = [(entry, 0)]
+        """Entries of the log, and the tiles of the run before those that come from them."""
 
     def extend(self, entry: Made, number: int, base: int, left: int) -> int:
         """Takes what continues the run of the last `left` tiles of an entry, from this one."""
@@ -62,10 +63,18 @@ class Run:
             return 0
         goes_on = (entry.number_step, entry.base_step) == (self.number_step, self.base_step)
         taken = left if goes_on else 1
+        if self._parts[-1][0].tile is not entry.tile:
+            self._parts.append((entry, self.count))
         self.count += taken
-        if self.members[-1] is not entry:
-            self.members.append(entry)
         return taken
+
+    def made(self) -> Iterator[Made]:
+        """Its tiles, those together that are like the same one."""
+        ends = [start for _, start in self._parts[1:]] + [self.count]
+        for (entry, start), end in zip(self._parts, ends):
+            yield Made(self.table, self.number + start * self.number_step, entry.tile,
+                       self.base + start * self.base_step - entry.base + entry.offset,
+                       end - start, self.number_step, self.base_step)
 
     def kind(self) -> tuple[int, int, int]:
         """What does not depend on where the run starts."""
@@ -135,33 +144,66 @@ def _pattern(here: Session, folder: Folder, marks: list[Mark]) -> Pattern | None
 def _is_like(here: Session, pattern: Pattern, marks: list[Mark]) -> bool:
     """Whether an iteration between two marks adds as many instances and tiles as the pattern."""
     before, after = marks
+    return (adds(before.instances, after.instances, pattern.instances)
+            and _makes(here, pattern, before, after))
+
+
+def continues(here: Session, folder: Folder, marks: list[Mark], jump: Jump,
+              known: Growth | None) -> bool:
+    """Whether an iteration between two marks begins a piece of a run that is known.
+
+    It makes as many instances as the others of its piece, or as the first one has made of tiles
+    that are older: `known` are those before and after.
+    """
+    before, after = marks
+    pattern = jump.pattern
+    made = (before.instances, after.instances)
+    if pattern.deltas is None:
+        is_like = (before.run, before.pieces) == (after.run, after.pieces)
+    else:
+        is_like = (tuple(folder.shapes) == jump.shapes
+                   and (before.run, before.pieces) != (after.run, after.pieces)
+                   and (folder.count == 1 or folder.deltas == pattern.deltas))
+    return (is_like and (adds(*made, pattern.instances)
+                         or known is not None and adds_alike(known, made))
+            and _makes(here, pattern, before, after))
+
+
+def _makes(here: Session, pattern: Pattern, before: Mark, after: Mark) -> bool:
+    """Whether an iteration between two marks makes the tiles of the pattern."""
     runs = _outer_tiles(here, before, after)
-    return (runs is not None and adds(before.instances, after.instances, pattern.instances)
-            and [run.kind() for run in runs] == [step.kind for step in pattern.blocks])
+    return runs is not None and [run.kind() for run in runs] == [
+        step.kind for step in pattern.blocks]
 
 
 def _outer_tiles(here: Session, before: Mark, after: Mark) -> list[Run] | None:
     """The tiles that an iteration made of tensors that existed before it, by table.
 
+    Those of a table are in the order of their places, whether they were executed or predicted.
     None if one of them was not accessed.
     """
-    runs: dict[int, list[Run]] = {}
+    entries: dict[int, list[Made]] = {}
     for entry in here.block_log[before.blocks:after.blocks]:
         if entry.table.number > before.tables:
             continue
         if entry.tile.storage.base is None:
             return None
-        of_table = runs.setdefault(entry.table.number, [])
-        number, base, left = entry.number, entry.base, entry.count
-        while left:
-            taken = of_table[-1].extend(entry, number, base, left) if of_table else 0
-            if not taken:
-                of_table.append(Run(entry, number, base))
-                taken = 1
-            number += taken * entry.number_step
-            base += taken * entry.base_step
-            left -= taken
-    return [run for of_table in runs.values() for run in of_table]
+        entries.setdefault(entry.table.number, []).append(entry)
+    runs: list[Run] = []
+    for of_table in entries.values():
+        of_table.sort(key=attrgetter("base"))
+        start = len(runs)
+        for entry in of_table:
+            number, base, left = entry.number, entry.base, entry.count
+            while left:
+                taken = runs[-1].extend(entry, number, base, left) if len(runs) > start else 0
+                if not taken:
+                    runs.append(Run(entry, number, base))
+                    taken = 1
+                number += taken * entry.number_step
+                base += taken * entry.base_step
+                left -= taken
+    return runs
 
 
 def _regions_are_local(here: Session, mark: Mark) -> bool:
@@ -169,9 +211,14 @@ def _regions_are_local(here: Session, mark: Mark) -> bool:
     return all(contents.clock > mark.clock for contents in here.region_log[mark.regions:])
 
 
-def _indexed(here: Session, marks: list[Mark], loop: Loop) -> set[BlockTable]:
-    """The tables of blocks that the latest iterations subscripted with the loop's index."""
-    return {table for table, index in here.index_log[marks[0].indexed:] if loop in index.terms}
+def _named(here: Session, mark: Mark, loop: Loop) -> list[Named]:
+    """The blocks that the latest iteration named with the loop's index, each once."""
+    found = {}
+    for one in here.index_log[mark.indexed:]:
+        step = one.steps.get(loop, 0)
+        if step:
+            found.setdefault((one.table, one.number, step, one.ranges), one)
+    return list(found.values())
 
 
 def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Pattern, loop: Loop,
@@ -183,17 +230,14 @@ def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Patte
     """
     runs = _outer_tiles(here, *marks[-2:]) or ()
     growing = {run.table for run in runs}
-    if not all(table.is_regular() and (table.is_complete or table in growing)
-               for table in _indexed(here, marks, loop)):
+    named = _named(here, marks[-2], loop)
+    stride = loop.values.step
+    if not all(one.table.is_regular() and (
+            one.table in growing or one.exists(one.steps[loop] * stride, count)) for one in named):
         loop.is_affine = False
         return False
-    moved: dict[Made, tuple[int, int]] = {}
-    for run, step in zip(runs, pattern.blocks):
-        for entry in run.members:
-            if moved.setdefault(entry, (step.number, step.base)) != (step.number, step.base):
-                return False
-    made = [further for entry, (number, base) in moved.items()
-            for further in entry.repeated(number, base, count)]
+    made = [further for run, step in zip(runs, pattern.blocks) for one in run.made()
+            for further in one.repeated(step.number, step.base, count)]
     if not all(further.is_free() for further in made):
         return False
     if pattern.deltas is not None:
@@ -205,4 +249,6 @@ def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Patte
         buffer.instances += more * count
     for further in made:
         further.adopt(here)
+    here.index_log += [
+        one._replace(ranges=(*one.ranges, (one.steps[loop] * stride, count))) for one in named]
     return True

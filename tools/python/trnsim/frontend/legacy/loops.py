@@ -12,17 +12,19 @@ prediction. If it deviates, `Retrace` asks for the kernel to be traced again wit
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
 from trnsim.frontend.dialect import Retrace
-from trnsim.frontend.legacy.extrapolation import Mark, extrapolate, found
-from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.extrapolation import Mark, Pattern, continues, extrapolate, found
+from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
-from trnsim.frontend.recorder import LoopOrigin
+from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.runs import Jump, Place, Run, expected
 from trnsim.frontend.sampling import is_worth_reading, refuse
 
 FEWEST = 3
@@ -53,10 +55,11 @@ class SampledRange(loops.LoopRange):
         if active is None:
             return iter(self._range)
         values = self._range
-        if values.start == 0 and values.step > 0 and (len(values) < FEWEST
-                                                      or not active.takes_shortcuts):
+        if values.start == 0 and values.step > 0 and (
+                not active.takes_shortcuts or len(values) < 2):
             return active.loop(values, self._origin()) if len(values) else iter(values)
-        return iterate(values, self._origin())
+        frame = sys._getframe(1)
+        return iterate(values, self._origin(), (frame.f_code, frame.f_lasti))
 
     def _origin(self) -> LoopOrigin:
         """What the trace says about the loop."""
@@ -107,58 +110,160 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
         refuse(active, site)
         return None
     active.has_sampled = True
-    return iterate(values, origin)
+    return iterate(values, origin, (frame.f_code, frame.f_lasti))
 
 
-def iterate(values: range, origin: LoopOrigin) -> Iterator[Any]:
+def iterate(values: range, origin: LoopOrigin, place: Place | None = None) -> Iterator[Any]:
     """The iterations of a loop that is being traced, or those of them that are executed.
+
+    `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks).
+    """
+    here = session()
+    if len(values) == 0:
+        return
+    loop = Loop(values)
+    frame = here.recorder.open_loop(origin)
+    here.symbolic += 1
+    outer = here.loops[-1] if here.loops else None
+    here.loops.append(loop)
+    try:
+        yield from Execution(here, frame, loop, origin, outer, place).iterations()
+    finally:
+        loop.widen(0)
+        here.loops.remove(loop)
+        here.symbolic -= 1
+        here.recorder.close_loop(frame)
+
+
+class Execution:
+    """One run of a loop: its iterations, of which those that are not executed are predicted.
 
     A loop all of whose iterations are executed has plain integers as indices, if a glance at one
     tells whether it is the first (see loop_reduction.py): integers are faster. So has the last
     iteration of a Python range: the kernel finds it after the loop.
     """
-    here = session()
-    active = here.recorder
-    if len(values) == 0:
-        return
-    loop = Loop(values)
-    frame = active.open_loop(origin)
-    here.symbolic += 1
-    folder = frame.folder
-    assert folder is not None
-    try:
-        at, last, marks = 0, len(values) - 1, [Mark(here, folder)]
-        kept = -1 if origin.kind in ("affine", "sequential") else last
+
+    def __init__(self, here: Session, frame: Frame, loop: Loop, origin: LoopOrigin,
+                 outer: Loop | None, place: Place | None) -> None:
+        assert frame.folder is not None
+        active = here.recorder
+        self._here = here
+        self._frame = frame
+        self._folder = frame.folder
+        self._loop = loop
+        self._outer = outer
+        self._last = len(loop.values) - 1
+        self._kept = -1 if origin.kind in ("affine", "sequential") else self._last
+        self._is_counted = loop.values.start == 0 < loop.values.step
+        self._remembers = active.remembers and active.takes_shortcuts
+        self._run = Run(origin, len(loop.values))
+        self._known = (expected(outer, origin, len(loop.values), place)
+                       if self._remembers else None)
+        if outer is not None:
+            outer.runs.append(self._run)
+
+    def iterations(self) -> Iterator[Any]:
+        """The indices of the iterations that are executed."""
+        here, loop, folder, frame = self._here, self._loop, self._folder, self._frame
+        active, values, last = here.recorder, loop.values, self._last
+        at, marks, alike = 0, [Mark(here, folder)], 0
         while at <= last:
-            yield (values[at] if not loop.is_affine and values.start == 0 < values.step
-                   or at == kept else _index(loop, values[at]))
-            active.end_iteration(frame)
+            known = self._known
+            if known is not None and at in known.jumps:
+                jump = known.jumps[at]
+                yield from self._jump(jump, at, marks[-1])
+                at = alike = at + 1 if self._known is None else jump.end + 1
+                marks = [Mark(here, folder)]
+                continue
+            is_alike = loop.begin(at, known, self._remembers)
+            alike = known.alike[at] if known is not None else alike if is_alike else at
+            loop.checks = self._outer is not None and self._outer.checks
+            yield self._index(at)
+            self._end_iteration(at, alike)
             at += 1
-            if not active.takes_shortcuts or not loop.is_affine or at > last:
+            if not loop.is_affine:
+                if is_alike and known is None:
+                    raise Retrace(remembers=True)
+                continue
+            if not active.takes_shortcuts or at > last and self._outer is None:
                 continue
             marks = [*marks[-2:], Mark(here, folder)]
-            end = min(last, (loop.horizon - 1 - values.start) // values.step)
-            if frame is not active.frame:
+            self._run.growth[at - 1] = (marks[-2].instances, marks[-1].instances)
+            if known is not None or frame is not active.frame:
                 continue
             pattern = found(here, folder, marks, values.step)
-            if pattern is not None and at < end and extrapolate(here, folder, marks, pattern, loop,
-                                                                end - at):
-                expected = folder.count + (pattern.deltas is not None)
-                yield values[end] if end == kept else _index(loop, values[end])
-                active.end_iteration(frame)
-                if folder.count != expected or not loop.is_affine:
-                    raise Retrace(pattern.is_remembered)
+            if pattern is None:
+                continue
+            is_empty = pattern.deltas is None
+            start = at - 1 if is_empty else max(at - folder.count, alike)
+            end = min(last, (loop.horizon - 1 - values.start) // values.step)
+            if at < end and extrapolate(here, folder, marks, pattern, loop, end - at):
+                yield from self._compared(pattern, end, alike)
                 at, marks = end + 1, [Mark(here, folder)]
-    finally:
-        here.symbolic -= 1
-        active.close_loop(frame)
+            if at - 1 > start and loop.is_affine:
+                shapes = () if is_empty else tuple(folder.shapes)
+                self._run.jumps[start] = Jump(at - 1, shapes, pattern)
 
+    def _jump(self, jump: Jump, at: int, before: Mark) -> Iterator[Any]:
+        """The first iteration of a piece that is known, and the last if it is to be compared.
 
-def _index(loop: Loop, value: int) -> LoopIndex:
-    """The index in the iteration with `value`, from which the horizon is found anew."""
-    loop.value = value
-    loop.horizon = loop.values.stop
-    return LoopIndex(value, {loop: 1})
+        The run is not known any more if the first is another than expected.
+        """
+        here, loop, folder, outer, known = (self._here, self._loop, self._folder, self._outer,
+                                            self._known)
+        assert outer is not None and known is not None
+        alike = known.alike[at]
+        loop.begin(at, known, self._remembers)
+        loop.checks = False
+        loop.widen(loop.values[jump.end] - loop.values[at])
+        yield self._index(at)
+        self._end_iteration(at, alike)
+        loop.widen(0)
+        if not loop.is_affine:
+            raise Retrace(remembers=True)
+        marks = [before, Mark(here, folder)]
+        self._run.growth[at] = (before.instances, marks[-1].instances)
+        left = jump.end - at - outer.checks
+        start = at if jump.pattern.deltas is None else max(at + 1 - folder.count, alike)
+        if self._frame is not here.recorder.frame or not continues(
+                here, folder, marks, jump, known.growth.get(at)) or (
+                left and not extrapolate(here, folder, marks, jump.pattern, loop, left)):
+            self._known = None
+            loop.horizon = loop.value
+            return
+        here.recorder.has_rerun = True
+        if outer.checks:
+            yield from self._compared(jump.pattern, jump.end, alike)
+        else:
+            self._run.inner[jump.end] = known.inner[jump.end]
+            self._run.alike[jump.end] = alike
+        self._run.jumps[start] = jump
+
+    def _compared(self, pattern: Pattern, end: int, alike: int) -> Iterator[Any]:
+        """An iteration that is executed and compared with what was predicted."""
+        folder, loop = self._folder, self._loop
+        count = folder.count + (pattern.deltas is not None)
+        loop.begin(end, self._known, self._remembers)
+        loop.checks = True
+        yield self._index(end)
+        self._end_iteration(end, alike)
+        if folder.count != count or not loop.is_affine or (
+                pattern.deltas is not None and folder.deltas != pattern.deltas):
+            raise Retrace(pattern.is_remembered)
+
+    def _index(self, at: int) -> Any:
+        """The index of an iteration."""
+        loop = self._loop
+        value = loop.values[at]
+        if at == self._kept or self._is_counted and not loop.is_affine:
+            return value
+        return LoopIndex(value, {loop: 1})
+
+    def _end_iteration(self, at: int, alike: int) -> None:
+        """An iteration has been executed that takes the decisions of number `alike`."""
+        self._here.recorder.end_iteration(self._frame)
+        self._run.inner[at] = self._loop.runs
+        self._run.alike[at] = alike
 
 
 def program_origin(axis: int) -> LoopOrigin:

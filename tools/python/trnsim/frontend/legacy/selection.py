@@ -188,6 +188,20 @@ def split(items: tuple[Any, ...], shape: Shape) -> tuple[list[Any], list[int]] |
     return tokens, constants
 
 
+def stay_inside(items: tuple[Any, ...], limits: tuple[tuple[int, int, int], ...]) -> None:
+    """Traces again if a key leaves its tensor in iterations for which this one stands."""
+    for at, item in enumerate(items):
+        if item is Ellipsis:
+            items = items[:at] + (None,) * (len(limits) - len(items) + 1) + items[at + 1:]
+            break
+    for item, (_, low, high) in zip(items, limits):
+        kind = type(item)
+        start = (item.const if kind is Index else item.start if kind in (slice, DynamicSlice)
+                 else item)
+        if type(start) is LoopIndex:
+            start.stay_within(low, high)
+
+
 def _token(item: Any, size: int) -> tuple[Any, Any]:
     if isinstance(item, slice):
         return _slice_token(item, size)

@@ -13,9 +13,9 @@ from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View
 
 if TYPE_CHECKING:
-    from trnsim.frontend.legacy.blocks import Made
+    from trnsim.frontend.legacy.blocks import Made, Named
     from trnsim.frontend.legacy.tensor import Tensor
-    from trnsim.frontend.loop_index import LoopIndex
+    from trnsim.frontend.loop_index import Loop
 
 
 class Contents(MatmulRegions):
@@ -54,7 +54,7 @@ class Session:
     """What this dialect remembers about one trace."""
 
     __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "filled", "grid",
-                 "index_log", "outputs", "program", "promised", "recorder", "region_log",
+                 "index_log", "loops", "outputs", "program", "promised", "recorder", "region_log",
                  "symbolic", "tables", "tiles")
 
     def __init__(self, active: Recorder) -> None:
@@ -77,10 +77,12 @@ class Session:
         """Tensors in shared HBM by site: all programs of a grid share them."""
         self.tables = 0
         """Tensors with blocks made so far."""
+        self.loops: list[Loop] = []
+        """Open loops that may leave iterations out."""
         self.symbolic = 0
         """Open loops whose indices are LoopIndex."""
-        self.index_log: list[tuple[Any, LoopIndex]] = []
-        """Subscripts of blocks with a loop's index: the table, the index."""
+        self.index_log: list[Named] = []
+        """Subscripts of blocks with a loop's index."""
         self.block_log: list[Made] = []
         """Tiles of blocks in the order in which they were made."""
         self.region_log: list[Contents] = []

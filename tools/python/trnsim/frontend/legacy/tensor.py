@@ -20,6 +20,7 @@ from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, Excess
+from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.tensor import HBM, Form, Indirection, Shape, Storage, View
 
 
@@ -212,6 +213,8 @@ class Tensor(Operators, View):
                 position += const * unit
             if const < low or const > high:
                 outside = True
+        if LoopIndex.wide and not outside:
+            selection.stay_inside(key, limits)
         indices = self.indices
         result = Tensor(self.storage, made, position, indices)
         result.shape = visible

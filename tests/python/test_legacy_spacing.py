@@ -9,7 +9,7 @@ import random
 from math import prod
 
 import pytest
-from trnsim.frontend.legacy.spacing import Spacing, are_even
+from trnsim.frontend.legacy.spacing import Spacing, periods
 from trnsim.frontend.tensor import row_major
 
 
@@ -20,7 +20,7 @@ def test_places_are_even_if_and_only_if_they_are_linear(seed: int) -> None:
     steps = [chance.randint(-5, 5) for _ in shape]
     blocks = list(itertools.product(*map(range, shape)))
     places = [7 + sum(step * at for step, at in zip(steps, block)) for block in blocks]
-    assert are_even(shape, tuple(places))
+    assert periods(shape, tuple(places)) == (1,) * len(shape)
     spacing, order = Spacing(shape), list(enumerate(places))
     chance.shuffle(order)
     for _ in shape:
@@ -28,7 +28,21 @@ def test_places_are_even_if_and_only_if_they_are_linear(seed: int) -> None:
     assert not order and spacing.is_even
     if len(places) > sum(shape) - len(shape) + 1:  # More blocks than a linear law has freedom.
         wrong = chance.randrange(len(places))
-        assert not are_even(shape, tuple(place + (at == wrong) for at, place in enumerate(places)))
+        moved = tuple(place + (at == wrong) for at, place in enumerate(places))
+        assert periods(shape, moved) != (1,) * len(shape)
+
+
+@pytest.mark.parametrize("turns", [(1, 2), (2, 3), (3, 1), (4, 4)])
+def test_places_that_blocks_take_in_turn_have_that_period(turns: tuple[int, int]) -> None:
+    shape = (12, 9)
+    places = tuple(first % turns[0] * 70 + second % turns[1] * 1000
+                   for first, second in itertools.product(*map(range, shape)))
+    assert periods(shape, places) == turns
+
+
+def test_places_without_a_short_period_have_none() -> None:
+    assert periods((30,), tuple(at * at for at in range(30))) == (0,)
+    assert periods((30, 2), tuple(at // 2 % 11 * 5 for at in range(60))) == (0, 1)
 
 
 def test_too_few_blocks_say_nothing() -> None:

@@ -51,7 +51,8 @@ HEADERS = {
             "    fresh = [nl.ndarray((128, 64), x.dtype, buffer=nl.sbuf) for _ in range(13)]\n"
             "    sizes = Shape()\n"
             "    count, seen, last, keep = 0, [], near, 0\n"),
-    "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+    "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.compiler as ncc\n"
+                      "import neuronxcc.nki.isa as nisa\n"
                       "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
                       "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
                       "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
@@ -305,6 +306,56 @@ class NestWriter(Writer):
              f"mask={one} - {other} + f < {self.random.choice((60, 64, 66))})"]))
 
 
+class RoundWriter(NestWriter):
+    """Long loops of the old API whose iterations take turns."""
+
+    def program(self) -> list[str]:
+        self.lines += [
+            "    turns = nl.ndarray((40, 3, nl.par_dim(128), 64), dtype=x.dtype,",
+            f"                       buffer=ncc.sbuf.mod_alloc(base_addr=4096, num_free_tiles=("
+            f"{self.random.randint(1, 4)}, {self.random.randint(1, 3)})))",
+            "    spread = nl.ndarray((40, nl.par_dim(128), 64), dtype=x.dtype,",
+            "                        buffer=ncc.sbuf.alloc(lambda idx, pdim_size, fdim_size: "
+            f"(0, 65536 + idx[0] % {self.random.randint(1, 5)} * 512 + idx[0] // "
+            f"{self.random.randint(1, 3)} * 256)))",
+            "    single = nl.ndarray((40, nl.par_dim(128), 64), dtype=x.dtype)"]
+        return super().program()
+
+    def loop(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
+        if depth:
+            super().loop(indent, loops, max(depth, 3))
+            return
+        name, count = "turn", self.random.choice((9, 13, 18, 25, 31))
+        self.kinds.append("nl.affine_range")
+        self.lines.append(f"{indent}for {name} in nl.affine_range({count}):")
+        for _ in range(self.random.randint(1, 4)):
+            self.statement(indent + "    ", [(name, count)], 3)
+        if self.random.random() < 0.7:
+            self.loop(indent + "    ", [(name, count)], 1)
+        self.kinds.pop()
+
+    def nested(self, loops: list[tuple[str, int]]) -> list[str]:
+        if self.random.random() < 0.3:
+            return super().nested([one for one in loops if one[1] < 6] or [("0", 1)])
+        period, name = self.random.randint(2, 4), loops[self.random.randint(0, len(loops) - 1)][0]
+        more, part = self.random.randint(0, 5), self.random.randint(0, 2)
+        return self.random.choice((
+            [f"turns[turn + {more}, {part}, p, f] = nl.load({self.source(loops)})",
+             self.store(f"turns[turn + {more}, {part}]", loops)],
+            [f"near[p, f] = nl.copy(turns[turn, {part}, p, f])"],
+            [f"spread[turn, p, f] = nl.copy(near[p, f + {name} % {period} * 8])"],
+            [f"single[turn + {more}, p, f] = nl.load({self.source(loops)})",
+             f"near[p, f] = nl.copy(single[turn + {more}, p, f])"],
+            [f"if {name} % {period} == {part}:", "    " + self.store("near", loops)],
+            [f"near[p, f] = nl.copy(near[p, f + {name} // {period} * 4 + {name} % {period}])"],
+            [f"near[p, f] = nl.copy(near[p, f + ({name} + {part}) // {period} * 4])"],
+            [f"if {name} % {period} == {part}:",
+             f"    tile = nl.load({self.source(loops)})", self.store("tile", loops)]))
+
+    def plain(self, loops: list[tuple[str, int]]) -> list[str]:
+        return self.nested(loops)
+
+
 def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]:
     """The lines of a kernel's trace, or the error that it raises; whether loops were sampled."""
     try:
@@ -314,10 +365,12 @@ def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]
     return program.lines(), "", program._recorders[0].has_sampled
 
 
-def check(text: str, path: Path) -> bool:
+def check(text: str, path: Path, cores: int = 1) -> bool:
     """Compares both ways to trace a kernel; whether there was a shortcut to take."""
     path.write_text(text)
     function: Any = find_kernel(f"{path}::kernel")
+    if cores > 1:
+        function = function[cores]
     short, problem, sampled = outcome(function, True)
     full, expected, _ = outcome(function, False)
     assert problem == expected, text
@@ -342,10 +395,21 @@ def test_a_random_kernel_has_the_same_trace_with_and_without_shortcuts(
     check(Writer(seed, api).text, tmp_path / f"random_{seed}_{api.replace('.', '_')}.py")
 
 
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_a_random_kernel_has_the_same_trace_on_two_cores(seed: int, tmp_path: Path) -> None:
+    check(Writer(seed, "nki").text, tmp_path / f"cores_{seed}.py", cores=2)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_deep_nest_has_the_same_trace_with_and_without_shortcuts(seed: int,
                                                                    tmp_path: Path) -> None:
     check(NestWriter(seed, "neuronxcc.nki").text, tmp_path / f"nest_{seed}.py")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_loop_that_takes_turns_has_the_same_trace_with_and_without_shortcuts(
+        seed: int, tmp_path: Path) -> None:
+    check(RoundWriter(seed, "neuronxcc.nki").text, tmp_path / f"rounds_{seed}.py")
 
 
 def test_many_random_kernels_have_loops_that_are_proven(tmp_path: Path) -> None:

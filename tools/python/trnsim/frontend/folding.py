@@ -118,6 +118,8 @@ class Folder:
 
     def finish(self) -> tuple[list[int], list[int]]:
         """The whole loop as nodes and values, for the enclosing body."""
+        if self.count and not self.pieces:
+            return self._run_alone(), self.first
         if self.count:
             self._close_run()
         shapes: list[int] = []
@@ -127,6 +129,13 @@ class Folder:
             values += piece.first
         self.pieces = []
         return shapes, values
+
+    def _run_alone(self) -> list[int]:
+        """The nodes of a loop all of whose iterations are one run."""
+        if self.count == 1 and not self.keeps_single:
+            return self.shapes
+        deltas = tuple(self.deltas) if self.count > 1 else (0,) * len(self.first)
+        return [self.table.loop(LoopShape(self.count, self.origin, tuple(self.shapes), deltas))]
 
     def _nodes(self, piece: Piece) -> tuple[int, ...]:
         if piece.count == 1 and not self.keeps_single:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from math import gcd, lcm
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -25,11 +26,13 @@ class Loop:
     Iterations from `value` up to, but not including, `horizon` answer every comparison alike.
     """
 
-    __slots__ = ("checks", "expected", "extent", "horizon", "is_affine", "runs", "selections",
-                 "value", "values")
+    __slots__ = ("checks", "expected", "extent", "horizon", "is_affine", "period", "runs",
+                 "selections", "value", "values")
 
     def __init__(self, values: range) -> None:
         self.values = values
+        self.period = 1
+        """Iterations after which what it was asked repeats, if it is not affine; 0: never."""
         self.extent = 0
         """How far the iterations go for which this one stands (runs.py)."""
         self.checks = False
@@ -86,6 +89,7 @@ class LoopIndex:
         """The value, for a use that is not affine: its loops are executed in full."""
         for loop in self.terms:
             loop.is_affine = False
+            loop.period = 0
         return self.value
 
     @property  # type: ignore[misc]
@@ -195,17 +199,25 @@ class LoopIndex:
         if type(other) is int and other > 0 and self._divides(other):
             return _made(self.value // other,
                          {loop: coefficient // other for loop, coefficient in self.terms.items()})
-        return self.ask() // other
+        return (self.ask_turn(other) if type(other) is int else self.ask()) // other
 
     def _divides(self, number: int) -> bool:
-        constant = self.value - sum(coefficient * loop.value
-                                    for loop, coefficient in self.terms.items())
-        return constant % number == 0 and all(one % number == 0 for one in self.terms.values())
+        """Whether iterations change the value by multiples of a number only."""
+        return all(one % number == 0 for one in self.terms.values())
 
     def __mod__(self, other: Any) -> Any:
-        if type(other) is int and all(one % other == 0 for one in self.terms.values()):
+        if type(other) is int and other and self._divides(other):
             return self.value % other
-        return self.ask() % other
+        return (self.ask_turn(other) if type(other) is int else self.ask()) % other
+
+    def ask_turn(self, number: int) -> int:
+        """The value, for a use that repeats when the index has grown by a multiple of a number."""
+        if number <= 0:
+            return self.ask()
+        for loop, coefficient in self.terms.items():
+            loop.is_affine = False
+            loop.period = lcm(loop.period, number // gcd(number, coefficient))
+        return self.value
 
     def _with_number(self, other: Any, name: str) -> Any:
         """Numbers of other kinds: numpy integers stay affine, everything else asks."""

@@ -133,6 +133,9 @@ class Recorder:
         """Proven loops that have begun and have not come to their end."""
         self.asking: set[Any] = set()
         """Sites of proven loops that asked for the value of their index, or have no pattern."""
+        self.rewarding: dict[source.Site, int] = {}
+        """Loops of which few iterations were executed because they were watched: how long they
+        were. The cores of a launch share them."""
         self.proofs: list[Any] = []
         """Proven loops that are open (sampling.py)."""
         self.sample: Sampler | None = None

@@ -8,8 +8,8 @@ before the loop's horizon takes the same decisions. So its loops run alike, one 
 piece of a run only the first iteration is executed: what it adds to the one before is known.
 
 That one stands for all of the piece. So comparisons and bounds are looked at over all of it: the
-loop has an `extent` (loop_index.py). Of a run that ends what was predicted, the last iteration of
-each piece is executed, too, and compared (`Loop.checks`).
+loop has an `extent` (loop_index.py). Of a run in an iteration that ends what was predicted, the
+last iteration is executed, too, and compared (`Loop.checks`).
 
 A run whose body assigns names that are read after the loop has no jumps (`leaks`): the first
 iteration leaves another state than the last.
@@ -55,11 +55,14 @@ class Jump(NamedTuple):
 class Run:
     """What a loop has done."""
 
-    __slots__ = ("alike", "count", "growth", "inner", "jumps", "origin")
+    __slots__ = ("alike", "count", "growth", "inner", "is_whole", "jumps",
+                 "origin")
 
     def __init__(self, origin: Any, count: int) -> None:
         self.origin = origin
         self.count = count
+        self.is_whole = True
+        """Whether it is known here what its iterations have done."""
         self.jumps: dict[int, Jump] = {}
         """The pieces by their first iteration."""
         self.inner: dict[int, list[Run]] = {}
@@ -78,7 +81,7 @@ def expected(outer: Loop | None, origin: Any, count: int, at: Place | None) -> R
     if number < len(outer.expected):
         run: Run = outer.expected[number]
         if run.count == count and run.origin == origin:
-            return run
+            return run if run.is_whole else None
     outer.expected = None
     return None
 

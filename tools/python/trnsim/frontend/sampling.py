@@ -7,7 +7,8 @@ After the first, which shows how long the loop is, iterations are executed until
 are equal but for constant steps; those up to the loop's horizon (loop_index.py) are predicted, the
 last of them is executed and compared. If the second has the nodes of the first, its steps are tried
 at once. A loop inside of a proven one runs many times: one iteration that has the same nodes as one
-of an earlier run has its steps too, which again the last one is compared with. The proof:
+of an earlier run has its steps too, which again the last one is compared with. Where already the
+first had an index that is watched, it and the last determine those between. The proof:
 
 1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py,
    watch.py).
@@ -122,24 +123,30 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
     folder = frame.folder
     assert folder is not None
     try:
-        yield values[0]
-        active.end_iteration(frame)
-        calls = _calls_left(active, folder, len(values))
-        loops = watch = None
-        is_long = (calls > WATCHED and len(values) > FEWEST_WATCHED and site not in active.asking)
-        if is_long and calls_functions(user, site):
+        at, loops, watch = 0, None, None
+        if len(values) >= active.rewarding.get(site, len(values) + 1) and (
+                site not in active.asking):
             watch = _watch(active, user, site)
-        if watch is None and calls > LONG and is_worth_reading(user.f_code.co_filename, site,
-                                                               calls):
-            loops = _proof(active, user, site)
-        if watch is None and loops is None and is_long:
-            watch = _watch(active, user, site)
+        if watch is None:
+            at = 1
+            yield values[0]
+            active.end_iteration(frame)
+            calls = _calls_left(active, folder, len(values))
+            is_long = (calls > WATCHED and len(values) > FEWEST_WATCHED
+                       and site not in active.asking)
+            if is_long and calls_functions(user, site):
+                watch = _watch(active, user, site)
+            if watch is None and calls > LONG and is_worth_reading(user.f_code.co_filename, site,
+                                                                   calls):
+                loops = _proof(active, user, site)
+            if watch is None and loops is None and is_long:
+                watch = _watch(active, user, site)
         if loops is not None or watch is not None:
             active.proofs.append(Proof(user, loops or frozenset()))
             active.has_sampled = True
             active.unfinished += 1
             with nullcontext() if watch is None else watch.listening():
-                yield from _proven(active, frame, values, site, 1, watch)
+                yield from _proven(active, frame, values, site, at, watch)
             active.unfinished -= 1
             active.proofs.pop()
         else:
@@ -212,6 +219,9 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                     not watch.is_alike(marks[-1].instances)):
                 if watch.may_hold(loop):
                     raise Retrace(site=site)
+                if at == 1:
+                    marks = [Mark(active, folder)]
+                    continue
                 loop.is_affine = False
                 active.patterns[site, "unwatched"] = PATIENCE
             if not loop.is_affine:
@@ -223,6 +233,19 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
             if frame is not active.frame:
                 continue
             pattern = _found(active, folder, marks, site, values.step)
+            if pattern is None and at == 1 < end and type(index) is LoopIndex and (
+                    _spans(active, folder, marks)
+                    and are_progressions(loop.selections, values.step, end)):
+                if end == last and watch is not None:
+                    watch.begin_last()
+                yield from _spanned(active, frame, loop, end, marks[-2:])
+                at = end + 1
+                if watch is not None and not watch.is_alike(marks[-1].instances):
+                    raise Retrace(site=site)
+                if watch is not None:
+                    active.rewarding[site] = len(values)
+                marks = [Mark(active, folder)]
+                continue
             if pattern is None or at >= end:
                 continue
             if not are_progressions(loop.selections, values.step, end - at + 1):
@@ -240,11 +263,45 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 at = end + 1
                 if watch is not None and not watch.is_alike(marks[-1].instances):
                     raise Retrace(site=site)
+                if watch is not None:
+                    active.rewarding[site] = len(values)
                 marks = [Mark(active, folder)]
         if watch is not None and watch.leaves_indices():
             raise Retrace(site=site)
     finally:
         LoopIndex.open_loops.remove(loop)
+
+
+def _spans(active: Recorder, folder: Folder, marks: list[Mark]) -> bool:
+    """Whether the first and the last iteration alone may tell those between."""
+    before, after = marks[-2:]
+    return (active.remembers and len(marks) == 2 and (before.run, folder.count, after.run) == (
+        0, 1, 1) and before.pieces == after.pieces == 0 and adds(
+            before.instances, after.instances, allocated(active, folder.shapes))
+        and not any(born < before.serial for born in psum.changes[before.changes:]))
+
+
+def _spanned(active: Recorder, frame: Frame, loop: Loop, end: int,
+             marks: list[Mark]) -> Iterator[Any]:
+    """The last iteration of those that follow from the first, which had an index that is watched.
+
+    All positions are affine in the index: a distance of both is so many steps.
+    """
+    folder = frame.folder
+    assert folder is not None
+    first, steps = folder.first, allocated(active, folder.shapes)
+    for buffer, step in zip(active.buffers, steps):
+        buffer.instances += step * (end - 1)
+    before = Mark(active, folder)
+    yield _index(loop, end, len(loop.values) - 1)
+    active.end_iteration(frame)
+    moves = [divmod(delta, end) for delta in folder.deltas]
+    deltas = [move for move, _ in moves]
+    if (folder.count != 2 or not loop.is_affine or folder.first is not first
+            or any(rest for _, rest in moves) or _moves_in_psum(folder.table, folder.shapes, deltas)
+            or not adds(before.instances, Mark(active, folder).instances, steps)):
+        raise Retrace(remembers=True)
+    folder.count, folder.deltas = end + 1, deltas
 
 
 def _index(loop: Loop, at: int, last: int) -> Any:

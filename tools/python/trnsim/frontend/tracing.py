@@ -100,6 +100,7 @@ class _Attempt:
         self._refused = refused
         self._recorders: dict[int, Recorder] = {}
         self._results: dict[int, Any] = {}
+        self._rewarding: dict[source.Site, int] = {}
         self.cores = self._used.cores(self._grid)
         if self.cores > 1 and chip.generation < LNC_GENERATION:
             raise UserError(f"kernel {getattr(self._body, '__name__', '')} is launched on "
@@ -113,6 +114,7 @@ class _Attempt:
         active.takes_shortcuts = self._takes_shortcuts
         active.remembers = self._remembers
         active.asking.update(self._refused)
+        active.rewarding = self._rewarding
         active.sample = used.sample
         active.grid_rank = len(self._grid)
         active.trip_counts = self._launch.trip_counts

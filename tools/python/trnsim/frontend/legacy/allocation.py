@@ -76,8 +76,9 @@ class SbufRegion(Region):
 
     def alloc(self, func: Callable[..., Any]) -> Region:
         """Blocks at `(partition, byte) = func(block, partitions, bytes)`."""
+        called = _with_names(func)
         return Region(self.name, self.space,
-                      lambda block, partitions, size: _pair(_called(func, block, partitions, size)))
+                      lambda block, partitions, size: _pair(called(block, partitions, size)))
 
     def mod_alloc(self, *, base_addr: int, base_partition: int = 0,
                   num_par_tiles: Sequence[int] = (), num_free_tiles: Sequence[int] = ()) -> Region:
@@ -98,8 +99,10 @@ class PsumRegion(Region):
 
     def alloc(self, func: Callable[..., Any]) -> Region:
         """Blocks at `(bank, partition, byte) = func(block, partitions, bytes)`."""
+        called = _with_names(func)
+
         def place(block: Shape, partitions: int, size: int) -> Address:
-            bank, partition, byte = _called(func, block, partitions, size)
+            bank, partition, byte = called(block, partitions, size)
             return int(partition), _bank_bytes() * int(bank) + int(byte)
         return Region(self.name, self.space, place)
 
@@ -121,11 +124,12 @@ def _bank_bytes() -> int:
     return recorder.required().chip.psum_bank_bytes
 
 
-def _called(func: Callable[..., Any], block: Shape, partitions: int, size: int) -> Any:
-    """What a placement function returns; by AWS's names of its parameters if it has them."""
+def _with_names(func: Callable[..., Any]) -> Callable[[Shape, int, int], Any]:
+    """A placement function, called by AWS's names of its parameters if it has them."""
     if _NAMES <= inspect.signature(func).parameters.keys():
-        return func(idx=block, pdim_size=partitions, fdim_size=size)
-    return func(block, partitions, size)
+        return lambda block, partitions, size: func(idx=block, pdim_size=partitions,
+                                                    fdim_size=size)
+    return func
 
 
 _NAMES = {"idx", "pdim_size", "fdim_size"}

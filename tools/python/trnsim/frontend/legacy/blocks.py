@@ -17,7 +17,7 @@ from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.session import Contents, Session, session
-from trnsim.frontend.legacy.spacing import Spacing, are_even
+from trnsim.frontend.legacy.spacing import Spacing, periods
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
 from trnsim.frontend.tensor import Buffer, Shape, Storage
 
@@ -76,13 +76,14 @@ class Blocks(Operators):
         """The tile of a block, or the blocks that a key with fewer items leaves."""
         lead = self.lead
         given, number, is_indexed = len(items), self.base, False
-        for item, size in zip(items, lead):
+        dimensions = len(self.table.periods)
+        for axis, (item, size) in enumerate(zip(items, lead), dimensions - len(lead)):
             kind = type(item)
             if kind is LoopIndex:
                 if LoopIndex.wide:
                     item.stay_within(0, size - 1)
                 is_indexed = True
-                item = self.table.block_at(item)
+                item = self.table.block_at(item, axis)
             elif kind is not int:
                 if item is Ellipsis and given == 1:
                     return self
@@ -153,8 +154,8 @@ class Placed(NamedTuple):
 class BlockTable:
     """The tiles of a tensor with block dimensions; one instance each, made at its first use."""
 
-    __slots__ = ("_absent", "_lead", "_new", "_spacing", "dtype", "fill", "has_even_places", "here",
-                 "name", "number", "placed", "shape", "tiles")
+    __slots__ = ("_absent", "_lead", "_new", "_spacing", "dtype", "fill", "here", "name",
+                 "number", "periods", "placed", "shape", "tiles")
 
     def __init__(self, placed: Sequence[Placed], lead: Shape, fill: float | None) -> None:
         """`placed` has one entry for all blocks, or one per block if the program placed them.
@@ -166,10 +167,12 @@ class BlockTable:
         here.tables += 1
         self.number = here.tables
         self.placed = placed
-        self.has_even_places = len(placed) == 1 or (
-            all(one.buffer is placed[0].buffer for one in placed)
-            and are_even(lead, tuple(one.place for one in placed)))
-        """Whether the program put blocks at equal distances at places at equal distances."""
+        self.periods = (1,) * len(lead)
+        """Along each dimension, the distance of blocks whose places are at equal distances."""
+        if len(placed) > 1:
+            is_one = all(one.buffer is placed[0].buffer for one in placed)
+            self.periods = (periods(lead, tuple(one.place for one in placed)) if is_one
+                            else (0,) * len(lead))
         self._lead = lead
         self._spacing: Spacing | None = None
         self._new: list[Made] = []
@@ -201,9 +204,14 @@ class BlockTable:
                     here.block_log.append(made)
         return found
 
-    def block_at(self, index: LoopIndex) -> int:
-        """The block that a loop's index names in this iteration."""
-        return index.value if self.has_even_places else index.ask()
+    def block_at(self, index: LoopIndex, axis: int) -> int:
+        """The block that a loop's index names along a dimension in this iteration."""
+        period = self.periods[axis]
+        if period == 0:
+            return index.ask()
+        if period == 1 or all(step % period == 0 for step in index.terms.values()):
+            return index.value
+        return index.ask_turn(period)
 
     def is_regular(self) -> bool:
         """Whether all tiles have been accessed, and lie at equal distances if their blocks do.

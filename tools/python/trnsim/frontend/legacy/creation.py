@@ -82,9 +82,12 @@ def _buffers(region: Region, kind: DType, lead: Shape, tile: Shape,
     """The site of a tensor's blocks; one entry per block if the program fixes their addresses."""
     active = recorder.required()
     addresses = _addresses(region, lead, tile, kind)
-    made = [active.storage(region.space, kind, tile, name=name, address=address)
-            for address in addresses]
-    return [Placed(one.buffer, one.place) for one in made]
+    made: dict[Any, Placed] = {}
+    for address in addresses:
+        if address not in made:
+            one = active.storage(region.space, kind, tile, name=name, address=address)
+            made[address] = Placed(one.buffer, one.place)
+    return [made[address] for address in addresses]
 
 
 def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[Any]:
@@ -100,7 +103,7 @@ def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[An
     found = here.addresses.get(key) if _is_traced_once(here.recorder.frame) else None
     if found is None:
         found = here.addresses[key] = region.addresses(lead, tile, kind.itemsize)
-        for address in found:
+        for address in dict.fromkeys(found):
             _check_address(region, address, tile, kind)
     return found
 

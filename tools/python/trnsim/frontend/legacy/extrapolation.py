@@ -130,15 +130,34 @@ def _is_run(marks: list[Mark]) -> bool:
 def _pattern(here: Session, folder: Folder, marks: list[Mark]) -> Pattern | None:
     """The pattern that two iterations show."""
     steps = instance_steps(here.recorder, folder.shapes, *(mark.instances for mark in marks))
+    blocks = _steps(here, marks)
+    if steps is None or blocks is None:
+        return None
+    return Pattern(folder.deltas if marks[-1].run != marks[-2].run else None, steps, blocks)
+
+
+def _steps(here: Session, marks: list[Mark]) -> list[Step] | None:
+    """How far the tiles of older blocks move from an iteration to the next."""
     earlier, latest = (_outer_tiles(here, *pair) for pair in pairwise(marks))
-    if steps is None or earlier is None or latest is None or len(earlier) != len(latest):
+    if earlier is None or latest is None or len(earlier) != len(latest):
         return None
     blocks = []
     for one, other in zip(earlier, latest):
         if one.table is not other.table or one.kind() != other.kind():
             return None
         blocks.append(Step(one.kind(), other.number - one.number, other.base - one.base))
-    return Pattern(folder.deltas if marks[-1].run != marks[-2].run else None, steps, blocks)
+    return blocks
+
+
+def repeated(here: Session, marks: list[Mark]) -> Pattern | None:
+    """What two rounds of iterations (repetition.py) have made alike, but for nodes."""
+    earlier, latest = ([after - before for before, after in zip(one.instances, other.instances)]
+                       for one, other in pairwise(marks))
+    if (len({len(mark.instances) for mark in marks}) > 1 or earlier != latest
+            or not _regions_are_local(here, marks[-2])):
+        return None
+    blocks = _steps(here, marks)
+    return None if blocks is None else Pattern(None, latest, blocks)
 
 
 def _is_like(here: Session, pattern: Pattern, marks: list[Mark]) -> bool:
@@ -235,6 +254,7 @@ def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Patte
     if not all(one.table.is_regular() and (
             one.table in growing or one.exists(one.steps[loop] * stride, count)) for one in named):
         loop.is_affine = False
+        loop.period = 0
         return False
     made = [further for run, step in zip(runs, pattern.blocks) for one in run.made()
             for further in one.repeated(step.number, step.base, count)]

@@ -8,6 +8,9 @@ the last one before the loop's horizon (see loop_index.py); those between are ex
 extrapolation.py. That is exact if the body depends on the index only through affine positions and
 comparisons, which LoopIndex watches, and the iteration executed last is compared with its
 prediction. If it deviates, `Retrace` asks for the kernel to be traced again with all iterations.
+
+Where a loop inside of another one runs again, one iteration of each of its pieces is executed, see
+runs.py. Iterations that take turns are executed in rounds, see repetition.py.
 """
 
 from __future__ import annotations
@@ -19,17 +22,22 @@ from typing import Any
 
 from trnsim.frontend import loops, recorder, source
 from trnsim.frontend.dialect import Retrace
-from trnsim.frontend.legacy.extrapolation import Mark, Pattern, continues, extrapolate, found
+from trnsim.frontend.legacy.extrapolation import (Mark, Pattern, continues, extrapolate, found,
+                                                  repeated)
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.repetition import parts, repeat, step
 from trnsim.frontend.runs import Jump, Place, Run, expected
 from trnsim.frontend.sampling import is_worth_reading, refuse
 
 FEWEST = 3
 """Iterations of a loop below which none is left out: one shows a pattern that is known from before,
 the last is checked."""
+
+FEWEST_ROUNDS = 4
+"""Rounds of iterations (repetition.py) below which all are executed."""
 
 CALLS = 4
 """Calls in an iteration of a Python range, before anything is known about it. [ASSUMED]"""
@@ -177,13 +185,18 @@ class Execution:
                 continue
             is_alike = loop.begin(at, known, self._remembers)
             alike = known.alike[at] if known is not None else alike if is_alike else at
-            loop.checks = self._outer is not None and self._outer.checks
+            loop.checks = at == last and self._outer is not None and self._outer.checks
             yield self._index(at)
             self._end_iteration(at, alike)
             at += 1
             if not loop.is_affine:
                 if is_alike and known is None:
                     raise Retrace(remembers=True)
+                left = last + 1 - at
+                if known is None and 1 < loop.period and FEWEST_ROUNDS * loop.period <= left:
+                    self._run.is_whole = False
+                    yield from self._rounds(at)
+                    at = last + 1 - left % loop.period
                 continue
             if not active.takes_shortcuts or at > last and self._outer is None:
                 continue
@@ -223,7 +236,8 @@ class Execution:
             raise Retrace(remembers=True)
         marks = [before, Mark(here, folder)]
         self._run.growth[at] = (before.instances, marks[-1].instances)
-        left = jump.end - at - outer.checks
+        checks = outer.checks and jump.end == self._last
+        left = jump.end - at - checks
         start = at if jump.pattern.deltas is None else max(at + 1 - folder.count, alike)
         if self._frame is not here.recorder.frame or not continues(
                 here, folder, marks, jump, known.growth.get(at)) or (
@@ -232,7 +246,7 @@ class Execution:
             loop.horizon = loop.value
             return
         here.recorder.has_rerun = True
-        if outer.checks:
+        if checks:
             yield from self._compared(jump.pattern, jump.end, alike)
         else:
             self._run.inner[jump.end] = known.inner[jump.end]
@@ -250,6 +264,55 @@ class Execution:
         if folder.count != count or not loop.is_affine or (
                 pattern.deltas is not None and folder.deltas != pattern.deltas):
             raise Retrace(pattern.is_remembered)
+
+    def _rounds(self, at: int) -> Iterator[Any]:
+        """Iterations from number `at` on in rounds of as many as the loop's period.
+
+        Their indices are multiples of the period of the number of the round, and a constant: a
+        round is what an iteration is elsewhere (repetition.py).
+        """
+        here, folder, values, loop = self._here, self._folder, self._loop.values, self._loop
+        period = loop.period
+        last = (self._last + 1 - at) // period
+        rounds = Loop(range(last + 1))
+        here.loops[here.loops.index(loop)] = rounds
+        marks, states, number = [Mark(here, folder)], [parts(folder)], 1
+        try:
+            while number <= last:
+                rounds.begin(number, None, self._remembers)
+                rounds.checks = number == last
+                yield from self._round(rounds, at + (number - 1) * period, period)
+                number += 1
+                marks = [*marks[-2:], Mark(here, folder)]
+                states = [*states[-2:], parts(folder)]
+                end = min(last, rounds.horizon - 1)
+                if number >= end or len(marks) < 3 or not rounds.is_affine or (
+                        self._frame is not here.recorder.frame):
+                    continue
+                found = repeated(here, marks)
+                one = step(*states[-2:])
+                if found is None or one is None or step(*states[:2]) != one or not extrapolate(
+                        here, folder, marks, found, rounds, end - number):
+                    continue
+                repeat(folder, one, end - number)
+                before = parts(folder)
+                rounds.begin(end, None, self._remembers)
+                rounds.checks = True
+                yield from self._round(rounds, at + (end - 1) * period, period)
+                if step(before, parts(folder)) != one or not rounds.is_affine:
+                    raise Retrace(remembers=self._remembers)
+                marks, states, number = [Mark(here, folder)], [parts(folder)], end + 1
+        finally:
+            here.loops[here.loops.index(rounds)] = loop
+
+    def _round(self, rounds: Loop, start: int, period: int) -> Iterator[Any]:
+        """The iterations of a round."""
+        values = self._loop.values
+        for at in range(start, start + period):
+            is_plain = at == self._kept or not rounds.is_affine
+            yield (values[at] if is_plain
+                   else LoopIndex(values[at], {rounds: period * values.step}))
+            self._here.recorder.end_iteration(self._frame)
 
     def _index(self, at: int) -> Any:
         """The index of an iteration."""

@@ -10,6 +10,10 @@ from functools import lru_cache
 from trnsim.frontend.tensor import Shape, row_major
 
 
+LONGEST_PERIOD = 8
+"""Iterations of a loop that are looked at as one. [ASSUMED]"""
+
+
 class Spacing:
     """Learns from one block after the other how far tiles are apart along each dimension."""
 
@@ -71,7 +75,21 @@ class Spacing:
 
 
 @lru_cache(maxsize=64)
-def are_even(shape: Shape, places: tuple[int, ...]) -> bool:
-    """Whether all blocks, in row-major order, are at equal distances."""
-    spacing = Spacing(shape)
-    return all([spacing.add(*block) for block in enumerate(places)]) and spacing.is_even
+def periods(shape: Shape, places: tuple[int, ...]) -> tuple[int, ...]:
+    """Along each dimension, how far blocks are from those that are at a constant distance.
+
+    `places` are those of all blocks in row-major order. 1 where all blocks along a dimension are at
+    equal distances, 2 where every other one is; 0 where that repeats in no period that matters.
+    """
+    return tuple(_period(stride, size, places)
+                 for stride, size in zip(row_major(shape), shape))
+
+
+def _period(stride: int, size: int, places: tuple[int, ...]) -> int:
+    for period in range(1, min(size, LONGEST_PERIOD + 1)):
+        reach = period * stride
+        distances = {places[number + reach] - place for number, place in enumerate(places)
+                     if number // stride % size + period < size}
+        if len(distances) == 1:
+            return period
+    return 1 if size == 1 else 0

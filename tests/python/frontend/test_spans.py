@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loops that are watched from their first iteration on execute that one and the last.
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers import executions
+from trnsim.frontend.__main__ import find_kernel
+
+KERNEL = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+class State(nl.NKIObject):
+    tile = None
+    rounds = 0
+
+def block(x, state, at):
+    nisa.dma_copy(dst=state.tile, src=x[at * 128:at * 128 + 128, 0:64])
+    {body}
+
+def blocks(x, state, count):
+    for at in range(count):
+        block(x, state, at)
+
+@nki.jit
+def kernel(x):
+    state = State()
+    state.tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=state.tile, value=0.0)
+    {calls}
+"""
+ONCE, TWICE = "blocks(x, state, 20)", "blocks(x, state, 20)\n    blocks(x, state, 20)"
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even short loops are watched."""
+    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
+
+
+def executed(body: str, calls: str, path: Path, monkeypatch: pytest.MonkeyPatch,
+             cores: int = 1) -> int:
+    """How many iterations are executed (of the last core); checks the trace."""
+    path.write_text(KERNEL.format(body=body, calls=calls))
+
+    def kernel() -> object:
+        found = find_kernel(f"{path}::kernel")
+        return found[cores] if cores > 1 else found  # type: ignore[index]
+
+    return executions(kernel, monkeypatch)  # type: ignore[arg-type]
+
+
+def test_a_loop_that_was_watched_before_executes_two_iterations(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed("pass", ONCE, tmp_path / "once.py", monkeypatch) == 3
+    assert executed("pass", TWICE, tmp_path / "twice.py", monkeypatch) == 3 + 2
+
+
+def test_what_one_core_has_learned_is_known_to_the_other(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed("pass", ONCE, tmp_path / "cores.py", monkeypatch, cores=2) == 2
+
+
+def test_a_comparison_of_the_index_ends_what_is_spanned(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "if at >= 12:\n        nisa.memset(dst=state.tile, value=1.0)"
+    assert executed(body, TWICE, tmp_path / "ends.py", monkeypatch) <= 5 + 5
+
+
+def test_a_first_iteration_that_leaves_another_state_is_not_spanned(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, calls = "state.rounds = 1", f"{ONCE}\n    state.rounds = 0\n    {ONCE}"
+    assert 3 + 2 < executed(body, calls, tmp_path / "first.py", monkeypatch) <= 3 + 4
+
+
+@pytest.mark.parametrize("body", [
+    "state.rounds += 1", "nisa.memset(dst=state.tile, value=at)",
+    "nisa.dma_copy(dst=state.tile, src=x[at * at:at * at + 128, 0:64])"])
+def test_a_loop_with_state_is_executed_in_full_each_time(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed(body, TWICE, tmp_path / "state.py", monkeypatch) >= 40
+
+
+def test_a_state_that_changes_in_a_later_run_is_noticed(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "state.rounds += state.rounds > 0"
+    calls = f"{ONCE}\n    state.rounds = 1\n    {ONCE}"
+    assert executed(body, calls, tmp_path / "later.py", monkeypatch) >= 3 + 20

@@ -38,13 +38,24 @@ CLI::Option* add_repeatable(CLI::App& command,
     return command.add_option(name, values, help)->allow_extra_args(false);
 }
 
+CLI::Validator at_least(int minimum) {
+    return {[minimum](const std::string& text) {
+                double value = 0;
+                if (!CLI::detail::lexical_cast(text, value) || !(value >= minimum)) {
+                    return fmt::format("\"{}\" is not a number of at least {}", text, minimum);
+                }
+                return std::string{};
+            },
+            minimum == 0 ? "NONNEGATIVE" : "POSITIVE"};
+}
+
 void add_to(CLI::App& command, InputOptions& options) {
     command
         .add_option(
             "INPUT",
             options.input,
-            "a trace (.nkt, .nkt.zst, or - for standard input), a kernel (file.py::function) or, "
-            "for run, a script (file.py)")
+            "a trace (.nkt, .nkt.zst, or - for standard input), a kernel (file.py::function, or "
+            "'file.py::function[2]' on a launch grid) or, for run, a script (file.py)")
         ->required();
     add_repeatable(command,
                    "--arg",
@@ -108,10 +119,10 @@ void add_check(CLI::App& command, ValueOptions& options) {
             options.rtol,
             "relative error that --check allows [by type: float32 1e-5, bfloat16 1.6e-2, …]")
         ->type_name("X")
-        ->check(CLI::NonNegativeNumber);
+        ->check(at_least(0));
     command.add_option("--atol", options.atol, "absolute error that --check allows [0]")
         ->type_name("X")
-        ->check(CLI::NonNegativeNumber);
+        ->check(at_least(0));
 }
 
 void add_to(CLI::App& command, ModelOptions& options, const std::string& value_form) {

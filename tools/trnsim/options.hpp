@@ -56,6 +56,9 @@ CLI::Option* add_repeatable(CLI::App& command,
                             std::vector<std::string>& values,
                             const std::string& help);
 
+/// Allows numbers from `minimum`, 0 or 1, on.
+[[nodiscard]] CLI::Validator at_least(int minimum);
+
 /// --chip, for commands that take one.
 void add_chip(CLI::App& command, std::string& chip, const std::string& help);
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -133,6 +134,27 @@ void require_regular_destination(const std::string& option, const std::string& p
                path,
                reason_of_last_error(),
                "name a file in a directory that exists and may be written");
+    }
+}
+
+void require_different_destinations(const Destinations& destinations) {
+    std::map<std::string, std::string> known;
+    for (const auto& [option, path] : destinations) {
+        std::error_code error;
+        const bool is_device = fs::exists(path, error) && !fs::is_regular_file(path, error);
+        if (path.empty() || is_device) {
+            continue;
+        }
+        const std::string file =
+            path == "-" ? path : fs::weakly_canonical(fs::absolute(path), error).string();
+        const auto [other, is_first] = known.emplace(file, fmt::format("{} {}", option, path));
+        if (!is_first) {
+            throw UserError(fmt::format("{}, {} {}: both go to {}; name two files",
+                                        other->second,
+                                        option,
+                                        path,
+                                        path == "-" ? "standard output" : "one file"));
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace trnsim::cli {
 
@@ -41,6 +43,12 @@ private:
 /// For files that other layers write and rename themselves. \throws UserError if `path` is a
 /// directory, a device, not to be replaced, or in a directory where no file can be made
 void require_regular_destination(const std::string& option, const std::string& path);
+
+/// Options and the files that they name, empty if they are not given.
+using Destinations = std::vector<std::pair<std::string, std::string>>;
+
+/// \throws UserError if two options name the same file, or both standard output
+void require_different_destinations(const Destinations& destinations);
 
 /// Writes what is left of standard output. \throws UserError if it does not take it
 void flush_standard_output();

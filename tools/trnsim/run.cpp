@@ -168,14 +168,14 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
 /// \returns the exit status
 int run(RunCommandOptions options) {
     check_input_kind(options);
+    require_different_destinations({{"--json", options.json},
+                                    {"--timeline", options.timeline},
+                                    {"--instructions", options.instructions}});
     if (is_script(options.input.input)) {
         become_python("trnsim.script", script_words(options));
     }
     options.chip = chip_or_default(options.chip);
     Input input(options.input.input, options.input.arguments, options.values);
-    if (options.json == "-" && options.instructions == "-") {
-        throw UserError("--json -, --instructions -: both go to standard output; name a file");
-    }
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
         json.emplace("--json", options.json);
@@ -246,7 +246,7 @@ void add_run(CLI::App& app, int& exit_status) {
                      options->cores,
                      "NeuronCores of the chip that run copies of the kernel at once [one copy]")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1));
     add_to(*command, options->model, "VALUE");
     add_to(*command, options->values);
     add_check(*command, options->values);
@@ -271,7 +271,7 @@ void add_run(CLI::App& app, int& exit_status) {
                      options->call,
                      "the kernel call of a script to show in full, from 1 [the slowest]")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1));
     command->add_flag("--no-values",
                       options->is_without_values,
                       "leave the results of a script's kernels unknown, which is faster");

@@ -89,7 +89,7 @@ void add_model(CLI::App& command, ValidateOptions& options) {
                      "also the error with each part of the model switched off, one at a time");
     command.add_option("--jobs", options.jobs, "rows at the same time [2]")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1));
 }
 
 void add_outputs(CLI::App& command, ValidateOptions& options) {

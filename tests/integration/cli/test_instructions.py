@@ -94,7 +94,8 @@ def test_the_table_changes_nothing_else(trnsim: CommandLine) -> None:
 def test_the_table_goes_to_standard_output_alone(trnsim: CommandLine) -> None:
     outcome = trnsim("run", "add.nkt", "--instructions", "-")
     assert json.loads(outcome.output)["kind"] == "instructions"
-    assert "name a file" in trnsim.fails(2, "run", "add.nkt", "--json", "-", "--instructions", "-")
+    assert ("both go to standard output; name two files"
+            in trnsim.fails(2, "run", "add.nkt", "--json", "-", "--instructions", "-"))
 
 
 def test_a_table_and_itself_have_the_same_order(trnsim: CommandLine) -> None:

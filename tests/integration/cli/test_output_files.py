@@ -48,6 +48,21 @@ def test_a_result_replaces_the_old_file(trnsim: CommandLine) -> None:
     assert sorted(os.listdir(trnsim.folder)) == ["add.nkt", "out.json"]
 
 
+@pytest.mark.parametrize(("one", "other"), [
+    ("out", "out"), ("out", "./out"), ("add.nkt", "linked"), ("add.nkt", "x/../add.nkt")])
+def test_two_options_do_not_name_one_file(trnsim: CommandLine, one: str, other: str) -> None:
+    (trnsim.folder / "x").mkdir()
+    (trnsim.folder / "linked").symlink_to("add.nkt")
+    before = sorted(os.listdir(trnsim.folder))
+    message = trnsim.fails(2, "run", "add.nkt", "--json", one, "--timeline", other)
+    assert message == f"--json {one}, --timeline {other}: both go to one file; name two files\n"
+    assert sorted(os.listdir(trnsim.folder)) == before
+
+
+def test_two_options_may_name_one_device(trnsim: CommandLine) -> None:
+    assert trnsim("run", "add.nkt", "--json", "/dev/null", "--instructions", "/dev/null").status == 0
+
+
 def test_a_link_stays_a_link(trnsim: CommandLine) -> None:
     (trnsim.folder / "target.json").write_text("old")
     (trnsim.folder / "link.json").symlink_to("target.json")

@@ -52,5 +52,13 @@ def test_an_option_without_its_value_is_named(trnsim: CommandLine) -> None:
     assert "--chip" in trnsim.fails(2, "run", "x.nkt", "--chip")
 
 
+@pytest.mark.parametrize(("option", "value", "least"), [
+    ("--cores", "0", 1), ("--cores", "-1", 1), ("--rtol", "-1", 0), ("--atol", "nan", 0)])
+def test_a_number_that_is_too_small_is_told_with_the_least(
+        trnsim: CommandLine, option: str, value: str, least: int) -> None:
+    message = trnsim.fails(2, "run", "x.nkt", option, value)
+    assert f'{option}: "{value}" is not a number of at least {least};' in message
+
+
 def test_errors_go_to_standard_error_alone(trnsim: CommandLine) -> None:
     assert trnsim("run", "missing.nkt").output == ""

@@ -160,7 +160,14 @@ def test_the_same_kernel_gives_the_same_bytes(kernel: Path, tmp_path: Path) -> N
     (["{k}::missing"], 2, "has no function 'missing'; its kernels are: scale"),
     (["{k}"], 2, "calls no kernel"),
     (["nowhere.py::scale"], 2, "nowhere.py: there is no such file"),
-    (["{k}::scale", "--arg", "float99[4]"], 2, "data type 'float99' is not one of NKI's"),
+    (["{k}::scale", "--arg", "float99[4]"], 2,
+     "--arg 'float99[4]': there is no data type 'float99'; did you mean float"),
+    (["{k}::scale", "--arg", "x=bf16[4]"], 2, "'bf16'; did you mean bfloat16?"),
+    (["{k}::scale", "--arg", "real[4]"], 2, "there is no data type 'real'; NKI's are float32 "),
+    (["{k}::scale", "--arg", "float32[0,4]"], 2,
+     "argument x: a tensor of shape [0, 4], which has no element; give every dimension"),
+    (["{k}::scale", "--arg", "float32[128,4]", "--arg", "times=3", "--arg", "times=4"], 2,
+     "--arg 'times=4': times is given twice"),
     (["{k}::scale", "--arg", "float32[]"], 2, "a tensor without a shape"),
     (["{k}::scale", "--arg", "hello"], 2, "--arg 'hello': neither a tensor like"),
     (["{k}::scale", "--arg", "float32[128,64]", "--chip", "trn9"], 2, "chip 'trn9': "),
@@ -205,6 +212,51 @@ def test_a_grid_has_one_or_two_programs(tmp_path: Path,
             "NeuronCore has 1 or 2 cores") in capfd.readouterr().err
 
 
+GRIDS = textwrap.dedent("""\
+    from neuronxcc import nki
+    import neuronxcc.nki.language as nl
+    @nki.jit
+    def decorated(x):
+        y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        row, column = nl.program_id(0), nl.program_id(1)
+        rows, columns = nl.arange(64)[:, None], nl.arange(32)[None, :]
+        nl.store(y[row * 64 + rows, column * 32 + columns],
+                 nl.load(x[row * 64 + rows, column * 32 + columns]))
+        return y
+    def plain(x):
+        return decorated(x)
+    """)
+
+
+@pytest.mark.parametrize(("grid", "loads"), [
+    ("", 1), ("[1]", 1), ("[2]", 2), ("[2,2]", 4), ("[ 2 , 1 ]", 2), ("[nl.nc(2), 2]", 2)])
+@pytest.mark.parametrize("function", ["decorated", "plain"])
+def test_a_kernel_is_launched_on_the_grid_behind_its_name(
+        tmp_path: Path, function: str, grid: str, loads: int) -> None:
+    path, out = tmp_path / "grids_kernel.py", tmp_path / "x.nkt"
+    path.write_text(GRIDS)
+    assert run(f"{path}::{function}{grid}", "--arg", "float32[128,64]", "-o", str(out)) == 0
+    assert len(expand(lines_of(out))) == 2 * loads
+
+
+@pytest.mark.parametrize(("name", "problem"), [
+    ("kernel[x]", "[x] is no launch grid; write numbers of programs, like [2] or [4,2]"),
+    ("kernel[]", "[] is no launch grid"),
+    ("kernel[2,2]", "kernel kernel is launched on a grid of [2, 2], 4 programs"),
+    ("kernel[0]", "kernel kernel is launched on a grid of [0], 0 programs"),
+    ("kernel[2", "does not name a kernel; write file.py::function, or 'file.py::function[2]'"),
+    ("nothing[2]", "has no function 'nothing'"),
+])
+def test_a_wrong_grid_is_told_with_the_name(tmp_path: Path, capfd: pytest.CaptureFixture[str],
+                                            name: str, problem: str) -> None:
+    path = tmp_path / "loop_kernel.py"
+    path.write_text(LOOP)
+    assert run(f"{path}::{name}", "-o", str(tmp_path / "x.nkt")) == 2
+    told = capfd.readouterr().err
+    assert told.startswith(str(path))
+    assert problem in told
+
+
 LOOP = textwrap.dedent("""\
     import nki, nki.language as nl, nki.isa as nisa
     def kernel(x, count):
@@ -219,11 +271,10 @@ def test_cores_and_trip_counts_are_options(tmp_path: Path,
                                            capfd: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "loop_kernel.py", tmp_path / "x.nkt"
     path.write_text(LOOP)
-    arguments = [f"{path}::kernel", "--arg", "float32[128,64]", "--arg", "int32[1,1]",
-                 "-o", str(out)]
-    assert run(*arguments, "--lnc", "2", "--assume", "rows=3") == 0
+    arguments = ["--arg", "float32[128,64]", "--arg", "int32[1,1]", "-o", str(out)]
+    assert run(f"{path}::kernel[2]", *arguments, "--assume", "rows=3") == 0
     assert [len(core) for core in expand_cores(lines_of(out))] == [4, 4]
-    assert run(*arguments, "--assume", "rows") == 2
+    assert run(f"{path}::kernel", *arguments, "--assume", "rows") == 2
     assert "--assume 'rows' is not NAME=COUNT" in capfd.readouterr().err
 
 

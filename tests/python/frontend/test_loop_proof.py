@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers import executions, tensor
 from trnsim.frontend import FrontendError, trace
-from trnsim.frontend.__main__ import find_kernel
+from trnsim.frontend.naming import find_kernel
 from trnsim.frontend.loops import LoopRange
 
 HEADER = """import nki

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import executions
-from trnsim.frontend.__main__ import find_kernel
+from trnsim.frontend.naming import find_kernel
 
 HEADER = """import itertools
 import math

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from trnsim.frontend import trace
-from trnsim.frontend.__main__ import find_kernel
+from trnsim.frontend.naming import find_kernel
 from trnsim.frontend.arguments import parse
 
 TOP = Path(__file__).resolve().parents[3]

@@ -22,7 +22,8 @@ from trnsim.result import Comparison, Result
 from trnsim.simulator import Options, Overrides, assignments, run_trace
 
 KernelLike = Callable[..., Any] | str | Path
-"""A kernel, `kernel[grid]`, "file.py::function", or the path of a trace (.nkt, .nkt.zst)."""
+"""A kernel, `kernel[grid]`, "file.py::function", "file.py::function[grid]", or the path of a trace
+(.nkt, .nkt.zst)."""
 CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
 
@@ -130,7 +131,7 @@ def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Ma
 
 def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..., Any]:
     """The kernel's function. UserError if it is none of ours."""
-    from trnsim.frontend.__main__ import find_kernel
+    from trnsim.frontend.naming import find_kernel
 
     install()
     set_target(load_chip(chip))

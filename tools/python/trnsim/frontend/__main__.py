@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import sys
-import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,7 @@ from collections.abc import Callable, Iterator
 from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import load_kernel_module
-from trnsim.frontend.kernel import CORES, Kernel
-from trnsim.frontend.nki import jit
+from trnsim.frontend.naming import find_kernel
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
@@ -34,13 +31,12 @@ _CHECK_FAILED = 4
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m trnsim.frontend", description=__doc__)
-    parser.add_argument("kernel", help="file.py::function, or a script that calls kernels")
+    parser.add_argument("kernel", help="file.py::function, file.py::function[grid], or a script "
+                                       "that calls kernels")
     parser.add_argument("--chip", help="a short name or a chip file [the target of the "
                                        "environment, else trn2]")
     parser.add_argument("--arg", action="append", default=[], metavar="VALUE",
                         help="one per parameter: dtype[shape], a Python literal, or name=value")
-    parser.add_argument("--lnc", type=int, metavar="N", choices=CORES,
-                        help="cores of the logical NeuronCore that runs file.py::function [1]")
     parser.add_argument("--assume", action="append", default=[], metavar="NAME=COUNT",
                         help="how often a loop runs whose bound is in the register NAME")
     parser.add_argument("--launch", type=int, metavar="N",
@@ -84,29 +80,6 @@ def _kernel_output_on_standard_error() -> Iterator[None]:
         os.close(kept)
 
 
-def find_kernel(text: str) -> Callable[..., Any]:
-    """The function that `file.py::function` names. UserError if there is none."""
-    file, separator, name = text.rpartition("::")
-    if not separator or not file or not name:
-        raise UserError(f"{text}: does not name a kernel; write file.py::function")
-    try:
-        found: Any = load_kernel_module(Path(file))
-    except FrontendError:
-        raise
-    except Exception as problem:
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        raise UserError(f"{where.filename}:{where.lineno}: importing {file} raises "
-                        f"{type(problem).__name__}: {problem}") from problem
-    module = found
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        kernels = [key for key, value in vars(module).items() if isinstance(value, Kernel)]
-        raise UserError(f"{file}: has no function {name!r}; its kernels are: "
-                        f"{', '.join(kernels) or 'none'}")
-    return found  # type: ignore[no-any-return]
-
-
 def _traced(options: argparse.Namespace,
             words: list[str]) -> tuple[Program, ValueReport | None]:
     """The program that the options ask for, and what there is to tell about its values. `words`
@@ -125,8 +98,6 @@ def _traced(options: argparse.Namespace,
     set_target(chip)
     kernel: Any = find_kernel(options.kernel)
     check = _checker(options, kernel, values, keywords) if _wants_values(options) else None
-    if options.lnc is not None:
-        kernel = (kernel if isinstance(kernel, Kernel) else jit(kernel))[options.lnc]
     program = trace(kernel, values, chip, keywords=keywords,
                     trip_counts=_assumptions(options.assume), values=_wants_values(options),
                     seed=options.seed, reads_unwritten=options.reads_unwritten)
@@ -200,6 +171,8 @@ def _arguments(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
         name, value = parse(text)
         if name is None:
             values.append(value)
+        elif name in keywords:
+            raise UserError(f"--arg {text!r}: {name} is given twice; leave one of them out")
         else:
             keywords[name] = value
     return values, keywords

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from typing import Any, NamedTuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of
+from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.tensor import View
 
@@ -19,7 +20,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """What tells two runs apart in the text of an object or function."""
 
 
-DTYPE_NAMES = frozenset(one.name for one in ALL)
+DTYPE_NAMES = tuple(one.name for one in ALL)
 
 
 class TensorArgument(NamedTuple):
@@ -46,15 +47,23 @@ def _value(text: str, whole: str) -> Any:
         sizes = tensor.group(2)
         if sizes is None:
             raise UserError(f"--arg {whole!r}: a tensor without a shape; write dtype[size,...]")
-        return TensorArgument(dtype_of(tensor.group(1)),
+        return TensorArgument(_dtype(tensor.group(1), whole),
                               tuple(int(size) for size in sizes.split(",")))
-    if text.strip() in DTYPE_NAMES:
+    if is_dtype(text.strip()):
         return dtype_of(text.strip())
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
         raise UserError(f"--arg {whole!r}: neither a tensor like float32[128,512] nor a Python "
                         "literal like 4, 1e-6, True or 'text'; quote strings twice") from None
+
+
+def _dtype(name: str, whole: str) -> DType:
+    if not is_dtype(name):
+        alike = difflib.get_close_matches(name, DTYPE_NAMES, n=1)
+        known = f"did you mean {alike[0]}?" if alike else f"NKI's are {' '.join(DTYPE_NAMES)}"
+        raise UserError(f"--arg {whole!r}: there is no data type {name!r}; {known}")
+    return dtype_of(name)
 
 
 def _is_array(value: Any) -> bool:
@@ -65,7 +74,15 @@ def _is_array(value: Any) -> bool:
 def as_tensor(value: Any) -> Any:
     """A text like "float32[128,512]" as the tensor that it stands for; anything else as it is."""
     found = _TENSOR.fullmatch(value) if isinstance(value, str) else None
-    return value if found is None or found.group(1) not in DTYPE_NAMES else _value(value, value)
+    return value if found is None or not is_dtype(found.group(1)) else _value(value, value)
+
+
+def _shape(sizes: Sequence[Any], name: str) -> tuple[int, ...]:
+    shape = tuple(int(size) for size in sizes)
+    if 0 in shape:
+        raise UserError(f"argument {name}: a tensor of shape {list(shape)}, which has no element; "
+                        "give every dimension at least 1")
+    return shape
 
 
 def describe(value: Any) -> str:
@@ -84,9 +101,9 @@ Maker = Callable[[str, DType, tuple[int, ...], Any], View]
 def bind(value: Any, name: str, make: Maker) -> Any:
     """The argument as the kernel sees it: tensors and arrays become views of input buffers."""
     if isinstance(value, TensorArgument):
-        return make(name, value.dtype, value.shape, None)
+        return make(name, value.dtype, _shape(value.shape, name), None)
     if _is_array(value):
-        shape = tuple(int(size) for size in value.shape)
+        shape = _shape(value.shape, name)
         return make(name, dtype_of(value.dtype), shape, value) if shape else value
     if isinstance(value, (list, tuple)):
         items = [bind(item, f"{name}_{index}", make) for index, item in enumerate(value)]

@@ -116,6 +116,11 @@ def _lookup(value: object) -> DType | None:
     return _BY_NAME.get(name)
 
 
+def is_dtype(name: str) -> bool:
+    """Whether a data type has this name, or is also called so ("bool_")."""
+    return name in _BY_NAME
+
+
 def dtype(value: object) -> DType:
     """The data type for a DType, a name, a numpy or ml_dtypes type, or a torch dtype.
 

@@ -92,8 +92,7 @@ class _Attempt:
         self._launch = launch
         self._kernel = function if isinstance(function, Kernel) else None
         self._body = self._kernel.function if self._kernel is not None else function
-        self._used = dialect(api or (self._kernel.api if self._kernel is not None
-                                     else _guess(self._body)))
+        self._used = dialect(api or api_of(function))
         self._grid = self._kernel.grid if self._kernel is not None else ()
         self._takes_shortcuts = takes_shortcuts
         self._remembers = remembers
@@ -236,9 +235,11 @@ def _where(problem: BaseException) -> source.Position:
     return position
 
 
-def _guess(body: Callable[..., Any]) -> str:
-    """The API that an undecorated function's module uses."""
-    for value in getattr(body, "__globals__", {}).values():
+def api_of(function: Callable[..., Any]) -> str:
+    """The API of a kernel, or the one that an undecorated function's module uses."""
+    if isinstance(function, Kernel):
+        return function.api
+    for value in getattr(function, "__globals__", {}).values():
         name = getattr(value, "__name__", None)
         if isinstance(name, str) and name.startswith(("neuronxcc.nki", "trnsim.frontend.legacy")):
             return "neuronxcc.nki"

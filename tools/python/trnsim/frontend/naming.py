@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# How a kernel is named on a command line.
+"""find_kernel("file.py::function"), or "file.py::function[2]" with a launch grid."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+from typing import Any
+from collections.abc import Callable
+
+from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.impersonate import load_kernel_module
+from trnsim.frontend.kernel import Kernel
+
+_NAME = re.compile(r"(?P<file>.+)::(?P<function>[^\[\]:]+)(?:\[(?P<grid>[^\[\]]*)\])?")
+_AXIS = re.compile(r"(?:nl\.)?nc\((?P<cores>\d+)\)|(?P<programs>\d+)")
+
+
+def find_kernel(text: str) -> Callable[..., Any]:
+    """The function that `file.py::function` names, or the kernel on the grid that stands behind it.
+
+    UserError if there is none, or the kernel cannot be launched on that grid.
+    """
+    parts = _NAME.fullmatch(text)
+    if parts is None:
+        raise UserError(f"{text}: does not name a kernel; write file.py::function, or "
+                        "'file.py::function[2]' for a launch grid")
+    function = _function(parts["file"], parts["function"])
+    return function if parts["grid"] is None else _on_grid(text, function, parts["grid"])
+
+
+def _function(file: str, name: str) -> Callable[..., Any]:
+    try:
+        found: Any = load_kernel_module(Path(file))
+    except FrontendError:
+        raise
+    except Exception as problem:
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        raise UserError(f"{where.filename}:{where.lineno}: importing {file} raises "
+                        f"{type(problem).__name__}: {problem}") from problem
+    module = found
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        kernels = [key for key, value in vars(module).items() if isinstance(value, Kernel)]
+        raise UserError(f"{file}: has no function {name!r}; its kernels are: "
+                        f"{', '.join(kernels) or 'none'}")
+    return found  # type: ignore[no-any-return]
+
+
+def _on_grid(text: str, function: Callable[..., Any], grid: str) -> Kernel:
+    """`function[grid]`, where an axis is a number, or `nc(cores)` as the old API writes it."""
+    from trnsim.frontend import nki
+    from trnsim.frontend.legacy import decorators
+    from trnsim.frontend.legacy.grid import nc
+    from trnsim.frontend.tracing import api_of
+
+    is_legacy = api_of(function) == decorators.API
+    axes: list[Any] = []
+    for word in grid.split(","):
+        axis = _AXIS.fullmatch(word.strip())
+        if axis is None:
+            raise UserError(f"{text}: [{grid}] is no launch grid; write numbers of programs, like "
+                            "[2] or [4,2], or nc(2) for an axis over two NeuronCores")
+        cores = int(axis["cores"] or 0)
+        axes.append(nc(cores) if cores and is_legacy else cores or int(axis["programs"] or 0))
+    launched: Kernel = (decorators.jit if is_legacy else nki.jit)(function)
+    try:
+        return launched[tuple(axes)]
+    except UserError as problem:
+        raise UserError(f"{text}: {str(problem).partition(': ')[2]}") from problem

@@ -274,8 +274,19 @@ def test_a_loop_with_no_reorder_keeps_its_order(is_listed: bool) -> None:
             for line in lines if line["record"] == "loop"] == [(8, True), (8, False), (1, True)]
 
 
+def test_tiles_are_given_by_the_names_that_the_api_has() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        row = nl.load(src=x[0:1, :])
+        assert nl.broadcast_to(src=row, shape=(64, 512)).shape == (64, 512)
+        assert nl.expand_dims(data=row, axis=1).shape == (1, 1, 512)
+        assert [part.shape for part in nl.gemm_stationary_grid()] == [(128, 1), (1, 128)]
+    program(kernel, F32)
+
+
 def test_decorators_and_directives_are_accepted() -> None:
     compiler = nki.compiler
+    assert compiler.force_auto_alloc(func=program) is program
 
     @compiler.skip_middle_end_transformations
     @compiler.enable_stack_allocator(log_level=10)

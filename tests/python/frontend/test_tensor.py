@@ -185,3 +185,13 @@ def test_a_gather_names_the_operand_with_its_indices() -> None:
     assert [one[0] for one in executed[1].operands] == ["dst", "src", "index"]
     lines = program(kernel, tensor("float32", 1000, 64), tensor("uint32", 128, 1)).lines()
     assert any('"indirect":"index"' in line for line in lines)
+
+
+def test_a_shape_is_given_in_every_form() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 4, 6), dtype=nl.float32, buffer=nl.sbuf)
+        assert (tile.reshape(shape=(128, 24)).shape == tile.reshape((128, 24)).shape
+                == tile.reshape(128, 24).shape == tile.reshape([128, -1]).shape == (128, 24))
+    program(kernel, tensor("float32", 128, 64))
+    assert nki.simulate(kernel=kernel) is kernel

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 
 
@@ -133,7 +134,10 @@ def dtype(value: object) -> DType:
     found = _lookup(value)
     if found is None:
         names = " ".join(one.name for one in ALL)
-        raise UserError(f"data type {value!r} is not one of NKI's: {names}; convert the argument")
+        where = source.here()
+        place = "" if where == source.UNKNOWN else f"{where}: "
+        raise UserError(f"{place}data type {value!r} is not one of NKI's: {names}; use one of them, "
+                        "or convert the argument")
     if isinstance(value, type):
         _by_type[value] = found
     return found

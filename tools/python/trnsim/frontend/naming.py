@@ -36,6 +36,10 @@ def _function(file: str, name: str) -> Callable[..., Any]:
         found: Any = load_kernel_module(Path(file))
     except FrontendError:
         raise
+    except SystemExit as status:
+        raise UserError(f"{file}: ends Python with status {status.code} when it is imported; put "
+                        "what runs there behind `if __name__ == '__main__':`, or run the file as a "
+                        "script") from status
     except Exception as problem:
         where = traceback.extract_tb(problem.__traceback__)[-1]
         raise UserError(f"{where.filename}:{where.lineno}: importing {file} raises "

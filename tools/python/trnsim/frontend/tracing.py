@@ -213,12 +213,21 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Calls the kernel; stacks of recorded events end here."""
     try:
-        return body(*values, **named)
+        result = body(*values, **named)
     except FrontendError:
         raise
+    except SystemExit as status:
+        raise UserError(f"{_where(status)}: the kernel ends Python (status {status.code}); let it "
+                        "return") from status
     except Exception as problem:
         raise UserError(f"{_where(problem)}: the kernel raises {type(problem).__name__}: "
                         f"{problem or 'without a message'}") from problem
+    if inspect.isgenerator(result) or inspect.iscoroutine(result):
+        result.close()
+        raise UserError(f"{source.Position(body.__code__.co_filename, body.__code__.co_firstlineno)}"
+                        f": {body.__name__} is a generator or a coroutine, which does nothing when "
+                        "it is called; write a function that returns its tensors")
+    return result
 
 
 source.set_entry(_call.__code__)

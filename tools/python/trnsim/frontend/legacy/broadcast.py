@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from trnsim.frontend.dtypes import DType, float32
 from trnsim.frontend.legacy.elementwise import copy
@@ -20,9 +21,9 @@ BANK_COLUMNS = 512
 _ONES_ROW = {"onezero": "stationary"}
 
 
-def broadcast_to(tile: Tensor, shape: Sequence[int]) -> Tensor:
+def broadcast_to(src: Tensor, shape: Sequence[int], **_: Any) -> Tensor:
     """The tile repeated along axes of size 1. Across partitions that takes the tensor engine."""
-    tile = as_tile(tile, "src of broadcast_to")
+    tile = as_tile(src, "src of broadcast_to")
     sizes = tuple(int(size) for size in shape)
     if tile.shape == sizes:
         return tile

@@ -12,8 +12,8 @@ from trnsim.frontend import recorder
 from trnsim.frontend.legacy.allocation import psum, sbuf
 
 
-def _passed_through(function: Any = None, **_: Any) -> Any:
-    return function if function is not None else _passed_through
+def _passed_through(func: Any = None, log_level: int = 50, **_: Any) -> Any:
+    return func if func is not None else _passed_through
 
 
 skip_middle_end_transformations = _passed_through

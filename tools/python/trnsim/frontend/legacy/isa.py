@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend import recorder as _recorder
 from trnsim.frontend.legacy.isa_dma import dma_copy, dma_transpose
 from trnsim.frontend.legacy.isa_gpsimd import (affine_select, bn_aggr, bn_stats, dropout, iota,
@@ -48,3 +49,6 @@ __all__ = ["activation", "activation_reduce", "affine_select", "bn_aggr", "bn_st
            "tensor_partition_reduce", "tensor_reduce", "tensor_scalar",
            "tensor_scalar_cumulative", "tensor_scalar_reduce", "tensor_tensor",
            "tensor_tensor_scan", "unknown_engine", "vector_engine"]
+
+
+__getattr__ = _absent("neuronxcc.nki", "isa", globals())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as _np
 
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.dtypes import (bfloat16, bool_, float8_e4m3, float8_e5m2, float16, float32,
                                     int8, int16, int32, int64, tfloat32, uint8, uint16, uint32)
 from trnsim.frontend.dtypes import dtype as _dtype_of
@@ -151,3 +152,11 @@ def device_print(prefix: str, x: Any, *, mask: Any = None, **_: Any) -> None:
 def gemm_grid() -> Any:
     """The index grid of a matmul result."""
     return mgrid[0:128, 0:512]
+
+
+def gemm_stationary_grid() -> Any:
+    """The index grid of the stationary operand of a matmul."""
+    return mgrid[0:128, 0:128]
+
+
+__getattr__ = _absent("neuronxcc.nki", "language", globals())

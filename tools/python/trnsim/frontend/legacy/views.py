@@ -60,17 +60,17 @@ def _reshaped_strides(form: Form, shape: Shape, first: int) -> Shape | None:
     return (0,) * first + tuple(reversed(strides))
 
 
-def expand_dims(tensor: Tensor, axis: Any) -> Tensor:
+def expand_dims(data: Tensor, axis: Any) -> Tensor:
     """The tile with axes of size 1 at the given places."""
-    shape, strides = list(tensor.shape), list(tensor.form.strides)
+    shape, strides = list(data.shape), list(data.form.strides)
     for one in sorted(axis if isinstance(axis, (list, tuple)) else (axis,)):
         at = one if one >= 0 else len(shape) + 1 + one
-        if at == 0 and tensor.form.is_on_chip:
+        if at == 0 and data.form.is_on_chip:
             raise ProgramError(f"{source.here()}: expand_dims at axis 0, which is the partition "
                                "axis of a tile; use a free axis")
         shape.insert(at, 1)
         strides.insert(at, 0)
-    return with_form(tensor, tuple(shape), tuple(strides))
+    return with_form(data, tuple(shape), tuple(strides))
 
 
 def view_as(tensor: Tensor, dtype: DType) -> Tensor:

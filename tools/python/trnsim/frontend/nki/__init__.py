@@ -20,6 +20,11 @@ API = "nki"
 jit = decorator(API)
 
 
+def simulate(kernel: Any) -> Any:
+    """The kernel, whose calls are simulated; a plain function becomes one."""
+    return jit(kernel)
+
+
 def _tensor(storage: Storage) -> View:
     from trnsim.frontend.nki.tensor import whole
     return whole(storage)
@@ -45,7 +50,7 @@ def modules() -> dict[str, ModuleType]:
     dtype = _module("nki.dtype", DType=DType, **{
         name: value for name, value in vars(language).items() if isinstance(value, DType)})
     top = _module("nki", __path__=[], jit=jit, benchmark=benchmark, profile=benchmark,
-                  baremetal=jit, trace=jit, simulate=jit, language=language, isa=isa,
+                  baremetal=jit, trace=jit, simulate=simulate, language=language, isa=isa,
                   collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
                   NKIObject=NKIObject, __version__="0.6.0")
     constants = _module("nki.isa.constants", **{

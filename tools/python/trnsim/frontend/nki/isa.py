@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend import recorder
 from trnsim.frontend.errors import IllegalInstruction as NkiValidationError
 from trnsim.frontend.nki.enums import (dge_mode, dma_engine, engine, matmul_perf_mode, nc_version,
@@ -46,3 +47,6 @@ def get_nc_sub_version() -> int:
 
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
     "annotations", "recorder")]
+
+
+__getattr__ = _absent("nki", "isa", globals())

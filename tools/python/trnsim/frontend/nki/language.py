@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4m3, float8_e4m3fn,
                                     float8_e4m3fn_x4, float8_e5m2, float8_e5m2_x4, float8_e8m0,
                                     float16, float32, int8, int16, int32, tfloat32, uint8, uint16,
@@ -156,3 +157,6 @@ def is_psum(buffer: Any) -> bool:
 def is_sbuf(buffer: Any) -> bool:
     """Whether a memory region is SBUF."""
     return _SPACES.get(buffer) == "sbuf"
+
+
+__getattr__ = _absent("nki", "language", globals())

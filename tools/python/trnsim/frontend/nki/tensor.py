@@ -18,13 +18,14 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex, give_up
+from trnsim.frontend.nki.arithmetic import WithoutOperators
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
 from trnsim.frontend.tensor import HBM, Form, Indirection, Storage, View
 
 
-class NkiTensor(View):
+class NkiTensor(WithoutOperators, View):
     """A tensor or a part of one. All view operations return another view; nothing is copied."""
 
     __slots__ = ()
@@ -374,9 +375,9 @@ class NkiTensor(View):
         shape = self.form.shape
         return self.reshape((*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
 
-    def reshape(self, *shape: Any) -> NkiTensor:
+    def reshape(self, shape: Any, *more: int) -> NkiTensor:
         """Another shape of the same elements, if no copy is needed."""
-        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        given = shape if isinstance(shape, (tuple, list)) else (shape, *more)
         sizes = normalized_shape(given, self.form.elements)
         if prod(sizes) != self.form.elements:
             self._reject(f"has {self.form.elements} elements, which do not reshape to "

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of what is said to whom writes a kernel as Python, numpy or the other API would have it.
+"""Names that an API does not have, operators on tensors, functions that are no kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from helpers import tensor
+from kernels import nisa, nl
+from trnsim.frontend import UserError, trace
+from trnsim.frontend.naming import find_kernel
+
+X = tensor("float32", 128, 64)
+
+
+def refusal(body: Any) -> str:
+    """What is said of a kernel that loads a tile and calls body with it."""
+    def kernel(x: Any) -> None:
+        body(nl.load(x))
+    with pytest.raises(UserError) as found:
+        trace(kernel, [X])
+    return str(found.value)
+
+
+@pytest.mark.parametrize(("body", "symbol", "function"), [
+    (lambda t: t + 1, "+", "add"),
+    (lambda t: 1 - t, "-", "subtract"),
+    (lambda t: t * t, "*", "multiply"),
+    (lambda t: 2.0 / t, "/", "divide"),
+    (lambda t: t ** 2, "**", "power"),
+    (lambda t: t @ t, "@", "matmul"),
+    (lambda t: t & 1, "&", "bitwise_and"),
+    (lambda t: t << 1, "<<", "left_shift"),
+    (lambda t: t < 1, "<", "less"),
+    (lambda t: 1 <= t, ">=", "greater_equal"),
+    (lambda t: -t, "-", "negative"),
+    (lambda t: ~t, "~", "invert"),
+    (lambda t: abs(t), "abs()", "abs"),
+    (lambda t: t.__iadd__(1), "+", "add"),
+    (lambda t: sum([t, t]), "+", "add"),
+])
+def test_an_operator_is_answered_with_the_function(body: Any, symbol: str, function: str) -> None:
+    said = refusal(body)
+    assert "test_advice.py:" in said
+    assert said.endswith(f"tensors of nki have no operator {symbol}; call nki.language.{function}")
+    assert hasattr(nl, function)
+
+
+@pytest.mark.parametrize(("body", "name"), [
+    (numpy.exp, "exp"), (lambda t: numpy.add(t, 1), "add"), (numpy.max, "max"),
+    (lambda t: numpy.float32(2) * t, "multiply"), (lambda t: numpy.concatenate([t, t]),
+                                                   "concatenate")])
+def test_a_function_of_numpy_on_a_tensor_is_named(body: Any, name: str) -> None:
+    said = refusal(body)
+    assert "test_advice.py:" in said
+    assert f"numpy.{name} is called with a tensor" in said
+
+
+@pytest.mark.parametrize("body", [float, int, numpy.asarray])
+def test_elements_are_not_known_while_tracing(body: Any) -> None:
+    assert "load one into a register with nki.isa.register_load" in refusal(body)
+
+
+@pytest.mark.parametrize(("body", "advice"), [
+    (lambda t: nisa.tensor_scaler(t),
+     "module 'nki.isa' has no attribute 'tensor_scaler'; did you mean tensor_scalar?"),
+    (lambda t: nl.arange(3), "module 'nki.language' has no attribute 'arange', but "
+                             "neuronxcc.nki.language does: that is the other API"),
+    (lambda t: nl.xyzzy, "module 'nki.language' has no attribute 'xyzzy'"),
+])
+def test_a_name_that_the_api_does_not_have_is_answered(body: Any, advice: str) -> None:
+    assert refusal(body).endswith(advice)
+
+
+def test_the_old_api_answers_with_the_new_ones_names() -> None:
+    from neuronxcc.nki import isa, language
+    with pytest.raises(AttributeError, match="'neuronxcc.nki.isa' .* but nki.isa does"):
+        isa.register_alloc()
+    with pytest.raises(AttributeError, match="'neuronxcc.nki.language' .* did you mean arange?"):
+        language.arrange()
+    assert not hasattr(language, "__wrapped__") and not hasattr(nl, "no_such_name")
+
+
+def test_an_unknown_type_is_told_with_its_line() -> None:
+    said = refusal(lambda t: nl.ndarray((128, 4), dtype="float99", buffer=nl.sbuf))
+    assert "test_advice.py:" in said and "data type 'float99' is not one of NKI's" in said
+
+
+async def later(x: Any) -> None:
+    """A coroutine."""
+
+
+def parts(x: Any) -> Any:
+    """A generator."""
+    yield x
+
+
+@pytest.mark.parametrize("function", [later, parts])
+def test_a_generator_or_coroutine_is_no_kernel(function: Any) -> None:
+    with pytest.raises(UserError, match=f"test_advice.py:.*: {function.__name__} is a generator or "
+                                        "a coroutine, which does nothing when it is called"):
+        trace(function, [X], api="nki")
+
+
+def test_a_kernel_that_ends_python_is_told() -> None:
+    assert "the kernel ends Python (status 3); let it return" in refusal(lambda t: exit(3))
+
+
+def test_a_file_that_ends_python_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "ending_kernel.py"
+    path.write_text("import sys\ndef kernel(x): pass\nsys.exit(5)\n")
+    with pytest.raises(UserError, match="ends Python with status 5 when it is imported; put what "
+                                        "runs there behind `if __name__ == '__main__':`"):
+        find_kernel(f"{path}::kernel")

@@ -101,7 +101,7 @@ std::string range_text(const OutputValues& output) {
 }
 
 std::string check_text(const OutputCheck& check) {
-    return fmt::format("{}, max error {:.3g} (rtol={:g}, atol={:g})",
+    return fmt::format("{}, max error {:.3g} (rtol={:.3g}, atol={:.2g})",
                        check.first
                            ? fmt::format("{} of {} elements differ",
                                          count_text(check.differing_count),

@@ -120,7 +120,11 @@ void add_check(CLI::App& command, ValueOptions& options) {
             "relative error that --check allows [by type: float32 1e-5, bfloat16 1.6e-2, …]")
         ->type_name("X")
         ->check(at_least(0));
-    command.add_option("--atol", options.atol, "absolute error that --check allows [0]")
+    command
+        .add_option("--atol",
+                    options.atol,
+                    "absolute error that --check allows [rtol times the lower quartile of the "
+                    "expected magnitudes]")
         ->type_name("X")
         ->check(at_least(0));
 }

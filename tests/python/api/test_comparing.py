@@ -25,8 +25,34 @@ def test_the_tolerance_is_that_of_the_type(kind: object) -> None:
     assert compare(wanted.astype(kind), wanted).rtol == TOLERANCES[np.dtype(kind).name]
 
 
+def test_what_is_left_of_a_sum_that_cancels_is_right_to_the_size_of_its_terms() -> None:
+    wanted = np.random.default_rng(0).standard_normal(10_000)
+    wanted[17] = 1e-9
+    rounded = wanted + 1e-6
+    assert compare(rounded.astype(np.float32), wanted).differing == 0
+    assert compare(rounded.astype(np.float32), wanted, atol=0.0).differing > 100
+    assert compare((wanted + 1e-4).astype(np.float32), wanted).differing > 9_000
+
+
+@pytest.mark.parametrize("mask", [-9999.0, 0.0, np.inf, np.nan])
+def test_masked_elements_do_not_loosen_the_tolerance_of_the_others(mask: float) -> None:
+    wanted = np.full((128, 128), 0.5)
+    wanted[np.triu_indices(128, 1)] = mask
+    assert compare(wanted.astype(np.float32), wanted).atol == pytest.approx(0.5e-5)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_the_tolerance_has_the_scale_of_the_values(size: float) -> None:
+    wanted = np.array([1.0, 2.0, -3.0, 4.0]) * size
+    assert compare(wanted.astype(np.float32), wanted).atol == pytest.approx(1.75e-5 * size)
+
+
+def test_zeros_must_be_zero_where_all_are() -> None:
+    assert compare(np.array([1e-30], np.float32), np.zeros(1)).differing == 1
+
+
 def test_integers_must_be_equal() -> None:
-    assert compare(np.array([1, 2]), np.array([1, 3])).differing == 1
+    assert compare(np.array([100, 2]), np.array([100, 3])).differing == 1
 
 
 def test_first_and_worst_are_two_things() -> None:

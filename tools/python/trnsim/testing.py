@@ -20,13 +20,14 @@ from trnsim.expectations import assert_bound_by, assert_latency
 __all__ = ["TOLERANCES", "assert_allclose", "assert_bound_by", "assert_latency"]
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float = 0.0,
-                    name: str = "the result") -> None:
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
+                    atol: float | None = None, name: str = "the result") -> None:
     """AssertionError unless |actual - expected| <= atol + rtol * |expected| for every element.
 
-    `rtol` is by default that of the type of `actual`; two NaNs or equal infinities are equal. Lists
-    and tuples are compared item by item. The message names the worst element, both of its values
-    and the type.
+    `rtol` is by default that of the type of `actual`, `atol` rtol times the lower quartile of the
+    expected magnitudes: sums that nearly cancel are right to the size of their terms. Two NaNs or
+    equal infinities are equal. Lists and tuples are compared item by item. The message names the
+    worst element, both of its values and the type.
     """
     if isinstance(actual, (list, tuple)):
         if len(actual) != len(expected):
@@ -47,4 +48,4 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
         f"{name}: {difference.differing} of {found.size} {found.dtype.name} elements differ; the "
         f"worst is {list(index)}: {found[index]!s}, expected is {wanted[index]!s} (difference "
         f"{error:.3g}, allowed {difference.limit(wanted[index]):.3g} with "
-        f"rtol={difference.rtol:g}, atol={atol:g})")
+        f"rtol={difference.rtol:.3g}, atol={difference.atol:.2g})")

@@ -56,8 +56,9 @@ def _parser() -> argparse.ArgumentParser:
                              "compared; implies --values; the exit status is 4 if they differ")
     parser.add_argument("--rtol", type=float, metavar="X",
                         help="allowed relative error, with --check [by type, float32: 1e-5]")
-    parser.add_argument("--atol", type=float, default=0.0, metavar="X",
-                        help="allowed absolute error, with --check [0]")
+    parser.add_argument("--atol", type=float, metavar="X",
+                        help="allowed absolute error, with --check [rtol times the lower quartile "
+                             "of the expected magnitudes]")
     parser.add_argument("--value-report", metavar="FILE",
                         help="with --values, what was computed and compared as JSON; the exit "
                              "status is 0 then, whatever it says")

@@ -14,7 +14,7 @@ _OTHER_API = {"nki": "neuronxcc.nki", "neuronxcc.nki": "nki"}
 
 
 def absent(api: str, part: str, contents: dict[str, Any]) -> Callable[[str], NoReturn]:
-    """Raises AttributeError for names that `api`.`part` does not have; `contents` is what it has."""
+    """Raises AttributeError for names that `api`.`part` does not have; `contents` are its own."""
     module = f"{api}.{part}"
 
     def missing(name: str) -> NoReturn:

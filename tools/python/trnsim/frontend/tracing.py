@@ -224,8 +224,9 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
                         f"{problem or 'without a message'}") from problem
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()
-        raise UserError(f"{source.Position(body.__code__.co_filename, body.__code__.co_firstlineno)}"
-                        f": {body.__name__} is a generator or a coroutine, which does nothing when "
+        code = body.__code__
+        raise UserError(f"{source.Position(code.co_filename, code.co_firstlineno)}: "
+                        f"{body.__name__} is a generator or a coroutine, which does nothing when "
                         "it is called; write a function that returns its tensors")
     return result
 

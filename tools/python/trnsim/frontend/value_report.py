@@ -22,7 +22,7 @@ class Tolerance(NamedTuple):
     """--rtol and --atol."""
 
     rtol: float | None = None
-    atol: float = 0.0
+    atol: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class ValueReport:
         return "\n".join(
             f"{kernel}: {one.name} is not what {self.reference} computes: {found.differing:,} of "
             f"{found.elements:,} elements differ, max error {found.largest:.3g} "
-            f"(rtol={found.rtol:g}, atol={found.atol:g}), first {list(found.first)}: "
+            f"(rtol={found.rtol:.3g}, atol={found.atol:.2g}), first {list(found.first)}: "
             f"{one.array[found.first]!s}, expected {one.wanted[found.first]!s}"
             for one in self.outputs if (found := one.difference) is not None
             and found.first is not None and one.wanted is not None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python's operators on tensors, which the `nki` API does not have.
-"""WithoutOperators: `tensor + 1`, `numpy.exp(tensor)` and `float(tensor)` are errors with advice."""
+"""WithoutOperators: `tensor + 1`, `numpy.exp(tensor)`, `float(tensor)` are errors with advice."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class WithoutOperators:
     __slots__ = ()
 
     def _numpy(self, function: Any, *_: Any, **__: Any) -> NoReturn:
-        raise UserError(f"{source.here()}: numpy.{function.__name__} is called with a tensor, whose "
-                        "elements are only known when the kernel runs; call a function of "
+        raise UserError(f"{source.here()}: numpy.{function.__name__} is called with a tensor, "
+                        "whose elements are only known when the kernel runs; call a function of "
                         "nki.language or nki.isa")
 
     def _elements(self, *_: Any, **__: Any) -> NoReturn:
-        raise UserError(f"{source.here()}: the elements of a tensor are asked for while tracing, but "
-                        "are only known when the kernel runs; load one into a register with "
+        raise UserError(f"{source.here()}: the elements of a tensor are asked for while tracing, "
+                        "but are only known when the kernel runs; load one into a register with "
                         "nki.isa.register_load, or decide by shapes and arguments")
 
     __array_ufunc__ = __array_function__ = _numpy

@@ -5,8 +5,10 @@
 #include "trnsim/memory/hbm_timing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 
 namespace trnsim::dma {
@@ -86,6 +88,9 @@ double efficiency(const DmaSpec& spec, const InstructionTemplate& instruction) {
     }
 }
 
+/// Bits of an engine mask.
+constexpr std::size_t kMostEngines = 32;
+
 /// Which engines take part, and how many of `count` descriptors the busiest one has.
 struct Split {
     std::uint32_t mask = 0;
@@ -107,12 +112,15 @@ Split split_by_partition(const DmaSpec& spec,
                          std::int64_t rows,
                          std::int64_t first) {
     Split split;
+    std::array<std::int64_t, kMostEngines> rows_of_engine{};
     std::int64_t most_rows = 0;
     for (std::int64_t row = first; row < first + rows;) {
         const std::int64_t group = row / spec.partitions_per_engine;
         const std::int64_t next = std::min((group + 1) * spec.partitions_per_engine, first + rows);
-        split.mask |= 1U << (group % spec.engines);
-        most_rows = std::max(most_rows, next - row);
+        const auto engine = static_cast<std::size_t>(group % spec.engines);
+        split.mask |= 1U << engine;
+        rows_of_engine[engine] += next - row;
+        most_rows = std::max(most_rows, rows_of_engine[engine]);
         row = next;
     }
     split.busiest = (count * most_rows + rows - 1) / rows;

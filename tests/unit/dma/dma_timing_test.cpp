@@ -154,6 +154,25 @@ TEST(DmaEngineFigure, HalfThePartitionsTransferAtHalfTheRate) {
     EXPECT_NEAR(static_cast<double>(half.bytes.value) / half.service.nanoseconds(), 207, 1);
 }
 
+TEST(DmaEngineFigure, FewerEnginesMoveAtTheirShareOfTheRate) {
+    const DmaTransferCost all = on("trn2", load(128, 1024, 1024));
+    for (const std::int64_t engines : {8, 4, 2, 1}) {
+        DmaSpec spec = chip("trn2").dma;
+        spec.engines = engines;
+        const DmaTransferCost few =
+            transfer_cost(spec,
+                          chip("trn2").hbm,
+                          dge_mode(chip("trn2").neuron_core.dge, DgeMode::None),
+                          load(128, 1024, 1024),
+                          0);
+        EXPECT_NEAR(few.service.nanoseconds(),
+                    static_cast<double>(16 / engines) * all.service.nanoseconds(),
+                    0.01)
+            << engines;
+        EXPECT_EQ(few.engine_mask, (1U << engines) - 1U);
+    }
+}
+
 TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [M-TRN1]
     const DmaTransferCost cost = on("trn1", load(128, 8192, 8192));
     EXPECT_NEAR(static_cast<double>(cost.bytes.value) / cost.service.nanoseconds(), 274, 22);

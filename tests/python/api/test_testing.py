@@ -46,6 +46,13 @@ def test_another_bound_is_told_with_what_the_expected_one_needs() -> None:
         assert_latency(double, [X], max_us=2000, min_us=1000)
 
 
+def test_the_assertions_are_there_without_another_import() -> None:
+    code = "import trnsim; print(trnsim.testing.assert_latency.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "tools" / "python")})
+    assert done.stdout == "assert_latency\n"
+
+
 def test_mistakes_in_an_assertion_are_the_users() -> None:
     with pytest.raises(trnsim.UserError, match="'gpu' is not one of tensor, vector"):
         assert_bound_by(double, [X], "gpu")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,26 @@ def test_the_old_api_answers_with_the_new_ones_names() -> None:
 def test_an_unknown_type_is_told_with_its_line() -> None:
     said = refusal(lambda t: nl.ndarray((128, 4), dtype="float99", buffer=nl.sbuf))
     assert "test_advice.py:" in said and "data type 'float99' is not one of NKI's" in said
+
+
+def remarks(kernel: Any) -> list[str]:
+    """The warnings in the trace of a kernel."""
+    lines = [json.loads(line) for line in trace(kernel, [X], api="nki").lines()]
+    return [line["text"] for line in lines if line["record"] == "note" and line["kind"] == "warning"]
+
+
+def test_a_result_that_is_not_in_hbm_is_a_warning() -> None:
+    def kernel(x: Any) -> Any:
+        tile = nl.load(x)
+        return tile
+    assert [text.partition(" is ")[2] for text in remarks(kernel)] == [
+        "returned in sbuf, but a kernel's results are in HBM: storing it is not in the time"]
+    assert not remarks(lambda x: nl.load(x) and x)
+
+
+def test_a_kernel_without_instructions_is_a_warning() -> None:
+    assert remarks(lambda x: x) == [
+        "the kernel has no instruction: its time is that of the launch"]
 
 
 async def later(x: Any) -> None:

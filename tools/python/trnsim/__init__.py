@@ -43,6 +43,8 @@ _HOMES = {"compare": "trnsim.api", "simulate": "trnsim.api", "trace": "trnsim.ap
 
 def __getattr__(name: str) -> Any:
     """Imports what is asked for when it is asked for: the command line needs little of it."""
+    if name == "testing":
+        return importlib.import_module("trnsim.testing")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'trnsim' has no attribute {name!r}; it has "

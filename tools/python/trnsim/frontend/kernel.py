@@ -76,8 +76,9 @@ class Kernel:
             return self.function(*arguments, **keywords)
         if _launcher is None:
             raise UserError(
-                f"{source.here()}: kernel {self.name} is called outside of a trace; pass it to "
-                "trnsim.frontend.trace, or name it on the command line as file.py::function")
+                f"{source.here()}: kernel {self.name} is called outside of a simulation; pass it to "
+                f"trnsim.simulate({self.name}, ...), run the script with `trnsim run`, or name the "
+                "kernel on the command line as file.py::function")
         return _launcher(self, arguments, keywords)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

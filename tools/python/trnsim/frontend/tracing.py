@@ -310,7 +310,12 @@ def _declare_outputs(active: Recorder, returned: list[View]) -> None:
                 promoted.add(id(buffer))
     kept = [shape for shape in program.shapes if id(active.table.entries[shape]) not in promoted]
     program.shapes[:] = kept
+    if not any(isinstance(entry, Template) for entry in active.table.entries):
+        active.note("warning", "the kernel has no instruction: its time is that of the launch")
     for view in returned:
+        if view.space != "hbm":
+            active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
+                                   "results are in HBM: storing it is not in the time")
         if isinstance(view.storage, Storage) and view.storage.base is None:
             active.note("warning", f"the returned tensor {view.name!r} is never written")
 

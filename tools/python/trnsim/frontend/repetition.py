@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
     place: int
     """The piece that grows; the number of pieces for the iterations that are no piece yet."""
-    count: int
+    growth: int
     """By how much it grows."""
     moves: tuple[tuple[int, ...], ...]
     """How far the pieces behind it move."""
@@ -61,13 +61,13 @@ def step(before: list[_Part], after: list[_Part]) -> Step | None:
 def repeat(folder: Folder, one: Step, rounds: int) -> None:
     """Adds rounds that do what the latest did."""
     if one.place == len(folder.pieces):
-        folder.count += rounds * one.count
-        folder.last = [value + rounds * one.count * delta
+        folder.count += rounds * one.growth
+        folder.last = [value + rounds * one.growth * delta
                        for value, delta in zip(folder.last, folder.deltas)]
         return
     grown = folder.pieces[one.place]
-    grown.count += rounds * one.count
-    grown.last = [value + rounds * one.count * delta
+    grown.count += rounds * one.growth
+    grown.last = [value + rounds * one.growth * delta
                   for value, delta in zip(grown.last, grown.deltas)]
     for at, moves in enumerate(one.moves[:-1], one.place + 1):
         piece = folder.pieces[at]

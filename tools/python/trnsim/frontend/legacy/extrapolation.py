@@ -232,7 +232,7 @@ def _regions_are_local(here: Session, mark: Mark) -> bool:
 
 def _named(here: Session, mark: Mark, loop: Loop) -> list[Named]:
     """The blocks that the latest iteration named with the loop's index, each once."""
-    found = {}
+    found: dict[tuple[object, ...], Named] = {}
     for one in here.index_log[mark.indexed:]:
         step = one.steps.get(loop, 0)
         if step:

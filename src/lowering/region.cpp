@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <numeric>
-#include <ranges>
 
 namespace trnsim::lowering {
 namespace {
@@ -31,11 +30,13 @@ RegionShape::RegionShape(const Operand& operand)
       end_byte((operand.pattern.highest() + 1) * element_bytes),
       is_dense((end_byte - lowest_byte) / element_bytes <= operand.pattern.contiguous_run()),
       run_bytes(operand.pattern.contiguous_run() * element_bytes) {
-    std::int64_t run = 1;
-    for (const PatternDim& dim : std::views::reverse(pattern.dims())) {
-        if (dim.count > 1 && dim.stride == run && run * element_bytes < run_bytes) {
-            run *= dim.count;
-        } else if (dim.count > 1) {
+    std::int64_t inside = pattern.elements() * element_bytes;  // Of a pair and those in it.
+    for (const PatternDim& dim : pattern.dims()) {
+        if (inside == run_bytes) {
+            break;  // They are one run.
+        }
+        if (dim.count > 1) {
+            inside /= dim.count;
             run_divisor = std::gcd(run_divisor, std::abs(dim.stride) * element_bytes);
         }
     }

@@ -120,10 +120,10 @@ private:
     };
 
     /// Of what is merged: one per queue and kind.
-    static constexpr std::size_t kMaxMerged = 2 * neuron_core::kQueues;
+    static constexpr std::size_t kMaxMerged = std::size_t{2} * neuron_core::kQueues;
     [[nodiscard]] std::size_t merged_size() const {
-        return static_cast<std::size_t>(std::popcount(everywhere_.done_queues()) +
-                                        std::popcount(everywhere_.read_queues()));
+        return static_cast<std::size_t>(std::popcount(everywhere_.done_queues())) +
+               static_cast<std::size_t>(std::popcount(everywhere_.read_queues()));
     }
     [[nodiscard]] bool is_too_long() const {
         return entries_.size() + kMaxMerged > kMaxEntries &&

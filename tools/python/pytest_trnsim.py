@@ -37,6 +37,13 @@ class Simulator:
         from trnsim.expectations import assert_latency
         return assert_latency(kernel, args, chip, max_us=max_us, **options)
 
+    def assert_allclose(self, actual: Any, expected: Any, rtol: float | None = None,
+                        atol: float | None = None, name: str = "the result") -> None:
+        """trnsim.testing.assert_allclose."""
+        __tracebackhide__ = True
+        from trnsim.testing import assert_allclose
+        assert_allclose(actual, expected, rtol, atol, name)
+
     def assert_bound_by(self, kernel: Any, args: Any = (), resource: str = "tensor",
                         chip: str | None = None, **options: Any) -> Result:
         """trnsim.testing.assert_bound_by."""

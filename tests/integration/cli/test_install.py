@@ -96,7 +96,7 @@ def test_pip_installs_package_command_and_plugin(trnsim: CommandLine, tmp_path: 
     assert text.startswith("double on trainium2")
     assert run(tmp_path, python, "api.py", **binary).startswith(f"trainium2 {tmp_path}/venv/")
     names = ("import importlib.metadata as m; print([e.value for e in m.entry_points("
-             "group='pytest11') if e.name == 'trnsim'], m.version('trnsim'))")
+             "group='pytest11') if e.name == 'pytest_trnsim'], m.version('trnsim'))")
     version = run(tmp_path, python.with_name("trnsim"), "--version", **binary).split()[1]
     assert run(tmp_path, python, "-c", names, **binary) == f"['pytest_trnsim'] {version}\n"
     missing = subprocess.run([str(python.with_name("trnsim")), "--version"], cwd=tmp_path,

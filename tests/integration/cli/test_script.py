@@ -215,6 +215,25 @@ def test_other():
     assert outcome.status == 2 and "pytest ends with status 1" in outcome.error
 
 
+def test_tests_have_the_fixture_and_need_not_call_a_kernel_themselves(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "test_speed.py").write_text(SCRIPT.partition("if __name__")[0] + '''
+def test_right(trnsim):
+    result = trnsim.simulate(double, np.ones((128, 4), np.float32), values=True)
+    trnsim.assert_allclose(result.outputs, np.full((128, 4), 2.0))
+    trnsim.assert_latency(double, ["float32[128,4]"], max_us=1000)
+
+def test_too_fast(trnsim):
+    trnsim.assert_latency(double, ["float32[128,4]"], max_us=1)
+''')
+    outcome = trnsim("run", "test_speed.py", "--", "-k", "right")
+    assert outcome.status == 0, outcome.output + outcome.error
+    assert "1 passed, 1 deselected" in outcome.output and outcome.error == ""
+    assert "allowed are 1 us" in trnsim("run", "test_speed.py").output
+    assert "calls no kernel" in trnsim.fails(2, "run", "test_speed.py", "--json", "r.json", "--",
+                                             "-k", "right")
+
+
 def test_a_script_chooses_the_target_as_it_would_on_the_device(trnsim: CommandLine) -> None:
     text = SCRIPT.replace("import os\n", "import os\n"
                           "os.environ['NEURON_PLATFORM_TARGET_OVERRIDE'] = 'trn1'\n")

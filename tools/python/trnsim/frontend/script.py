@@ -14,6 +14,7 @@ import runpy
 import sys
 import traceback
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
 from typing import Any, NoReturn
@@ -30,12 +31,14 @@ from trnsim.frontend.program import Program
 from trnsim.frontend.tensor import View
 from trnsim.frontend.tracing import trace
 
+_PLUGIN = "pytest_trnsim"
+"""The fixture of tests; pip makes it known to pytest, `cmake --install` does not."""
 _TESTS = re.compile(r"^\s*(def test_|class Test)", re.MULTILINE)
 
 
 def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
-               has_launched: Callable[[], bool]) -> None:
-    """Runs a script to its end, with `launch` for every kernel call.
+               has_launched: Callable[[], bool]) -> bool:
+    """Runs a script to its end, with `launch` for every kernel call; whether it was tests.
 
     UserError if it raises, or ends with a status that is not 0.
     """
@@ -49,8 +52,10 @@ def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
             _run(file)
             if not has_launched() and _TESTS.search(file.read_text(errors="replace")):
                 _run_tests(file, arguments)
+                return True
     finally:
         set_launcher(previous)
+    return False
 
 
 @contextmanager
@@ -111,7 +116,9 @@ def _run_tests(file: Path, arguments: Sequence[str]) -> None:
     except ImportError:
         raise UserError(f"{file}: calls no kernel itself but has tests, and pytest is not "
                         f"installed for {sys.executable}; install it") from None
-    status = pytest.main([str(file), "-q", "-p", "no:cacheprovider", *arguments])
+    is_installed = any(one.value == _PLUGIN for one in entry_points(group="pytest11"))
+    plugin = () if is_installed else ("-p", _PLUGIN)
+    status = pytest.main([str(file), "-q", "-p", "no:cacheprovider", *plugin, *arguments])
     if status != 0:
         raise UserError(f"{file}: pytest ends with status {int(status)}, its words are above; "
                         "choose tests with -- -k NAME")

@@ -60,8 +60,9 @@ def main(words: list[str] | None = None) -> int:
     calls = Calls(str(options.script), options.chip, simulation, not options.no_values)
     status = 0
     try:
-        run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
-        if not calls.done:
+        ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
+        wants_files = options.json or options.timeline or options.instructions
+        if not calls.done and (wants_files or not ran_tests):
             raise UserError(f"{options.script}: calls no kernel; name one as "
                             f"{options.script}::function with an --arg for each parameter")
     except FrontendError as problem:

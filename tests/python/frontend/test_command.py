@@ -212,6 +212,16 @@ def test_a_grid_has_one_or_two_programs(tmp_path: Path,
             "NeuronCore has 1 or 2 cores") in capfd.readouterr().err
 
 
+def test_tensors_stand_in_lists_and_dicts() -> None:
+    tensor = TensorArgument(dtype("float32"), (4, 2))
+    assert argument_forms.parse("xs=['float32[4,2]', 3, 'text']") == ("xs", [tensor, 3, "text"])
+    assert argument_forms.parse("('float32[4,2]',)") == (None, (tensor,))
+    assert argument_forms.parse("{'a': ['float32[4,2]']}") == (None, {"a": [tensor]})
+    assert argument_forms.parse("'float32[4,2]'") == (None, "float32[4,2]")
+    assert argument_forms.describe([tensor, ("a", 1)]) == "[float32[4,2], ('a', 1)]"
+    assert argument_forms.describe({"a": (tensor,)}) == "{'a': (float32[4,2],)}"
+
+
 GRIDS = textwrap.dedent("""\
     from neuronxcc import nki
     import neuronxcc.nki.language as nl

@@ -52,7 +52,8 @@ def _value(text: str, whole: str) -> Any:
     if is_dtype(text.strip()):
         return dtype_of(text.strip())
     try:
-        return ast.literal_eval(text.strip())
+        literal = ast.literal_eval(text.strip())
+        return literal if isinstance(literal, str) else as_tensor(literal)
     except (ValueError, SyntaxError):
         raise UserError(f"--arg {whole!r}: neither a tensor like float32[128,512] nor a Python "
                         "literal like 4, 1e-6, True or 'text'; quote strings twice") from None
@@ -72,7 +73,12 @@ def _is_array(value: Any) -> bool:
 
 
 def as_tensor(value: Any) -> Any:
-    """A text like "float32[128,512]" as the tensor that it stands for; anything else as it is."""
+    """A text like "float32[128,512]" as the tensor that it stands for, in lists, tuples and dicts
+    too; anything else as it is."""
+    if type(value) in (list, tuple):
+        return type(value)(as_tensor(item) for item in value)
+    if type(value) is dict:
+        return {key: as_tensor(item) for key, item in value.items()}
     found = _TENSOR.fullmatch(value) if isinstance(value, str) else None
     return value if found is None or not is_dtype(found.group(1)) else _value(value, value)
 
@@ -91,6 +97,12 @@ def describe(value: Any) -> str:
         return str(value)
     if _is_array(value):
         return str(TensorArgument(dtype_of(value.dtype), tuple(value.shape)))
+    if type(value) is list:
+        return f"[{', '.join(describe(item) for item in value)}]"
+    if type(value) is tuple:
+        return f"({', '.join(describe(item) for item in value)}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{key!r}: {describe(item)}' for key, item in value.items())}}}"
     return _ADDRESS.sub("", repr(value))
 
 

@@ -59,7 +59,7 @@ int compare(const CompareOptions& options) {
                               .everywhere = options.model,
                               .is_permissive = options.input.is_permissive,
                               .processes = study::available_processors()};
-    Input input(options.input.input, options.input.arguments);
+    Input input(options.input);
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
         json.emplace("--json", options.json);

@@ -25,31 +25,42 @@ bool is_script(const std::string& input) {
     return ends_with(input, ".py");
 }
 
-Input::Input(std::string text, std::vector<std::string> arguments, ValueOptions values)
-    : text_(std::move(text)),
-      arguments_(std::move(arguments)),
+Input::Input(InputOptions options, ValueOptions values)
+    : options_(std::move(options)),
       values_(std::move(values)),
-      is_kernel_(text_.find("::") != std::string::npos) {
-    if (is_script(text_)) {
+      is_kernel_(text().find("::") != std::string::npos) {
+    if (is_script(text())) {
         throw UserError(
             fmt::format("{}: is a script, which only `trnsim run` takes; for one of its kernels "
                         "write {}::function and an --arg for each of its parameters",
-                        text_,
-                        text_));
-    }
-    if (!is_kernel_ && !arguments_.empty()) {
-        throw UserError(
-            fmt::format("--arg {}: {} is a trace, which has its arguments in it; leave --arg out",
-                        arguments_.front(),
-                        text_));
+                        text(),
+                        text()));
     }
     values_.require_complete();
-    if (const std::string asked_by = values_.asked_by(); !is_kernel_ && !asked_by.empty()) {
+    if (!is_kernel_) {
+        require_no_kernel_options();
+    }
+}
+
+void Input::require_no_kernel_options() const {
+    if (!options_.arguments.empty()) {
+        throw UserError(
+            fmt::format("--arg {}: {} is a trace, which has its arguments in it; leave --arg out",
+                        options_.arguments.front(),
+                        text()));
+    }
+    if (!options_.trip_counts.empty()) {
+        throw UserError(fmt::format(
+            "--assume {}: {} is a trace, whose loops have their counts; leave --assume out",
+            options_.trip_counts.front(),
+            text()));
+    }
+    if (const std::string asked_by = values_.asked_by(); !asked_by.empty()) {
         throw UserError(
             fmt::format("{}: {} is a trace, which has no values; leave it out, or name the kernel "
                         "as file.py::function",
                         asked_by,
-                        text_));
+                        text()));
     }
 }
 
@@ -59,13 +70,14 @@ const program::Program& Input::program_for(const std::string& chip) {
         return known->second;
     }
     if (is_kernel_) {
-        spdlog::info("tracing {} for {}", text_, chip);
-        TracedKernel traced = trace_kernel({text_, arguments_, values_}, chip);
+        spdlog::info("tracing {} for {}", text(), chip);
+        TracedKernel traced =
+            trace_kernel({text(), options_.arguments, options_.trip_counts, values_}, chip);
         computed_ = std::move(traced.values);
         return programs_.emplace(key, std::move(traced.program)).first->second;
     }
-    spdlog::info("reading {}", text_);
-    return programs_.emplace(key, program::read_file(text_)).first->second;
+    spdlog::info("reading {}", text());
+    return programs_.emplace(key, program::read_file(text())).first->second;
 }
 
 void require_supported(const program::Program& program, const std::string& input) {

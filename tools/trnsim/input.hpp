@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace trnsim::cli {
 
@@ -19,14 +18,13 @@ namespace trnsim::cli {
 /// What the user named, and the programs it stands for.
 class Input {
 public:
-    /// \param text a path, "-", or "file.py::function"
-    /// \param arguments the values of --arg, for kernels only
+    /// \param options a path, "-", or "file.py::function"; arguments and trip counts for kernels
+    /// only
     /// \param values what is asked about the values, for kernels only
-    /// \throws UserError if the text names a script, or a trace is given arguments or asked for
-    /// values
-    Input(std::string text, std::vector<std::string> arguments, ValueOptions values = {});
+    /// \throws UserError if the text names a script, or a trace is given what is for kernels
+    explicit Input(InputOptions options, ValueOptions values = {});
 
-    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] const std::string& text() const { return options_.input; }
     [[nodiscard]] bool is_kernel() const { return is_kernel_; }
 
     /// The program as it runs on a chip: a trace is read once; a kernel is traced once for each
@@ -38,8 +36,9 @@ public:
     [[nodiscard]] const std::optional<report::ValueReport>& values() const { return computed_; }
 
 private:
-    std::string text_;
-    std::vector<std::string> arguments_;
+    void require_no_kernel_options() const;
+
+    InputOptions options_;
     ValueOptions values_;
     std::optional<report::ValueReport> computed_;
     bool is_kernel_ = false;

@@ -62,6 +62,12 @@ void add_to(CLI::App& command, InputOptions& options) {
                    options.arguments,
                    "a kernel's next parameter: dtype[shape] or a Python literal; or name=value")
         ->type_name("VALUE");
+    add_repeatable(command,
+                   "--assume",
+                   options.trip_counts,
+                   "how often a kernel's loop runs whose bound is in the register NAME, unless "
+                   "values say so [8]")
+        ->type_name("NAME=COUNT");
     command.add_flag(
         "--permissive",
         options.is_permissive,

@@ -14,10 +14,11 @@
 
 namespace trnsim::cli {
 
-/// INPUT, --arg and --permissive.
+/// INPUT, --arg, --assume and --permissive.
 struct InputOptions {
     std::string input;
     std::vector<std::string> arguments;
+    std::vector<std::string> trip_counts{};  ///< --assume, NAME=COUNT.
     bool is_permissive = false;
 };
 void add_to(CLI::App& command, InputOptions& options);

@@ -107,6 +107,9 @@ std::vector<std::string> command_line(const KernelReference& kernel, const std::
     for (const std::string& argument : kernel.arguments) {
         words.push_back("--arg=" + argument);
     }
+    for (const std::string& count : kernel.trip_counts) {
+        words.push_back("--assume=" + count);
+    }
     const ValueOptions& values = kernel.values;
     if (values.asked_by().empty()) {
         return words;

@@ -14,8 +14,9 @@ namespace trnsim::cli {
 
 /// A kernel as the user named it.
 struct KernelReference {
-    std::string text;                    ///< "file.py::function"
-    std::vector<std::string> arguments;  ///< As given with --arg, in order.
+    std::string text;                        ///< "file.py::function"
+    std::vector<std::string> arguments;      ///< As given with --arg, in order.
+    std::vector<std::string> trip_counts{};  ///< As given with --assume.
     ValueOptions values{};
 };
 

@@ -98,6 +98,14 @@ void check_input_kind(const RunCommandOptions& options) {
                 input,
                 input));
         }
+        if (!options.input.trip_counts.empty()) {
+            throw UserError(fmt::format(
+                "--assume {}: {} is a script, whose values say how often loops run; leave --assume "
+                "out, or name one kernel as {}::function",
+                options.input.trip_counts.front(),
+                input,
+                input));
+        }
         if (const std::string asked_by = options.values.asked_by(); !asked_by.empty()) {
             throw UserError(fmt::format(
                 "{}: {} is a script, whose kernels return their values as it is; leave it out, or "
@@ -175,7 +183,7 @@ int run(RunCommandOptions options) {
         become_python("trnsim.script", script_words(options));
     }
     options.chip = chip_or_default(options.chip);
-    Input input(options.input.input, options.input.arguments, options.values);
+    Input input(options.input, options.values);
     std::optional<OutputFile> json;
     if (!options.json.empty()) {
         json.emplace("--json", options.json);

@@ -59,7 +59,7 @@ int sweep(const SweepOptions& options) {
         .processes = options.processes};
     const study::Grid grid = make_grid(request);
     OutputFile csv("--csv", options.csv);
-    Input input(options.input.input, options.input.arguments);
+    Input input(options.input);
     const std::vector<study::JobOutcome> outcomes = run_grid(input, request, grid);
     study::write_sweep_csv(csv.stream(), grid, outcomes);
     csv.commit();

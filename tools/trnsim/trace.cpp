@@ -26,7 +26,7 @@ struct TraceOptions {
 };
 
 void trace(const TraceOptions& options) {
-    Input input(options.input.input, options.input.arguments, options.values);
+    Input input(options.input, options.values);
     const program::Program& program = input.program_for(chip_or_default(options.chip));
     if (!options.input.is_permissive) {
         require_supported(program, input.text());

@@ -166,3 +166,41 @@ def running_commands() -> str:
         except OSError:
             continue  # It has ended meanwhile.
     return "\n".join(texts)
+
+
+COUNTED = """\
+import nki, nki.language as nl, nki.isa as nisa
+@nki.jit
+def kernel(x, count):
+    rows = nisa.register_alloc()
+    nisa.register_load(rows, count)
+    for i in nl.dynamic_range(rows):
+        nl.load(x)
+"""
+COUNTED_ARGUMENTS = ("counted.py::kernel", "--arg", "float32[128,64]", "--arg", "int32[1,1]")
+
+
+def test_the_user_says_how_often_a_loop_of_unknown_length_runs(trnsim: CommandLine) -> None:
+    (trnsim.folder / "counted.py").write_text(COUNTED)
+    loads = []
+    for options in ((), ("--assume", "rows=3"), ("--assume", "rows=40")):
+        summary = trnsim.result(*COUNTED_ARGUMENTS, *options)["summary"]
+        loads.append(summary["hbm_read_bytes"] // (128 * 64 * 4))
+    assert loads == [8, 3, 40]
+    told = trnsim("run", *COUNTED_ARGUMENTS, "--assume", "rows=3").output
+    assert "assumed: the loop over register 'rows' runs 3 times, as given" in told
+    assert trnsim("trace", *COUNTED_ARGUMENTS, "--assume", "rows=40", "-o", "x.nkt").status == 0
+    assert trnsim.result("x.nkt")["summary"]["hbm_read_bytes"] == 40 * 128 * 64 * 4
+
+
+def test_a_trip_count_that_is_of_no_use_is_refused(trnsim: CommandLine) -> None:
+    (trnsim.folder / "counted.py").write_text(COUNTED)
+    assert ("a trip count for register 'row': no loop's end is an unknown value of it; registers "
+            "with one are rows") in trnsim.fails(2, "run", *COUNTED_ARGUMENTS, "--assume", "row=3")
+    assert "--assume 'rows' is not NAME=COUNT" in trnsim.fails(
+        2, "run", *COUNTED_ARGUMENTS, "--assume", "rows")
+    assert trnsim("trace", *COUNTED_ARGUMENTS, "-o", "x.nkt").status == 0
+    assert "--assume rows=3: x.nkt is a trace, whose loops have their counts" in trnsim.fails(
+        2, "run", "x.nkt", "--assume", "rows=3")
+    assert "--assume rows=3: counted.py is a script, whose values say how often" in trnsim.fails(
+        2, "run", "counted.py", "--assume", "rows=3")

@@ -29,3 +29,12 @@ def double(x: Any, times: int = 1) -> Any:
 def overflowing(x: Any) -> None:
     """Asks for more partitions than there are."""
     nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)
+
+
+@nki.jit
+def counted(x: Any, count: Any) -> None:
+    """Loads x as often as a number in HBM says."""
+    rows = nisa.register_alloc()
+    nisa.register_load(rows, count)
+    for _ in nl.dynamic_range(rows):
+        nl.load(x)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trnsim
-from api_kernels import double, overflowing
+from api_kernels import counted, double, overflowing
 
 ROOT = Path(__file__).resolve().parents[3]
 X = "float32[512,256]"
@@ -169,3 +169,20 @@ def test_import_leaves_everything_to_later() -> None:
     assert "impersonated by trnsim" in done.stdout
     with pytest.raises(AttributeError, match="it has Comparison"):
         trnsim.simulat  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_user_says_how_often_a_loop_of_unknown_length_runs() -> None:
+    arguments = ("float32[128,64]", "int32[1,1]")
+    few, many = (trnsim.simulate(counted, *arguments, trip_counts={"rows": count})
+                 for count in (3, 40))
+    assert many.summary["hbm_read_bytes"] * 3 == few.summary["hbm_read_bytes"] * 40
+    chips = trnsim.compare(counted, *arguments, chips=["trn2"], trip_counts={"rows": 40})
+    assert chips["trn2"].latency_us == many.latency_us
+    with pytest.raises(trnsim.UserError, match="a trip count for register 'row': no loop's end"):
+        trnsim.simulate(counted, *arguments, trip_counts={"row": 3})
+
+
+def test_a_trace_has_its_trip_counts(tmp_path: Path) -> None:
+    trnsim.trace(double, X).save(tmp_path / "x.nkt")
+    with pytest.raises(trnsim.UserError, match="whose loops have their counts; leave trip_counts"):
+        trnsim.simulate(tmp_path / "x.nkt", trip_counts={"rows": 3})

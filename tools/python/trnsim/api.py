@@ -31,7 +31,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
              policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
              permissive: bool = False, method: str = "profiler",
              timeline: str | Path | None = None, instructions: str | Path | None = None,
-             **keywords: Any) -> Result:
+             trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Result:
     """How long a kernel takes on a chip, and why.
 
     Arguments are arrays (numpy, torch, jax), texts like "bfloat16[128,512]", which stand for a
@@ -42,7 +42,8 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     one copy takes: `kernel[2]` takes two. `method` says what the latency compares with: "profiler"
     (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
     a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
-    `trnsim diff` compares.
+    `trnsim diff` compares. `trip_counts` says how often loops run whose bounds are in registers, by
+    the register's name; without it they run 8 times.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
@@ -50,10 +51,10 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if _is_trace(kernel):
-        _refuse_for_trace(kernel, arguments, keywords, values)
+        _refuse_for_trace(kernel, arguments, keywords, values, trip_counts)
         return run_trace(Path(str(kernel)), options, str(kernel))
     function = _function(kernel, chip)
-    program = trace(function, *arguments, chip=chip, **keywords)
+    program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     result = run_trace(trace_bytes(program), options, _name(kernel))
     if values:
         result.outputs = compute(function, arguments, keywords, chip)
@@ -62,7 +63,8 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
 
 def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
             policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
-            permissive: bool = False, method: str = "profiler", **keywords: Any) -> Comparison:
+            permissive: bool = False, method: str = "profiler",
+            trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Comparison:
     """One kernel on several chips. A chip that cannot run it is in `errors` of the comparison.
 
     FrontendError if no chip can.
@@ -73,7 +75,7 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
         try:
             results[chip] = simulate(kernel, *arguments, chip=chip, policies=policies,
                                      settings=settings, cores=cores, permissive=permissive,
-                                     method=method, **keywords)
+                                     method=method, trip_counts=trip_counts, **keywords)
         except FrontendError as problem:
             errors[chip] = problem
     if errors and not results:
@@ -82,13 +84,16 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
 
 
 def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
-          **keywords: Any) -> Program:
+          trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Program:
     """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
     chip = chip or default_chip()
     function = _function(kernel, chip)
     with _marked_loops(function):
-        return record(function, [as_tensor(value) for value in arguments], chip,
-                      keywords={name: as_tensor(value) for name, value in keywords.items()})
+        program = record(function, [as_tensor(value) for value in arguments], chip,
+                         keywords={name: as_tensor(value) for name, value in keywords.items()},
+                         trip_counts=trip_counts)
+    program.require_unknown_bounds(trip_counts or ())
+    return program
 
 
 def trace_bytes(program: Program) -> bytes:
@@ -121,7 +126,10 @@ def _is_trace(kernel: KernelLike) -> bool:
 
 
 def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Mapping[str, Any],
-                      values: bool) -> None:
+                      values: bool, trip_counts: Mapping[str, int] | None) -> None:
+    if trip_counts:
+        raise UserError(f"{kernel}: is a trace, whose loops have their counts; leave trip_counts "
+                        "out")
     if arguments or keywords:
         raise UserError(f"{kernel}: is a trace, which has its arguments in it; leave them out")
     if values:

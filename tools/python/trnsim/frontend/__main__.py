@@ -102,6 +102,7 @@ def _traced(options: argparse.Namespace,
     program = trace(kernel, values, chip, keywords=keywords,
                     trip_counts=_assumptions(options.assume), values=_wants_values(options),
                     seed=options.seed, reads_unwritten=options.reads_unwritten)
+    program.require_unknown_bounds(_assumptions(options.assume))
     return program, check(program) if check is not None else None
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, BinaryIO
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from trnsim.frontend.errors import UserError
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.writer import TraceWriter, compressed, save
 
@@ -65,3 +66,11 @@ class Program:
     def save(self, path: str | Path) -> None:
         """Writes the trace, compressed with zstd, to a file that appears when it is complete."""
         save(Path(path), compressed(self.write))
+
+    def require_unknown_bounds(self, registers: Iterable[str]) -> None:
+        """UserError for a register whose value ends no loop, or is known."""
+        known = sorted(set().union(*(one.unknown_bounds for one in self._recorders)))
+        for name in registers:
+            if name not in known:
+                raise UserError(f"a trip count for register {name!r}: no loop's end is an unknown "
+                                f"value of it; registers with one are {', '.join(known) or 'none'}")

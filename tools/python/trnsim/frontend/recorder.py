@@ -118,6 +118,8 @@ class Recorder:
         """The rank of the program among those that collectives join."""
         self.trip_counts: Mapping[str, int] = {}
         """Trips of loops whose bounds are only known at run time, by the name of their register."""
+        self.unknown_bounds: set[str] = set()
+        """The registers whose loops `trip_counts` was asked about."""
         self.grid_rank = 0
         self.takes_shortcuts = True
         """Whether a dialect may extrapolate loops (see dialect.Retrace)."""

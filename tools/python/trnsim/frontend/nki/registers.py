@@ -164,6 +164,7 @@ def _origin(name: str) -> LoopOrigin:
 def assumed_trips(register: VirtualRegister) -> int:
     """How often a loop runs whose condition or bound is a register that is not known."""
     active = recorder.required()
+    active.unknown_bounds.add(register.name)
     count = active.trip_counts.get(register.name)
     where = f"the loop over register {register.name!r} runs"
     if count is not None:

@@ -48,7 +48,9 @@ std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips
         if (outcomes[i].exit_status == 0) {
             results.emplace_back(chips[i], outcomes[i].output);
         } else {
-            fmt::print(stderr, "{}: {}\n", chips[i], outcomes[i].error);
+            const std::string& error = outcomes[i].error;
+            const std::string name = chips[i] + ": ";
+            fmt::print(stderr, "{}{}\n", error.starts_with(name) ? "" : name, error);
         }
     }
     return results;

@@ -166,7 +166,7 @@ TEST(DmaEngineFigure, FewerEnginesMoveAtTheirShareOfTheRate) {
                           load(128, 1024, 1024),
                           0);
         EXPECT_NEAR(few.service.nanoseconds(),
-                    static_cast<double>(16 / engines) * all.service.nanoseconds(),
+                    16.0 / static_cast<double>(engines) * all.service.nanoseconds(),
                     0.01)
             << engines;
         EXPECT_EQ(few.engine_mask, (1U << engines) - 1U);

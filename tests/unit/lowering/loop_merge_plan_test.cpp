@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace trnsim::lowering {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::int64_t kTrips = 8;
 struct Tiles {
     explicit Tiles(std::int64_t columns = 8,
                    std::optional<ProgramBuilder::FixedAddress> address = {})
-        : width(columns), place(address) {}
+        : width(columns), place(std::move(address)) {}
 
     std::int64_t width;
     std::optional<ProgramBuilder::FixedAddress> place;

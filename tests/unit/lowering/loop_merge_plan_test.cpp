@@ -195,6 +195,41 @@ TEST(LoopMergePlanTest, AroundALoopOnlyInstructionsOfSixteenElementsAreMerged) {
     EXPECT_EQ(executed(merged(around_a_loop(18)))["tensor_copy 18"], kTrips);
 }
 
+/// How many fills of a few elements of a PSUM tile of that size are left of eight.
+int fills_of_psum_tiles(std::int64_t elements) {
+    Tiles tiles;
+    ProgramBuilder& builder = tiles.builder;
+    const auto bank = builder.tile("bank", Space::Psum, Dtype::Float32, {kRows, elements});
+    const auto fill = builder.add(Opcode::Memset,
+                                  {Engine::Vector},
+                                  {builder.part(Role::Dst, bank, tiles.width)},
+                                  {.value = 1.0});
+    const auto copy = builder.add(
+        Opcode::TensorCopy,
+        {Engine::Vector},
+        {builder.whole(Role::Dst, tiles.y), builder.part(Role::Data, bank, tiles.width)});
+    const auto tile = at(affine(0, {1}));
+    builder.loop(kTrips).alloc(bank).alloc(tiles.y);
+    builder.run(fill, {tile})
+        .run(copy, {tile, tile})
+        .run(tiles.store, {tiles.row_at(affine(0, {1})), tile})
+        .end();
+    const program::Program program = builder.build();
+    EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
+    int fills = 0;
+    for (const auto& [what, count] : executed(merged(program))) {
+        fills += what.starts_with("memset") ? count : 0;
+    }
+    return fills;
+}
+
+TEST(LoopMergePlanTest, TilesOfMergedInstructionsInPsumLieInOneBank) {
+    EXPECT_EQ(fills_of_psum_tiles(64), 1);
+    EXPECT_EQ(fills_of_psum_tiles(128), 2);
+    EXPECT_EQ(fills_of_psum_tiles(256), 4);
+    EXPECT_EQ(fills_of_psum_tiles(512), kTrips);
+}
+
 TEST(LoopMergePlanTest, TransfersAreMergedUpToHalfAMebibyte) {
     EXPECT_EQ(executed(merged(Maxima(8, {.rows = 64}).build()))["dma_copy 2048"], 4);
     EXPECT_EQ(executed(merged(Maxima(8, {.rows = 128}).build()))["dma_copy 1024"], 8);

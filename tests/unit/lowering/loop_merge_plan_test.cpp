@@ -139,17 +139,38 @@ TEST(LoopMergePlanTest, InstructionsWithAScalarOfTheirOwnAreNotMerged) {
     EXPECT_EQ(test::symbolic_values(merged(scaled(1))), test::symbolic_values(scaled(1)));
 }
 
+TEST(LoopMergePlanTest, ALoopThatScattersByAnIndexStaysAsItIs) {
+    Tiles tiles;
+    ProgramBuilder& builder = tiles.builder;
+    const auto rows = builder.tile("rows", Space::Sbuf, Dtype::Int32, {kRows, 1});
+    Operand anywhere = tiles.rows(Role::Dst, tiles.out);
+    anywhere.indirect = Role::Index;
+    const auto scatter = builder.add(
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {anywhere, builder.whole(Role::Src, tiles.y), builder.whole(Role::Index, rows)});
+    builder.alloc(rows).run(builder.copy(rows, builder.input("in", Dtype::Int32, {kRows, 1})));
+    builder.loop(kTrips).alloc(tiles.x).alloc(tiles.y);
+    const auto tile = at(affine(0, {1}));
+    builder.run(tiles.fill, {tile})
+        .run(tiles.work, {tile, tile})
+        .run(scatter, {tiles.row_at(affine(0, {1})), tile, at()})
+        .end();
+    const program::Program program = builder.build();
+    EXPECT_EQ(merged(program), program);
+}
+
 TEST(LoopMergePlanTest, IterationsOnOtherPartitionsAreNotMerged) {
     Tiles tiles;
     ProgramBuilder& builder = tiles.builder;
-    const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {128, tiles.width});
+    const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {128, 4 * tiles.width});
     const auto scatter = builder.add(Opcode::TensorCopy,
                                      {Engine::Vector},
                                      {builder.part(Role::Dst, all, tiles.width, 1),
                                       builder.part(Role::Data, tiles.x, tiles.width, 1)});
     builder.alloc(all).loop(4).alloc(tiles.x);
     builder.run(tiles.fill, {at(affine(0, {1}))})
-        .run(scatter, {at({}, {}, affine(0, {32})), at(affine(0, {1}))})
+        .run(scatter, {at({}, affine(0, {tiles.width}), affine(0, {32})), at(affine(0, {1}))})
         .end();
     test::Counts counts = executed(merged(builder.build()));
     EXPECT_EQ(counts["memset 32"], 1);

@@ -23,20 +23,9 @@ void erase(RingBuffer<PlannedStep*>& steps, const PlannedStep& step) {
 
 /// Keeps program order; usually at the end.
 void insert(RingBuffer<PlannedStep*>& steps, PlannedStep& step) {
-    std::size_t low = 0;
-    std::size_t high = steps.size();
-    if (high > 0 && steps.back()->order < step.order) {
-        low = high;
-    }
-    while (low < high) {
-        const std::size_t middle = (low + high) / 2;
-        if (steps[middle]->order < step.order) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    steps.insert(low, &step);
+    const auto is_earlier = [&step](const PlannedStep* other) { return other->order < step.order; };
+    const bool is_last = steps.empty() || is_earlier(steps.back());
+    steps.insert(is_last ? steps.size() : steps.partition_point(is_earlier), &step);
 }
 
 }  // namespace

@@ -48,18 +48,13 @@ Tile* TileStore::find(std::int64_t instance) {
 }
 
 std::size_t TileStore::place_in_line(const Tile& tile) const {
-    std::size_t low = 0;
-    std::size_t high = waiting_.front() == &tile ? 0 : waiting_.size() - 1;
-    while (low < high) {
-        const std::size_t middle = (low + high) / 2;
-        if (waiting_[middle]->instance < tile.instance) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    if (waiting_.front() == &tile) {
+        return 0;
     }
-    assert(waiting_[low] == &tile);
-    return low;
+    const std::size_t place = waiting_.partition_point(
+        [&tile](const Tile* other) { return other->instance < tile.instance; });
+    assert(waiting_[place] == &tile);
+    return place;
 }
 
 bool TileStore::use(Tile& tile) {

@@ -86,33 +86,33 @@ private:
     timeline::InstructionWriter writer_;
 };
 
-/// \throws UserError if options for scripts are given with another input, or --arg with a script
+/// \throws UserError if options for scripts are given with another input, or those for kernels with
+/// a script
 void check_input_kind(const RunCommandOptions& options) {
     const std::string& input = options.input.input;
     if (is_script(input)) {
+        const auto refuse =
+            [&input](const std::string& option, const std::string& why, const std::string& what) {
+                throw UserError(fmt::format(
+                    "{}: {} is a script, {}; leave {} out, or name one kernel as {}::function",
+                    option,
+                    input,
+                    why,
+                    what,
+                    input));
+            };
         if (!options.input.arguments.empty()) {
-            throw UserError(fmt::format(
-                "--arg {}: {} is a script, which gives its kernels their arguments; leave --arg "
-                "out, or name one kernel as {}::function",
-                options.input.arguments.front(),
-                input,
-                input));
+            refuse("--arg " + options.input.arguments.front(),
+                   "which gives its kernels their arguments",
+                   "--arg");
         }
         if (!options.input.trip_counts.empty()) {
-            throw UserError(fmt::format(
-                "--assume {}: {} is a script, whose values say how often loops run; leave --assume "
-                "out, or name one kernel as {}::function",
-                options.input.trip_counts.front(),
-                input,
-                input));
+            refuse("--assume " + options.input.trip_counts.front(),
+                   "whose values say how often loops run",
+                   "--assume");
         }
         if (const std::string asked_by = options.values.asked_by(); !asked_by.empty()) {
-            throw UserError(fmt::format(
-                "{}: {} is a script, whose kernels return their values as it is; leave it out, or "
-                "name one kernel as {}::function",
-                asked_by,
-                input,
-                input));
+            refuse(asked_by, "whose kernels return their values as it is", "it");
         }
         if (options.instructions == "-") {
             throw UserError(fmt::format(

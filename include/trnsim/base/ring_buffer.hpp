@@ -44,6 +44,23 @@ public:
         --size_;
     }
 
+    /// The first index whose item `holds` is not true of, or size(). \pre it is of none behind one
+    /// that it is not true of
+    template <typename Predicate>
+    [[nodiscard]] std::size_t partition_point(Predicate holds) const {
+        std::size_t low = 0;
+        std::size_t high = size_;
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (holds((*this)[middle])) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
+    }
+
     /// Takes one out, keeping the order of the rest. Moves those on the shorter side of it.
     void erase(std::size_t index) {
         if (index < size_ / 2) {

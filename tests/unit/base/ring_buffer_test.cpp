@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -55,6 +56,22 @@ TEST(RingBufferTest, InsertsBeforeAnItemAndKeepsTheOthersInOrder) {
     buffer.insert(0, 0);
     buffer.insert(5, 5);
     EXPECT_EQ(contents(buffer), (std::deque<int>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(RingBufferTest, PartsWhereAPredicateIsNotTrueAnyMore) {
+    RingBuffer<int> buffer;
+    EXPECT_EQ(buffer.partition_point([](int) { return true; }), 0);
+    for (int i = 0; i < 11; ++i) {  // Wrapped: three of them have come and gone.
+        buffer.push_back(i);
+    }
+    for (int i = 0; i < 3; ++i) {
+        buffer.pop_front();
+        buffer.push_back(11 + i);
+    }
+    for (int below = 0; below < 16; ++below) {
+        const auto place = buffer.partition_point([below](int item) { return item < below; });
+        EXPECT_EQ(place, static_cast<std::size_t>(std::clamp(below - 3, 0, 11))) << below;
+    }
 }
 
 TEST(RingBufferTest, HoldsWhatCanOnlyBeMoved) {

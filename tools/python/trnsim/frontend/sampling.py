@@ -239,18 +239,12 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 if end == last and watch is not None:
                     watch.begin_last()
                 yield from _spanned(active, frame, loop, end, marks[-2:])
-                at = end + 1
-                if watch is not None and not watch.is_alike(marks[-1].instances):
-                    raise Retrace(site=site)
-                if watch is not None:
-                    active.rewarding[site] = len(values)
-                marks = [Mark(active, folder)]
+            elif pattern is None or at >= end:
                 continue
-            if pattern is None or at >= end:
-                continue
-            if not are_progressions(loop.selections, values.step, end - at + 1):
+            elif not are_progressions(loop.selections, values.step, end - at + 1):
                 loop.is_affine = False
                 refuse(active, site)
+                continue
             else:
                 _extrapolate(active, folder, pattern, end - at)
                 expected = folder.count + (pattern.deltas is not None)
@@ -260,12 +254,12 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 active.end_iteration(frame)
                 if folder.count != expected or not loop.is_affine:
                     raise Retrace(pattern.is_remembered, None if watch is None else site)
-                at = end + 1
-                if watch is not None and not watch.is_alike(marks[-1].instances):
-                    raise Retrace(site=site)
-                if watch is not None:
-                    active.rewarding[site] = len(values)
-                marks = [Mark(active, folder)]
+            at = end + 1
+            if watch is not None and not watch.is_alike(marks[-1].instances):
+                raise Retrace(site=site)
+            if watch is not None:
+                active.rewarding[site] = len(values)
+            marks = [Mark(active, folder)]
         if watch is not None and watch.leaves_indices():
             raise Retrace(site=site)
     finally:

@@ -26,7 +26,7 @@ from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
-_ROWS = 128  # That one transpose takes.
+_ROWS = 128  # That one transpose takes. [NKI-ISA]
 _TILES = ("x", "y", "src")
 _PREDICATES = ("uint8", "uint16", "uint32")
 

@@ -95,7 +95,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       is_written_(written_buffers(program)),
       is_in_order_(runs_in_order(program)),
-      estimate_(chip),
+      estimate_(chip, policies.planned_dma_rate),
       window_(make_window()) {
     constexpr std::int64_t kSemaphores = std::int64_t{2} * neuron_core::kQueues;
     if (chip.neuron_core.semaphore_file.count < kSemaphores) {

@@ -85,6 +85,7 @@ constexpr std::int64_t kMostInterval = 1'000'000;
 constexpr std::int64_t kMostWindow = 4096;
 constexpr std::int64_t kMostExtra = 1'000'000;
 constexpr double kMostFactor = 1e6;
+constexpr double kLeastRate = 0.01;
 
 }  // namespace
 
@@ -94,7 +95,8 @@ Policies default_policies(std::string_view api) {
                 .buffer_extra = 2,
                 .psum_buffers = PsumBuffers::AllBanks,
                 .dma_interval_ns = 1050,
-                .matmul_window = 256};
+                .matmul_window = 256,
+                .planned_dma_rate = 0.625};
     }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
@@ -143,6 +145,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.matmul_window = number<std::int64_t>(name, text, 1, kMostWindow);
     } else if (name == "reorder_window") {
         policies.reorder_window = number<std::int64_t>(name, text, 1, kMostWindow);
+    } else if (name == "planned_dma_rate") {
+        policies.planned_dma_rate = number(name, text, kLeastRate, 1.0);
     } else {
         std::vector<std::string> names;
         for (const auto& [known, value] : describe(policies)) {
@@ -167,11 +171,12 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
-            {"reorder_window", fmt::format("{}", policies.reorder_window)}};
+            {"reorder_window", fmt::format("{}", policies.reorder_window)},
+            {"planned_dma_rate", fmt::format("{}", policies.planned_dma_rate)}};
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -187,6 +192,7 @@ std::string_view meaning_of(std::string_view policy) {
         {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
         {"matmul_window", "of so many next matmuls the one that can start first goes first"},
         {"reorder_window", "the same on every other queue"},
+        {"planned_dma_rate", "share of the DMA engines' rate on which that order counts"},
     }};
     const auto* const found = std::find_if(
         kMeanings.begin(), kMeanings.end(), [policy](const auto& m) { return m.first == policy; });

@@ -13,8 +13,9 @@ using neuron_core::IssueTemplate;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 
-TimeEstimate::TimeEstimate(const ChipSpec& chip)
+TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
     : chip_(chip),
+      dma_rate_(dma_rate),
       fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)),
       wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
       tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
@@ -76,9 +77,11 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
     const dma::DmaTransferCost& transfer = what.transfer;
     const std::int64_t share = std::popcount(transfer.engine_mask);
     const Picoseconds first = std::max(start + what.dge_cost.first_byte, dma_free_at_);
-    const Picoseconds moved = first + transfer.service;
-    dma_free_at_ = first + Picoseconds{transfer.service.value * share /
-                                       std::max<std::int64_t>(1, chip_.dma.engines)};
+    const auto service = Picoseconds{
+        static_cast<std::int64_t>(static_cast<double>(transfer.service.value) / dma_rate_)};
+    const Picoseconds moved = first + service;
+    dma_free_at_ =
+        first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
     Queue& queue = queues_[ring];
     append(queue, {.read = moved, .done = moved + chip_.dma.completion_ns});
     queue.free_at =

@@ -52,6 +52,7 @@ struct Policies {
     bool reuse_stationary = true;      ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
+    double planned_dma_rate = 1.0;  ///< Share of the DMA engines' rate on which that order counts.
 };
 
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY,

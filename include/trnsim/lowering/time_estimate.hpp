@@ -15,11 +15,12 @@ namespace trnsim::lowering {
 /// A schedule on paper: every queue in order, every instruction as soon as what it waits for has
 /// ended, at the cost that *_timing gives it, plus a wake-up where another queue is waited for.
 /// Leaves out memory ports, the clock gate, that LoadStationary runs behind the matmul before it,
-/// and how DMA engines are shared: they serve one transfer after the other at their full rate.
+/// and how DMA engines are shared: they serve one transfer after the other.
 class TimeEstimate {
 public:
-    /// The chip must outlive it.
-    explicit TimeEstimate(const ChipSpec& chip);
+    /// The chip must outlive it. `dma_rate`: share of their rate at which DMA engines serve, above
+    /// 0; a compiler that counts on less has more work ready while it waits for a load.
+    explicit TimeEstimate(const ChipSpec& chip, double dma_rate = 1.0);
 
     /// When the queue could take another instruction.
     [[nodiscard]] Picoseconds free_at(neuron_core::QueueId queue) const {
@@ -55,6 +56,7 @@ private:
     static void append(Queue& queue, const Ends& ends);
 
     const ChipSpec& chip_;
+    double dma_rate_;
     std::array<Queue, neuron_core::kQueues> queues_;
     Picoseconds dma_free_at_;
     Picoseconds fill_;

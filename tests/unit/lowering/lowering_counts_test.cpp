@@ -22,17 +22,17 @@ std::int64_t named(const LoweredProgram& lowered, const std::string& name) {
 }
 
 /// Waits for a load on Vector, and has other work for it meanwhile.
-program::Program load_and_other_work() {
+program::Program load_and_other_work(std::int64_t columns = 64, std::int64_t fills = 2) {
     test::ProgramBuilder builder;
-    const auto in = builder.input("in", Dtype::Float32, {128, 64});
-    const auto loaded = builder.tile("loaded", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto in = builder.input("in", Dtype::Float32, {128, columns});
+    const auto loaded = builder.tile("loaded", Space::Sbuf, Dtype::Float32, {128, columns});
     const auto other = builder.tile("other", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto fill = builder.add(
         Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, other)}, {.value = 1.0});
     builder.alloc(loaded).alloc(other);
     builder.run(builder.copy(loaded, in));
     builder.run(builder.unary(Opcode::Reciprocal, Engine::Vector, loaded, loaded));
-    builder.run(fill).run(fill);
+    builder.loop(fills).run(fill).end();
     return builder.build();
 }
 
@@ -50,6 +50,16 @@ TEST(LoweringCountsTest, InProgramOrderNothingIsEarly) {
     const LoweredProgram lowered(load_and_other_work(), {.reorder_window = 1});
     EXPECT_EQ(lowered.lowering().counts().engines.early, 0);
     EXPECT_EQ(lowered.lowering().counts().engines.steps, 3);
+}
+
+TEST(LoweringCountsTest, WhoCountsOnHalfTheDmaRateHasTwiceTheWorkReadyForALoad) {
+    const auto early = [](double rate) {
+        const LoweredProgram lowered(load_and_other_work(8192, 1000),
+                                     {.reorder_window = 4096, .planned_dma_rate = rate});
+        return static_cast<double>(lowered.lowering().counts().engines.early);
+    };
+    EXPECT_GT(early(1.0), 50);
+    EXPECT_NEAR(early(0.5) / early(1.0), 2.0, 0.4);  // But for the first byte and the completion.
 }
 
 /// Copies that Vector and Scalar may run, and one that only Vector does.

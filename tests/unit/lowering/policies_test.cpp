@@ -54,7 +54,9 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "reuse_stationary=false",
                                          "matmul_window=1",
                                          "matmul_window=4096",
-                                         "reorder_window=16"}) {
+                                         "reorder_window=16",
+                                         "planned_dma_rate=0.5",
+                                         "planned_dma_rate=1"}) {
         Policies policies;
         set(policies, assignment);
         const std::string name = assignment.substr(0, assignment.find('='));
@@ -115,6 +117,12 @@ TEST(PoliciesTest, MatmulsAreReorderedForBothApisOtherInstructionsForTheOld) {
     EXPECT_GT(old_api.reorder_window, 1);
 }
 
+TEST(PoliciesTest, OnlyTheNewApisCompilerCountsOnLessThanAllOfTheDmaEngines) {
+    EXPECT_EQ(default_policies("neuronxcc.nki").planned_dma_rate, 1.0);
+    EXPECT_LT(default_policies("nki").planned_dma_rate, 1.0);
+    EXPECT_EQ(default_policies("trace").planned_dma_rate, 1.0);
+}
+
 TEST(PoliciesTest, OnlyTheOldApisCompilerMergesIterations) {
     EXPECT_TRUE(default_policies("neuronxcc.nki").merge_iterations);
     EXPECT_FALSE(default_policies("nki").merge_iterations);
@@ -131,7 +139,8 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, psum_buffers, spilling, ring_assignment, "
               "dma_rings, dma_interval_ns, dge, "
-              "merge_iterations, reuse_stationary, matmul_window, reorder_window");
+              "merge_iterations, reuse_stationary, matmul_window, reorder_window, "
+              "planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
@@ -164,6 +173,8 @@ TEST(PoliciesTest, ANumberOutOfRangeIsAnErrorThatNamesTheRange) {
               "--policy matmul_window: \"0\", but it is a number from 1 to 4096; give one");
     EXPECT_EQ(error_of("reorder_window=4097"),
               "--policy reorder_window: \"4097\", but it is a number from 1 to 4096; give one");
+    EXPECT_EQ(error_of("planned_dma_rate=0"),
+              "--policy planned_dma_rate: \"0\", but it is a number from 0.01 to 1; give one");
     EXPECT_EQ(error_of("buffer_extra=-1"),
               "--policy buffer_extra: \"-1\", but it is a number from 0 to 1000000; give one");
     EXPECT_EQ(error_of("buffer_factor=nan"),

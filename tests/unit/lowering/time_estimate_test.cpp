@@ -130,6 +130,15 @@ TEST_F(TimeEstimateTest, RingsShareTheDmaEngines) {
     EXPECT_EQ(estimate_.met(kOtherRing, has_read(kOtherRing, 1)), Picoseconds{1'500'000});
 }
 
+TEST_F(TimeEstimateTest, ATransferTakesLongerAtAShareOfTheRateOfDmaEngines) {
+    TimeEstimate careful(chip_, 0.5);
+    const IssueTemplate load = transfer(1000, 0xffff);
+    careful.push(kRing, load, {});
+    careful.push(kOtherRing, load, {});
+    EXPECT_EQ(careful.met(kRing, has_read(kRing, 1)), 2 * load.transfer.service);
+    EXPECT_EQ(careful.met(kOtherRing, has_read(kOtherRing, 1)), 4 * load.transfer.service);
+}
+
 TEST_F(TimeEstimateTest, AFullRingIsFreeWhenItsOldestTransferHasMoved) {
     const auto outstanding = chip_.dma.ring_outstanding_transfers;
     ASSERT_GT(outstanding, 1);

@@ -33,6 +33,8 @@ VARIANTS: tuple[Variant, ...] = (
     _policy("dge", "hardware descriptor generation", "dge=hardware"),
     _policy("matmul_window", "matmuls in program order", "matmul_window=1"),
     _policy("reorder_window", "all else in program order", "reorder_window=1"),
+    _policy("planned_dma_rate", "an order that counts on all of the DMA engines' rate",
+            "planned_dma_rate=1"),
     _policy("merge_iterations", "an instruction for every iteration of a loop",
             "merge_iterations=false"),
     _policy("reuse_stationary", "every matmul loads its stationary tile",

@@ -16,6 +16,7 @@ does not continue the run exactly starts a new piece.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import sub
 from typing import Any, NamedTuple
 
@@ -75,10 +76,20 @@ class Piece:
         self.mark = hash((body, tuple(deltas) if count > 1 else ()))
         """Equal for pieces that are alike: tells most others apart at once."""
 
+    def repeat(self, count: int) -> None:
+        """Adds `count` iterations that follow from the last one."""
+        self.count += count
+        self.last = moved(self.last, self.deltas, count)
+
     def is_like(self, other: Piece) -> bool:
         """Whether both are the same node, wherever they start."""
         return (self.count == other.count and self.body == other.body
                 and (self.count == 1 or self.deltas == other.deltas))
+
+
+def moved(values: Sequence[int], steps: Sequence[int], count: int) -> list[int]:
+    """Values that have taken their steps `count` times."""
+    return [value + count * step for value, step in zip(values, steps, strict=True)]
 
 
 _NOTHING: list[int] = []
@@ -115,6 +126,11 @@ class Folder:
         self.count = 1
         self.shapes = shapes
         self.first = self.last = values
+
+    def repeat(self, count: int) -> None:
+        """Adds `count` iterations that follow from the last one as it does from the one before."""
+        self.count += count
+        self.last = moved(self.last, self.deltas, count)
 
     def finish(self) -> tuple[list[int], list[int]]:
         """The whole loop as nodes and values, for the enclosing body."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from operator import sub
 from typing import NamedTuple
 
-from trnsim.frontend.folding import Folder, Piece
+from trnsim.frontend.folding import Folder, Piece, moved
 
 _Part = tuple[int, tuple[int, ...], list[int], list[int], list[int]]
 """Count, nodes, values of the first and of the last iteration, and their distances."""
@@ -61,21 +61,12 @@ def step(before: list[_Part], after: list[_Part]) -> Step | None:
 def repeat(folder: Folder, one: Step, rounds: int) -> None:
     """Adds rounds that do what the latest did."""
     if one.place == len(folder.pieces):
-        folder.count += rounds * one.growth
-        folder.last = [value + rounds * one.growth * delta
-                       for value, delta in zip(folder.last, folder.deltas)]
+        folder.repeat(rounds * one.growth)
         return
-    grown = folder.pieces[one.place]
-    grown.count += rounds * one.growth
-    grown.last = [value + rounds * one.growth * delta
-                  for value, delta in zip(grown.last, grown.deltas)]
+    folder.pieces[one.place].repeat(rounds * one.growth)
     for at, moves in enumerate(one.moves[:-1], one.place + 1):
         piece = folder.pieces[at]
-        folder.pieces[at] = Piece(piece.count, piece.body, _moved(piece.first, moves, rounds),
-                                  _moved(piece.last, moves, rounds), piece.deltas)
-    folder.first = _moved(folder.first, one.moves[-1], rounds)
-    folder.last = _moved(folder.last, one.moves[-1], rounds)
-
-
-def _moved(values: list[int], moves: tuple[int, ...], rounds: int) -> list[int]:
-    return [value + rounds * move for value, move in zip(values, moves)]
+        folder.pieces[at] = Piece(piece.count, piece.body, moved(piece.first, moves, rounds),
+                                  moved(piece.last, moves, rounds), piece.deltas)
+    folder.first = moved(folder.first, one.moves[-1], rounds)
+    folder.last = moved(folder.last, one.moves[-1], rounds)

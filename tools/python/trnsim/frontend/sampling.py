@@ -42,6 +42,7 @@ from trnsim.frontend.instances import adds, allocated, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.loop_source import is_known, source_bytes, statement
+from trnsim.frontend.marks import Mark, are_one_run, leave_out
 from trnsim.frontend.progressions import are_progressions
 from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
 from trnsim.frontend.source import Site
@@ -70,17 +71,19 @@ _calls: dict[str, int] = {}
 """Calls in loops of files that have not been read, by path."""
 
 
-class Mark:
-    """The state between two iterations; the differences of three marks are two steps."""
+class PsumMark(Mark):
+    """The state between two iterations, with what is known of PSUM tiles."""
 
-    __slots__ = ("changes", "instances", "pieces", "run", "serial")
+    __slots__ = ("changes", "serial")
 
     def __init__(self, active: Recorder, folder: Folder) -> None:
-        self.run = folder.count
-        self.pieces = len(folder.pieces)
-        self.instances = [buffer.instances for buffer in active.buffers]
+        super().__init__(active, folder)
         self.changes = len(psum.changes)
         self.serial = psum.serial()
+
+    def are_older_unchanged(self) -> bool:
+        """Whether matmul results in tiles that are older than it are where they were."""
+        return all(born >= self.serial for born in psum.changes[self.changes:])
 
 
 class Pattern(NamedTuple):
@@ -207,7 +210,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
     loop.is_affine = site not in active.asking
     LoopIndex.open_loops.append(loop)
     try:
-        last, marks = len(values) - 1, [Mark(active, folder)]
+        last, marks = len(values) - 1, [PsumMark(active, folder)]
         while at <= last:
             if at == last and watch is not None:
                 watch.begin_last()
@@ -220,7 +223,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 if watch.may_hold(loop):
                     raise Retrace(site=site)
                 if at == 1:
-                    marks = [Mark(active, folder)]
+                    marks = [PsumMark(active, folder)]
                     continue
                 loop.is_affine = False
                 active.patterns[site, "unwatched"] = PATIENCE
@@ -228,7 +231,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 active.asking.add(site)
             if at > last or not loop.is_affine:
                 continue
-            marks = [*marks[-2:], Mark(active, folder)]
+            marks = [*marks[-2:], PsumMark(active, folder)]
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
             if frame is not active.frame:
                 continue
@@ -246,7 +249,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 refuse(active, site)
                 continue
             else:
-                _extrapolate(active, folder, pattern, end - at)
+                leave_out(active, folder, end - at, pattern.deltas, pattern.instances)
                 expected = folder.count + (pattern.deltas is not None)
                 if end == last and watch is not None:
                     watch.begin_last()
@@ -259,24 +262,24 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 raise Retrace(site=site)
             if watch is not None:
                 active.rewarding[site] = len(values)
-            marks = [Mark(active, folder)]
+            marks = [PsumMark(active, folder)]
         if watch is not None and watch.leaves_indices():
             raise Retrace(site=site)
     finally:
         LoopIndex.open_loops.remove(loop)
 
 
-def _spans(active: Recorder, folder: Folder, marks: list[Mark]) -> bool:
+def _spans(active: Recorder, folder: Folder, marks: list[PsumMark]) -> bool:
     """Whether the first and the last iteration alone may tell those between."""
     before, after = marks[-2:]
     return (active.remembers and len(marks) == 2 and (before.run, folder.count, after.run) == (
         0, 1, 1) and before.pieces == after.pieces == 0 and adds(
             before.instances, after.instances, allocated(active, folder.shapes))
-        and not any(born < before.serial for born in psum.changes[before.changes:]))
+        and before.are_older_unchanged())
 
 
 def _spanned(active: Recorder, frame: Frame, loop: Loop, end: int,
-             marks: list[Mark]) -> Iterator[Any]:
+             marks: list[PsumMark]) -> Iterator[Any]:
     """The last iteration of those that follow from the first, which had an index that is watched.
 
     All positions are affine in the index: a distance of both is so many steps.
@@ -286,14 +289,14 @@ def _spanned(active: Recorder, frame: Frame, loop: Loop, end: int,
     first, steps = folder.first, allocated(active, folder.shapes)
     for buffer, step in zip(active.buffers, steps):
         buffer.instances += step * (end - 1)
-    before = Mark(active, folder)
+    before = PsumMark(active, folder)
     yield _index(loop, end, len(loop.values) - 1)
     active.end_iteration(frame)
     moves = [divmod(delta, end) for delta in folder.deltas]
     deltas = [move for move, _ in moves]
     if (folder.count != 2 or not loop.is_affine or folder.first is not first
             or any(rest for _, rest in moves) or _moves_in_psum(folder.table, folder.shapes, deltas)
-            or not adds(before.instances, Mark(active, folder).instances, steps)):
+            or not adds(before.instances, PsumMark(active, folder).instances, steps)):
         raise Retrace(remembers=True)
     folder.count, folder.deltas = end + 1, deltas
 
@@ -306,15 +309,15 @@ def _index(loop: Loop, at: int, last: int) -> Any:
     return LoopIndex(value, {loop: 1}) if loop.is_affine and at < last else value
 
 
-def _found(active: Recorder, folder: Folder, marks: list[Mark], site: Site,
+def _found(active: Recorder, folder: Folder, marks: list[PsumMark], site: Site,
            step: int) -> Pattern | None:
     """The pattern of the latest iteration of a loop with this step; None if it shows none."""
     before = marks[-2]
-    if any(born < before.serial for born in psum.changes[before.changes:]):
+    if not before.are_older_unchanged():
         return None
     known = active.patterns
     key = (site, step, tuple(folder.shapes)) if folder.count else None
-    if len(marks) == 3 and _is_run(marks):
+    if len(marks) == 3 and are_one_run(marks):
         steps = instance_steps(active, folder.shapes, *(mark.instances for mark in marks))
         deltas = folder.deltas if marks[-1].run != before.run else None
         if steps is None or deltas is not None and _moves_in_psum(folder.table, folder.shapes,
@@ -336,7 +339,8 @@ def _found(active: Recorder, folder: Folder, marks: list[Mark], site: Site,
         before.instances, marks[-1].instances, pattern.instances) else None
 
 
-def _guessed(active: Recorder, folder: Folder, before: Mark, after: Mark) -> Pattern | None:
+def _guessed(active: Recorder, folder: Folder, before: PsumMark,
+             after: PsumMark) -> Pattern | None:
     """The pattern if the second iteration of a loop follows from the first as all others do.
 
     The first had no LoopIndex and may have made other decisions; the last tells, as it does where
@@ -354,25 +358,6 @@ def refuse(active: Recorder, site: Site) -> None:
     refused = active.patterns[site] = active.patterns.get(site, 0) + 1
     if refused >= PATIENCE:
         active.asking.add(site)
-
-
-def _extrapolate(active: Recorder, folder: Folder, pattern: Pattern, count: int) -> None:
-    """Adds `count` iterations like the last."""
-    if pattern.deltas is not None:
-        folder.deltas = pattern.deltas
-        folder.count += count
-        folder.last = [value + count * delta
-                       for value, delta in zip(folder.last, pattern.deltas, strict=True)]
-    for buffer, step in zip(active.buffers, pattern.instances):
-        buffer.instances += step * count
-
-
-def _is_run(marks: list[Mark]) -> bool:
-    """Whether the last two iterations are one run of the folder, or recorded nothing."""
-    first, second, third = ((mark.run, mark.pieces) for mark in marks)
-    if third[0] == second[0] + 1:
-        return third[0] >= 2 and third[1] == second[1]
-    return first == second == third
 
 
 LoopIndex.subscripted = subscripted

@@ -21,18 +21,17 @@ from trnsim.frontend.instances import Growth, adds, adds_alike, instance_steps
 from trnsim.frontend.legacy.blocks import BlockTable, Made, Named
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.loop_index import Loop
+from trnsim.frontend.marks import Mark, are_one_run, leave_out
 from trnsim.frontend.runs import Jump
 
 
-class Mark:
-    """The state between two iterations of a loop; the differences of three marks are two steps."""
+class TileMark(Mark):
+    """The state between two iterations, with what the session knows of tiles."""
 
-    __slots__ = ("blocks", "clock", "indexed", "instances", "pieces", "regions", "run", "tables")
+    __slots__ = ("blocks", "clock", "indexed", "regions", "tables")
 
     def __init__(self, here: Session, folder: Folder) -> None:
-        self.run = folder.count
-        self.pieces = len(folder.pieces)
-        self.instances = [buffer.instances for buffer in here.recorder.buffers]
+        super().__init__(here.recorder, folder)
         self.blocks = len(here.block_log)
         self.indexed = len(here.index_log)
         self.tables = here.tables
@@ -40,7 +39,7 @@ class Mark:
         self.regions = len(here.region_log)
 
 
-class Run:
+class TileRun:
     """Tiles of one table in the order of their places, with constant steps between them."""
 
     __slots__ = ("_parts", "base", "base_step", "count", "number", "number_step", "table")
@@ -102,13 +101,13 @@ class Pattern(NamedTuple):
     """Whether it is that of an earlier run of the loop."""
 
 
-def found(here: Session, folder: Folder, marks: list[Mark], step: int) -> Pattern | None:
+def found(here: Session, folder: Folder, marks: list[TileMark], step: int) -> Pattern | None:
     """The pattern of the latest iteration of a loop with this step; None if it shows none."""
     if len(marks) < 2 or not _regions_are_local(here, marks[-2]):
         return None
     known = here.recorder.patterns
     key = (folder.origin, step, tuple(folder.shapes)) if folder.count else None
-    if len(marks) == 3 and _is_run(marks):
+    if len(marks) == 3 and are_one_run(marks):
         made = _pattern(here, folder, marks)
         if made is not None and key is not None:
             known[key] = made._replace(is_remembered=True)
@@ -119,15 +118,7 @@ def found(here: Session, folder: Folder, marks: list[Mark], step: int) -> Patter
     return pattern if pattern is not None and _is_like(here, pattern, marks[-2:]) else None
 
 
-def _is_run(marks: list[Mark]) -> bool:
-    """Whether the last two iterations are one run of the folder, or recorded nothing."""
-    first, second, third = ((mark.run, mark.pieces) for mark in marks)
-    if third[0] == second[0] + 1:
-        return third[0] >= 2 and third[1] == second[1]
-    return first == second == third
-
-
-def _pattern(here: Session, folder: Folder, marks: list[Mark]) -> Pattern | None:
+def _pattern(here: Session, folder: Folder, marks: list[TileMark]) -> Pattern | None:
     """The pattern that two iterations show."""
     steps = instance_steps(here.recorder, folder.shapes, *(mark.instances for mark in marks))
     blocks = _steps(here, marks)
@@ -136,7 +127,7 @@ def _pattern(here: Session, folder: Folder, marks: list[Mark]) -> Pattern | None
     return Pattern(folder.deltas if marks[-1].run != marks[-2].run else None, steps, blocks)
 
 
-def _steps(here: Session, marks: list[Mark]) -> list[Step] | None:
+def _steps(here: Session, marks: list[TileMark]) -> list[Step] | None:
     """How far the tiles of older blocks move from an iteration to the next."""
     earlier, latest = (_outer_tiles(here, *pair) for pair in pairwise(marks))
     if earlier is None or latest is None or len(earlier) != len(latest):
@@ -149,7 +140,7 @@ def _steps(here: Session, marks: list[Mark]) -> list[Step] | None:
     return blocks
 
 
-def repeated(here: Session, marks: list[Mark]) -> Pattern | None:
+def repeated(here: Session, marks: list[TileMark]) -> Pattern | None:
     """What two rounds of iterations (repetition.py) have made alike, but for nodes."""
     earlier, latest = ([after - before for before, after in zip(one.instances, other.instances)]
                        for one, other in pairwise(marks))
@@ -160,14 +151,14 @@ def repeated(here: Session, marks: list[Mark]) -> Pattern | None:
     return None if blocks is None else Pattern(None, latest, blocks)
 
 
-def _is_like(here: Session, pattern: Pattern, marks: list[Mark]) -> bool:
+def _is_like(here: Session, pattern: Pattern, marks: list[TileMark]) -> bool:
     """Whether an iteration between two marks adds as many instances and tiles as the pattern."""
     before, after = marks
     return (adds(before.instances, after.instances, pattern.instances)
             and _makes(here, pattern, before, after))
 
 
-def continues(here: Session, folder: Folder, marks: list[Mark], jump: Jump,
+def continues(here: Session, folder: Folder, marks: list[TileMark], jump: Jump,
               known: Growth | None) -> bool:
     """Whether an iteration between two marks begins a piece of a run that is known.
 
@@ -188,14 +179,14 @@ def continues(here: Session, folder: Folder, marks: list[Mark], jump: Jump,
             and _makes(here, pattern, before, after))
 
 
-def _makes(here: Session, pattern: Pattern, before: Mark, after: Mark) -> bool:
+def _makes(here: Session, pattern: Pattern, before: TileMark, after: TileMark) -> bool:
     """Whether an iteration between two marks makes the tiles of the pattern."""
     runs = _outer_tiles(here, before, after)
     return runs is not None and [run.kind() for run in runs] == [
         step.kind for step in pattern.blocks]
 
 
-def _outer_tiles(here: Session, before: Mark, after: Mark) -> list[Run] | None:
+def _outer_tiles(here: Session, before: TileMark, after: TileMark) -> list[TileRun] | None:
     """The tiles that an iteration made of tensors that existed before it, by table.
 
     Those of a table are in the order of their places, whether they were executed or predicted.
@@ -208,7 +199,7 @@ def _outer_tiles(here: Session, before: Mark, after: Mark) -> list[Run] | None:
         if entry.tile.storage.base is None:
             return None
         entries.setdefault(entry.table.number, []).append(entry)
-    runs: list[Run] = []
+    runs: list[TileRun] = []
     for of_table in entries.values():
         of_table.sort(key=attrgetter("base"))
         start = len(runs)
@@ -217,7 +208,7 @@ def _outer_tiles(here: Session, before: Mark, after: Mark) -> list[Run] | None:
             while left:
                 taken = runs[-1].extend(entry, number, base, left) if len(runs) > start else 0
                 if not taken:
-                    runs.append(Run(entry, number, base))
+                    runs.append(TileRun(entry, number, base))
                     taken = 1
                 number += taken * entry.number_step
                 base += taken * entry.base_step
@@ -225,12 +216,12 @@ def _outer_tiles(here: Session, before: Mark, after: Mark) -> list[Run] | None:
     return runs
 
 
-def _regions_are_local(here: Session, mark: Mark) -> bool:
+def _regions_are_local(here: Session, mark: TileMark) -> bool:
     """Whether all PSUM regions that an iteration began lie in tiles that it made itself."""
     return all(contents.clock > mark.clock for contents in here.region_log[mark.regions:])
 
 
-def _named(here: Session, mark: Mark, loop: Loop) -> list[Named]:
+def _named(here: Session, mark: TileMark, loop: Loop) -> list[Named]:
     """The blocks that the latest iteration named with the loop's index, each once."""
     found: dict[tuple[object, ...], Named] = {}
     for one in here.index_log[mark.indexed:]:
@@ -240,7 +231,7 @@ def _named(here: Session, mark: Mark, loop: Loop) -> list[Named]:
     return list(found.values())
 
 
-def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Pattern, loop: Loop,
+def extrapolate(here: Session, folder: Folder, marks: list[TileMark], pattern: Pattern, loop: Loop,
                 count: int) -> bool:
     """Adds `count` iterations like the latest.
 
@@ -260,13 +251,7 @@ def extrapolate(here: Session, folder: Folder, marks: list[Mark], pattern: Patte
             for further in one.repeated(step.number, step.base, count)]
     if not all(further.is_free() for further in made):
         return False
-    if pattern.deltas is not None:
-        folder.deltas = pattern.deltas
-        folder.count += count
-        folder.last = [value + count * delta
-                       for value, delta in zip(folder.last, pattern.deltas, strict=True)]
-    for buffer, more in zip(here.recorder.buffers, pattern.instances):
-        buffer.instances += more * count
+    leave_out(here.recorder, folder, count, pattern.deltas, pattern.instances)
     for further in made:
         further.adopt(here)
     here.index_log += [

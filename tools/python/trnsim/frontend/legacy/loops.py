@@ -22,8 +22,8 @@ from typing import Any
 
 from trnsim.frontend import loops, recorder, source
 from trnsim.frontend.dialect import Retrace
-from trnsim.frontend.legacy.extrapolation import (Mark, Pattern, continues, extrapolate, found,
-                                                  repeated)
+from trnsim.frontend.legacy.extrapolation import (Pattern, TileMark, continues, extrapolate,
+                                                  found, repeated)
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
@@ -174,14 +174,14 @@ class Execution:
         """The indices of the iterations that are executed."""
         here, loop, folder, frame = self._here, self._loop, self._folder, self._frame
         active, values, last = here.recorder, loop.values, self._last
-        at, marks, alike = 0, [Mark(here, folder)], 0
+        at, marks, alike = 0, [TileMark(here, folder)], 0
         while at <= last:
             known = self._known
             if known is not None and at in known.jumps:
                 jump = known.jumps[at]
                 yield from self._jump(jump, at, marks[-1])
                 at = alike = at + 1 if self._known is None else jump.end + 1
-                marks = [Mark(here, folder)]
+                marks = [TileMark(here, folder)]
                 continue
             is_alike = loop.begin(at, known, self._remembers)
             alike = known.alike[at] if known is not None else alike if is_alike else at
@@ -200,7 +200,7 @@ class Execution:
                 continue
             if not active.takes_shortcuts or at > last and self._outer is None:
                 continue
-            marks = [*marks[-2:], Mark(here, folder)]
+            marks = [*marks[-2:], TileMark(here, folder)]
             self._run.growth[at - 1] = (marks[-2].instances, marks[-1].instances)
             if known is not None or frame is not active.frame:
                 continue
@@ -212,12 +212,12 @@ class Execution:
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
             if at < end and extrapolate(here, folder, marks, pattern, loop, end - at):
                 yield from self._compared(pattern, end, alike)
-                at, marks = end + 1, [Mark(here, folder)]
+                at, marks = end + 1, [TileMark(here, folder)]
             if at - 1 > start and loop.is_affine:
                 shapes = () if is_empty else tuple(folder.shapes)
                 self._run.jumps[start] = Jump(at - 1, shapes, pattern)
 
-    def _jump(self, jump: Jump, at: int, before: Mark) -> Iterator[Any]:
+    def _jump(self, jump: Jump, at: int, before: TileMark) -> Iterator[Any]:
         """The first iteration of a piece that is known, and the last if it is to be compared.
 
         The run is not known any more if the first is another than expected.
@@ -234,7 +234,7 @@ class Execution:
         loop.widen(0)
         if not loop.is_affine:
             raise Retrace(remembers=True)
-        marks = [before, Mark(here, folder)]
+        marks = [before, TileMark(here, folder)]
         self._run.growth[at] = (before.instances, marks[-1].instances)
         checks = outer.checks and jump.end == self._last
         left = jump.end - at - checks
@@ -276,14 +276,14 @@ class Execution:
         last = (self._last + 1 - at) // period
         rounds = Loop(range(last + 1))
         here.loops[here.loops.index(loop)] = rounds
-        marks, states, number = [Mark(here, folder)], [parts(folder)], 1
+        marks, states, number = [TileMark(here, folder)], [parts(folder)], 1
         try:
             while number <= last:
                 rounds.begin(number, None, self._remembers)
                 rounds.checks = number == last
                 yield from self._round(rounds, at + (number - 1) * period, period)
                 number += 1
-                marks = [*marks[-2:], Mark(here, folder)]
+                marks = [*marks[-2:], TileMark(here, folder)]
                 states = [*states[-2:], parts(folder)]
                 end = min(last, rounds.horizon - 1)
                 if number >= end or len(marks) < 3 or not rounds.is_affine or (
@@ -301,7 +301,7 @@ class Execution:
                 yield from self._round(rounds, at + (end - 1) * period, period)
                 if step(before, parts(folder)) != one or not rounds.is_affine:
                     raise Retrace(remembers=self._remembers)
-                marks, states, number = [Mark(here, folder)], [parts(folder)], end + 1
+                marks, states, number = [TileMark(here, folder)], [parts(folder)], end + 1
         finally:
             here.loops[here.loops.index(rounds)] = loop
 

@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
 from trace_expander import Executed, expand
 from trnsim.frontend import TensorArgument, dtype, install, trace
 from trnsim.frontend.program import Program
-from trnsim.frontend.recorder import Recorder
 
 install()
 nki: Any = importlib.import_module("neuronxcc.nki")
@@ -56,14 +54,9 @@ def check_written(executed: Sequence[Executed]) -> None:
                 written.add((buffer, instance))
 
 
-def in_full(function: Callable[..., Any], *arguments: Any, patch: pytest.MonkeyPatch,
-            chip: str = "trn2") -> list[str]:
+def in_full(function: Callable[..., Any], *arguments: Any, chip: str = "trn2") -> list[str]:
     """The lines of a trace all of whose loops were executed in full."""
-    with patch.context() as scope:
-        scope.setattr(Recorder, "takes_shortcuts", property(lambda self: False,
-                                                            lambda self, value: None),
-                      raising=False)
-        return program(function, *arguments, chip=chip).lines()
+    return trace(function, arguments, chip, api=API, takes_shortcuts=False).lines()
 
 
 def ops(executed: Sequence[Executed]) -> list[str]:

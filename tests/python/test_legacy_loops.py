@@ -118,9 +118,9 @@ PLACES = [lambda block: block, lambda block: 20 - block, lambda block: block % 2
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_blocks_lie_where_the_program_put_them(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_lie_where_the_program_put_them(place: Any) -> None:
     lines = program(placed(place), BIG).lines()
-    assert expand(lines) == expand(in_full(placed(place), BIG, patch=monkeypatch))
+    assert expand(lines) == expand(in_full(placed(place), BIG))
     loads, stores = (expand(lines)[half] for half in (slice(16), slice(16, 32)))
     assert [one.places[0][1] for one in loads] == [place(block) * 2048 for block in range(16)]
     assert [one.places[1][1] for one in stores] == [place(block) * 2048 for block in range(16)]
@@ -149,9 +149,9 @@ def first_used(order: Any, lead: tuple[int, ...] = (16,)) -> Any:
     lambda turn: turn * 5 % 16, lambda turn: turn // 2 + turn % 2 * 8,
     lambda turn: turn // 8 + turn % 8 * 2])
 def test_blocks_are_those_that_the_program_named_in_whatever_order_they_came_into_being(
-        order: Any, lead: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+        order: Any, lead: tuple[int, ...]) -> None:
     kernel = first_used(order, lead)
-    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG, patch=monkeypatch))
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
 
 
 def test_blocks_that_came_into_being_column_by_column_are_a_loop_nest() -> None:
@@ -202,8 +202,8 @@ SWAPPED = [0, 1, 2, 4, 3, *range(5, 12)]
 @pytest.mark.parametrize("kernel", [
     named, gap, turns([IN_TURN, SWAPPED, IN_TURN]), turns([SWAPPED, IN_TURN, IN_TURN[::-1]])])
 def test_blocks_are_those_that_the_program_named_whatever_it_did_with_them_before(
-        kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG, patch=monkeypatch))
+        kernel: Any) -> None:
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
 
 
 def test_blocks_at_equal_distances_are_a_loop() -> None:
@@ -239,9 +239,9 @@ def counted(x: Any) -> None:
     (blocked, [tensor("bfloat16", 1024, 1024), tensor("bfloat16", 1024, 2048)]),
     (bounded, [BIG]), (alternating, [BIG]), (carried, [BIG]), (escaping, [BIG]), (reduced, [BIG])])
 def test_an_extrapolated_trace_is_the_executed_one_byte_for_byte(
-        kernel: Any, arguments: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        kernel: Any, arguments: list[Any]) -> None:
     lines = program(kernel, *arguments).lines()
-    assert lines == in_full(kernel, *arguments, patch=monkeypatch)
+    assert lines == in_full(kernel, *arguments)
     assert expand(lines)
 
 

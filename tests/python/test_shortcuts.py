@@ -362,7 +362,7 @@ def outcome(function: Any, takes_shortcuts: bool) -> tuple[list[str], str, bool]
         program = trace(function, [MATRIX], takes_shortcuts=takes_shortcuts)
     except FrontendError as problem:
         return [], str(problem), False
-    return program.lines(), "", program._recorders[0].has_sampled
+    return program.lines(), "", program._recorders[0].shortcuts.has_sampled
 
 
 def check(text: str, path: Path, cores: int = 1) -> bool:

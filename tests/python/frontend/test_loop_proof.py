@@ -119,7 +119,7 @@ def test_a_source_that_was_changed_proves_nothing(
     function: Any = find_kernel(f"{path}::kernel")
     path.write_text(HEADER + f"        pass\n        {LOAD}\n")
     program = trace(function, [tensor("bfloat16", 4096, 4096)])
-    assert program.instructions == 22 and not program._recorders[0].has_sampled
+    assert program.instructions == 22 and not program._recorders[0].shortcuts.has_sampled
 
 
 def test_a_file_that_runs_with_the_future_statements_of_another_one_is_proven(
@@ -129,7 +129,7 @@ def test_a_file_that_runs_with_the_future_statements_of_another_one_is_proven(
     names: dict[str, Any] = {"range": LoopRange}
     exec(compile(path.read_text(), str(path), "exec"), names)  # annotations, as in this file
     program = trace(names["kernel"], [tensor("bfloat16", 4096, 4096)])
-    assert program._recorders[0].has_sampled
+    assert program._recorders[0].shortcuts.has_sampled
 
 
 def test_loops_inside_of_a_proven_one_execute_two_iterations_once_they_are_known(

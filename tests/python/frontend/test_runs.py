@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from trnsim.frontend import TensorArgument, dtype, install, trace
-from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.runs import Run, expected, leaks
+from trnsim.frontend.shortcuts import Retrace
 
 install()
 import neuronxcc.nki as nki  # noqa: E402

@@ -9,22 +9,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 from collections.abc import Callable
 
-from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.tensor import Storage, View
-
-
-class Retrace(BaseException):
-    """A shortcut of a dialect turned out to be wrong: the kernel is traced again without it.
-
-    `remembers` says that it was the pattern of an earlier run of the loop; others may be right.
-    `site` is that of the loop, if it alone is to be executed in full.
-    """
-
-    def __init__(self, remembers: bool = False, site: source.Site | None = None) -> None:
-        super().__init__()
-        self.remembers = remembers
-        self.site = site
 
 
 def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ from math import gcd, lcm
 from types import FrameType
 from typing import Any, ClassVar
 
-from trnsim.frontend.dialect import Retrace
+from trnsim.frontend.shortcuts import Retrace
 
 
 class Loop:

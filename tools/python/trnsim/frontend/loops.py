@@ -43,7 +43,7 @@ class LoopRange(metaclass=_RangeType):
             site = source.site()
             origin = _origins[site, self.kind] = LoopOrigin(
                 source.loop_variable(site) or "i", self.kind, source.position(site))
-        if active.sample is not None and active.takes_shortcuts:
+        if active.sample is not None and active.shortcuts.are_allowed:
             sampled = active.sample(frame, self._range, origin)
             if sampled is not None:
                 return sampled

@@ -44,6 +44,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.shortcuts import Shortcuts
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
                                     View, check_declaration)
 
@@ -121,25 +122,8 @@ class Recorder:
         self.unknown_bounds: set[str] = set()
         """The registers whose loops `trip_counts` was asked about."""
         self.grid_rank = 0
-        self.takes_shortcuts = True
-        """Whether a dialect may extrapolate loops (see dialect.Retrace)."""
-        self.patterns: dict[Any, Any] = {}
-        """What iterations of a loop add to the one before, by loop and body; see the dialects."""
-        self.remembers = True
-        """Whether `patterns` of earlier runs of a loop are used."""
-        self.has_sampled = False
-        """Whether indices of proven loops were no plain integers (sampling.py)."""
-        self.has_rerun = False
-        """Whether one iteration stood for others because an earlier run of its loop was known."""
-        self.unfinished = 0
-        """Proven loops that have begun and have not come to their end."""
-        self.asking: set[Any] = set()
-        """Sites of proven loops that asked for the value of their index, or have no pattern."""
-        self.rewarding: dict[source.Site, int] = {}
-        """Loops of which few iterations were executed because they were watched: how long they
-        were. The cores of a launch share them."""
-        self.proofs: list[Any] = []
-        """Proven loops that are open (sampling.py)."""
+        self.shortcuts = Shortcuts()
+        """What the dialects may leave out of loops, and what they know of them."""
         self.sample: Sampler | None = None
         """A dialect's way to leave iterations out."""
         self.divide: Callable[..., Sequence[Sequence[Operand]]] = lambda *instruction: ()

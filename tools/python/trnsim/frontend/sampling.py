@@ -36,7 +36,6 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import psum, recorder
-from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
 from trnsim.frontend.instances import adds, allocated, instance_steps
 from trnsim.frontend.loop_index import Loop, LoopIndex
@@ -45,6 +44,7 @@ from trnsim.frontend.loop_source import is_known, source_bytes, statement
 from trnsim.frontend.marks import Mark, are_one_run, leave_out
 from trnsim.frontend.progressions import are_progressions
 from trnsim.frontend.recorder import Frame, LoopOrigin, Recorder, Template
+from trnsim.frontend.shortcuts import PATIENCE, Retrace
 from trnsim.frontend.source import Site
 from trnsim.frontend.subscripts import subscripted
 from trnsim.frontend.tensor import PSUM, split_operand
@@ -62,9 +62,6 @@ WATCHED = 400
 its iterations can reach has to be looked at. [ASSUMED]"""
 FEWEST_WATCHED = 4
 """Iterations of a loop up to which it is not watched: three or four are executed anyway."""
-PATIENCE = 2
-"""Times that a loop may have no proof, or steps but no pattern, before it is always executed in
-full. [ASSUMED]"""
 
 
 _calls: dict[str, int] = {}
@@ -110,11 +107,12 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
     site = (id(frame.f_code), frame.f_lasti)
     if len(values) < 2 or values.step < 0:
         return None
-    if active.proofs and active.proofs[-1].frame is frame and active.proofs[-1].loops:
-        if len(values) < FEWEST or site in active.asking:
+    proofs = active.shortcuts.proofs
+    if proofs and proofs[-1].frame is frame and proofs[-1].loops:
+        if len(values) < FEWEST or site in active.shortcuts.in_full:
             return None
         found = statement(frame, site)
-        if found is not None and found.loop in active.proofs[-1].loops:
+        if found is not None and found.loop in proofs[-1].loops:
             return _inner(active, values, site, origin)
     return iterate(active, frame, site, values, origin)
 
@@ -122,13 +120,14 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
 def iterate(active: Recorder, user: FrameType, site: Site, values: range,
             origin: LoopOrigin) -> Iterator[Any]:
     """The iterations of a loop that are executed: all of them, unless it is long and proven."""
+    shortcuts = active.shortcuts
     frame = active.open_loop(origin)
     folder = frame.folder
     assert folder is not None
     try:
         at, loops, watch = 0, None, None
-        if len(values) >= active.rewarding.get(site, len(values) + 1) and (
-                site not in active.asking):
+        if len(values) >= shortcuts.rewarding.get(site, len(values) + 1) and (
+                site not in shortcuts.in_full):
             watch = _watch(active, user, site)
         if watch is None:
             at = 1
@@ -136,7 +135,7 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
             active.end_iteration(frame)
             calls = _calls_left(active, folder, len(values))
             is_long = (calls > WATCHED and len(values) > FEWEST_WATCHED
-                       and site not in active.asking)
+                       and site not in shortcuts.in_full)
             if is_long and calls_functions(user, site):
                 watch = _watch(active, user, site)
             if watch is None and calls > LONG and is_worth_reading(user.f_code.co_filename, site,
@@ -145,13 +144,13 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
             if watch is None and loops is None and is_long:
                 watch = _watch(active, user, site)
         if loops is not None or watch is not None:
-            active.proofs.append(Proof(user, loops or frozenset()))
-            active.has_sampled = True
-            active.unfinished += 1
+            shortcuts.proofs.append(Proof(user, loops or frozenset()))
+            shortcuts.has_sampled = True
+            shortcuts.unfinished += 1
             with nullcontext() if watch is None else watch.listening():
                 yield from _proven(active, frame, values, site, at, watch)
-            active.unfinished -= 1
-            active.proofs.pop()
+            shortcuts.unfinished -= 1
+            shortcuts.proofs.pop()
         else:
             for value in values[1:]:
                 yield value
@@ -162,19 +161,17 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
 
 def _proof(active: Recorder, user: FrameType, site: Site) -> frozenset[For] | None:
     """The loops that are proven with one; it is not tried again and again."""
-    failed = active.patterns.get((site, "failed"), 0)
-    loops = proven(user, site) if failed < PATIENCE else None
+    loops = proven(user, site) if active.shortcuts.may_try("proof", site) else None
     if loops is None:
-        active.patterns[site, "failed"] = failed + 1
+        active.shortcuts.failed("proof", site)
     return loops
 
 
 def _watch(active: Recorder, user: FrameType, site: Site) -> Watch | None:
     """A watch of a loop that has no proof; it is not tried again and again."""
-    failed = active.patterns.get((site, "unwatched"), 0)
-    watch = watched(user, site) if failed < PATIENCE else None
+    watch = watched(user, site) if active.shortcuts.may_try("watch", site) else None
     if watch is None:
-        active.patterns[site, "unwatched"] = failed + 1
+        active.shortcuts.failed("watch", site)
     return watch
 
 
@@ -207,7 +204,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
     folder = frame.folder
     assert folder is not None
     loop = Loop(values)
-    loop.is_affine = site not in active.asking
+    loop.is_affine = site not in active.shortcuts.in_full
     LoopIndex.open_loops.append(loop)
     try:
         last, marks = len(values) - 1, [PsumMark(active, folder)]
@@ -226,9 +223,9 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                     marks = [PsumMark(active, folder)]
                     continue
                 loop.is_affine = False
-                active.patterns[site, "unwatched"] = PATIENCE
+                active.shortcuts.failed("watch", site, PATIENCE)
             if not loop.is_affine:
-                active.asking.add(site)
+                active.shortcuts.in_full.add(site)
             if at > last or not loop.is_affine:
                 continue
             marks = [*marks[-2:], PsumMark(active, folder)]
@@ -246,7 +243,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
                 continue
             elif not are_progressions(loop.selections, values.step, end - at + 1):
                 loop.is_affine = False
-                refuse(active, site)
+                active.shortcuts.no_pattern(site)
                 continue
             else:
                 leave_out(active, folder, end - at, pattern.deltas, pattern.instances)
@@ -261,7 +258,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
             if watch is not None and not watch.is_alike(marks[-1].instances):
                 raise Retrace(site=site)
             if watch is not None:
-                active.rewarding[site] = len(values)
+                active.shortcuts.rewarding[site] = len(values)
             marks = [PsumMark(active, folder)]
         if watch is not None and watch.leaves_indices():
             raise Retrace(site=site)
@@ -272,7 +269,7 @@ def _proven(active: Recorder, frame: Frame, values: range, site: Site, at: int,
 def _spans(active: Recorder, folder: Folder, marks: list[PsumMark]) -> bool:
     """Whether the first and the last iteration alone may tell those between."""
     before, after = marks[-2:]
-    return (active.remembers and len(marks) == 2 and (before.run, folder.count, after.run) == (
+    return (active.shortcuts.remembers and len(marks) == 2 and (before.run, folder.count, after.run) == (
         0, 1, 1) and before.pieces == after.pieces == 0 and adds(
             before.instances, after.instances, allocated(active, folder.shapes))
         and before.are_older_unchanged())
@@ -315,26 +312,26 @@ def _found(active: Recorder, folder: Folder, marks: list[PsumMark], site: Site,
     before = marks[-2]
     if not before.are_older_unchanged():
         return None
-    known = active.patterns
+    shortcuts = active.shortcuts
     key = (site, step, tuple(folder.shapes)) if folder.count else None
     if len(marks) == 3 and are_one_run(marks):
         steps = instance_steps(active, folder.shapes, *(mark.instances for mark in marks))
         deltas = folder.deltas if marks[-1].run != before.run else None
         if steps is None or deltas is not None and _moves_in_psum(folder.table, folder.shapes,
                                                                   deltas):
-            refuse(active, site)
+            shortcuts.no_pattern(site)
             return None
         if key is not None:
-            known[key] = Pattern(deltas, steps, is_remembered=True)
+            shortcuts.patterns[key] = Pattern(deltas, steps, is_remembered=True)
         return Pattern(deltas, steps)
-    if not active.remembers:
+    if not shortcuts.remembers:
         return None
     if folder.count == marks[-1].run == 2 and before.run == 1 and (
             before.pieces == marks[-1].pieces):
         return _guessed(active, folder, *marks[-2:])
     if folder.count != 1:
         return None
-    pattern: Pattern | None = known.get(key)
+    pattern: Pattern | None = shortcuts.patterns.get(key)
     return pattern if pattern is not None and adds(
         before.instances, marks[-1].instances, pattern.instances) else None
 
@@ -351,13 +348,6 @@ def _guessed(active: Recorder, folder: Folder, before: PsumMark,
             _moves_in_psum(folder.table, folder.shapes, folder.deltas)):
         return None
     return Pattern(folder.deltas, steps, is_remembered=True)
-
-
-def refuse(active: Recorder, site: Site) -> None:
-    """Takes note of a loop with steps but without a pattern."""
-    refused = active.patterns[site] = active.patterns.get(site, 0) + 1
-    if refused >= PATIENCE:
-        active.asking.add(site)
 
 
 LoopIndex.subscripted = subscripted

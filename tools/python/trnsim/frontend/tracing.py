@@ -10,28 +10,27 @@ import importlib
 import inspect
 from pathlib import Path
 from typing import Any, NamedTuple
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import trnsim
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import psum, source
 from trnsim.frontend.chip import Chip, load_chip
-from trnsim.frontend.dialect import Dialect, Retrace, dialect
+from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
 from trnsim.frontend.tensor import Buffer, Storage, View
 from trnsim.frontend.writer import FORMAT_VERSION
 
 COLLECTIONS = (1_000_000, 50, 50)
 """Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
 are many of them. [ASSUMED]"""
-MOST_REFUSED = 4
-"""Loops that are refused one by one, each of which takes an attempt. [ASSUMED]"""
 LNC_GENERATION = 3
 """The first NeuronCore generation whose cores are combined to logical ones. [NKI-ARCH-V3]"""
 
@@ -57,18 +56,12 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     launch = Launch(function, arguments, keywords or {}, target, trip_counts or {})
     if values:
         return _evaluated([launch], api, seed, reads_unwritten)[0]
-    remembers = True
-    refused: set[source.Site] = set()
+    allowed = Allowed() if takes_shortcuts else NO_SHORTCUTS
     while True:
         try:
-            return _trace(launch, api, takes_shortcuts, remembers, refused)
+            return _trace(launch, api, allowed)
         except Retrace as problem:
-            if problem.remembers and remembers:
-                remembers = False
-            elif problem.site is not None and len(refused) < MOST_REFUSED:
-                refused.add(problem.site)
-            else:
-                takes_shortcuts = False
+            allowed = allowed.after(problem)
 
 
 class Launch(NamedTuple):
@@ -86,17 +79,14 @@ class Launch(NamedTuple):
 class _Attempt:
     """One attempt at a trace: the programs of all cores of a launch."""
 
-    def __init__(self, launch: Launch, api: str | None, takes_shortcuts: bool,
-                 remembers: bool, refused: Set[source.Site] = frozenset()) -> None:
+    def __init__(self, launch: Launch, api: str | None, allowed: Allowed) -> None:
         function, chip = launch.function, launch.chip
         self._launch = launch
         self._kernel = function if isinstance(function, Kernel) else None
         self._body = self._kernel.function if self._kernel is not None else function
         self._used = dialect(api or api_of(function))
         self._grid = self._kernel.grid if self._kernel is not None else ()
-        self._takes_shortcuts = takes_shortcuts
-        self._remembers = remembers
-        self._refused = refused
+        self._allowed = allowed
         self._recorders: dict[int, Recorder] = {}
         self._results: dict[int, Any] = {}
         self._rewarding: dict[source.Site, int] = {}
@@ -110,10 +100,7 @@ class _Attempt:
         """Runs the program of a core."""
         used = self._used
         active = (self._launch.make or Recorder)(self._launch.chip, used.api, core, self.cores)
-        active.takes_shortcuts = self._takes_shortcuts
-        active.remembers = self._remembers
-        active.asking.update(self._refused)
-        active.rewarding = self._rewarding
+        active.shortcuts = Shortcuts(self._allowed, self._rewarding)
         active.sample = used.sample
         active.grid_rank = len(self._grid)
         active.trip_counts = self._launch.trip_counts
@@ -131,10 +118,9 @@ class _Attempt:
                        self._results[0])
 
 
-def _trace(launch: Launch, api: str | None, takes_shortcuts: bool,
-           remembers: bool = True, refused: Set[source.Site] = frozenset()) -> Program:
+def _trace(launch: Launch, api: str | None, allowed: Allowed) -> Program:
     """One attempt at a trace: the programs of all cores, one after the other."""
-    attempt = _Attempt(launch, api, takes_shortcuts, remembers, refused)
+    attempt = _Attempt(launch, api, allowed)
     for core in range(attempt.cores):
         attempt.run(core)
     return attempt.program()
@@ -152,10 +138,9 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
     except FrontendError:
-        if active.has_rerun:
-            raise Retrace(remembers=True) from None
-        if active.has_sampled:
-            raise Retrace from None
+        suspected = active.shortcuts.suspected()
+        if suspected is not None:
+            raise suspected from None
         raise
     finally:
         gc.set_threshold(*thresholds)
@@ -163,7 +148,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         LoopIndex.open_loops.clear()
         LoopIndex.wide = 0
         source.forget_caller()
-    if active.unfinished:
+    if active.shortcuts.unfinished:
         raise Retrace
     _declare_outputs(active, list(_views(result)))
     return result
@@ -197,7 +182,7 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
             found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
                                                    team)
             return found
-        return _Attempt(launch._replace(make=make), api, False, False)
+        return _Attempt(launch._replace(make=make), api, NO_SHORTCUTS)
 
     attempts = [attempt_of(rank, launch) for rank, launch in enumerate(launches)]
     cores = attempts[0].cores

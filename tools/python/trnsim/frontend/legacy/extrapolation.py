@@ -105,16 +105,16 @@ def found(here: Session, folder: Folder, marks: list[TileMark], step: int) -> Pa
     """The pattern of the latest iteration of a loop with this step; None if it shows none."""
     if len(marks) < 2 or not _regions_are_local(here, marks[-2]):
         return None
-    known = here.recorder.patterns
+    shortcuts = here.recorder.shortcuts
     key = (folder.origin, step, tuple(folder.shapes)) if folder.count else None
     if len(marks) == 3 and are_one_run(marks):
         made = _pattern(here, folder, marks)
         if made is not None and key is not None:
-            known[key] = made._replace(is_remembered=True)
+            shortcuts.patterns[key] = made._replace(is_remembered=True)
         return made
-    if folder.count != 1 or not here.recorder.remembers:
+    if folder.count != 1 or not shortcuts.remembers:
         return None
-    pattern = known.get(key)
+    pattern = shortcuts.patterns.get(key)
     return pattern if pattern is not None and _is_like(here, pattern, marks[-2:]) else None
 
 

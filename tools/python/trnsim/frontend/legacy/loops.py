@@ -21,7 +21,6 @@ from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
-from trnsim.frontend.dialect import Retrace
 from trnsim.frontend.legacy.extrapolation import (Pattern, TileMark, continues, extrapolate,
                                                   found, repeated)
 from trnsim.frontend.legacy.session import Session, session
@@ -30,7 +29,8 @@ from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.recorder import Frame, LoopOrigin
 from trnsim.frontend.repetition import parts, repeat, step
 from trnsim.frontend.runs import Jump, Place, Run, expected
-from trnsim.frontend.sampling import is_worth_reading, refuse
+from trnsim.frontend.sampling import is_worth_reading
+from trnsim.frontend.shortcuts import Retrace
 
 FEWEST = 3
 """Iterations of a loop below which none is left out: one shows a pattern that is known from before,
@@ -64,7 +64,7 @@ class SampledRange(loops.LoopRange):
             return iter(self._range)
         values = self._range
         if values.start == 0 and values.step > 0 and (
-                not active.takes_shortcuts or len(values) < 2):
+                not active.shortcuts.are_allowed or len(values) < 2):
             return active.loop(values, self._origin()) if len(values) else iter(values)
         frame = sys._getframe(1)
         return iterate(values, self._origin(), (frame.f_code, frame.f_lasti))
@@ -108,16 +108,16 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
 
     AWS executes them all: the body has to be proven, as in the `nki` API.
     """
-    active = recorder.required()
+    shortcuts = recorder.required().shortcuts
     site = (id(frame.f_code), frame.f_lasti)
-    if len(values) < FEWEST or values.step < 0 or site in active.asking:
+    if len(values) < FEWEST or values.step < 0 or site in shortcuts.in_full:
         return None
     if not is_worth_reading(frame.f_code.co_filename, site, CALLS * len(values)):
         return None
     if proven(frame, site) is None:
-        refuse(active, site)
+        shortcuts.no_pattern(site)
         return None
-    active.has_sampled = True
+    shortcuts.has_sampled = True
     return iterate(values, origin, (frame.f_code, frame.f_lasti))
 
 
@@ -154,8 +154,8 @@ class Execution:
     def __init__(self, here: Session, frame: Frame, loop: Loop, origin: LoopOrigin,
                  outer: Loop | None, place: Place | None) -> None:
         assert frame.folder is not None
-        active = here.recorder
         self._here = here
+        self._shortcuts = here.recorder.shortcuts
         self._frame = frame
         self._folder = frame.folder
         self._loop = loop
@@ -163,7 +163,7 @@ class Execution:
         self._last = len(loop.values) - 1
         self._kept = -1 if origin.kind in ("affine", "sequential") else self._last
         self._is_counted = loop.values.start == 0 < loop.values.step
-        self._remembers = active.remembers and active.takes_shortcuts
+        self._remembers = self._shortcuts.remembers
         self._run = Run(origin, len(loop.values))
         self._known = (expected(outer, origin, len(loop.values), place)
                        if self._remembers else None)
@@ -198,7 +198,7 @@ class Execution:
                     yield from self._rounds(at)
                     at = last + 1 - left % loop.period
                 continue
-            if not active.takes_shortcuts or at > last and self._outer is None:
+            if not self._shortcuts.are_allowed or at > last and self._outer is None:
                 continue
             marks = [*marks[-2:], TileMark(here, folder)]
             self._run.growth[at - 1] = (marks[-2].instances, marks[-1].instances)
@@ -245,7 +245,7 @@ class Execution:
             self._known = None
             loop.horizon = loop.value
             return
-        here.recorder.has_rerun = True
+        self._shortcuts.has_rerun = True
         if checks:
             yield from self._compared(jump.pattern, jump.end, alike)
         else:

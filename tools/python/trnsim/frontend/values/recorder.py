@@ -18,6 +18,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.recorder import Operand, Recorder, Template
+from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, cast, from_array, random_array, shown, update
@@ -43,7 +44,7 @@ class ValueRecorder(Recorder):
         self._team = team or Team()
         self._team.join(core, self)
         self.rank = self._team.rank
-        self.takes_shortcuts = False
+        self.shortcuts = Shortcuts(NO_SHORTCUTS)
         self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki", core,
                                self._team)
         self._random = np.random.default_rng(seed)

@@ -74,7 +74,7 @@ class LoopIndex:
 
     __slots__ = ("terms", "value")
     open_loops: ClassVar[list[Loop]] = []
-    """Loops of the `nki` API that have such an index (sampling.py)."""
+    """Loops of the `nki` API that have such an index (proven_loop.py)."""
     subscripted: ClassVar[Callable[[FrameType], Any] | None] = None
     """Finds the list that a frame is subscripting; None if it is doing something else."""
     __array_ufunc__ = None

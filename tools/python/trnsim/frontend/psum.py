@@ -33,7 +33,7 @@ def free_mask(form: Form, offset: int) -> int:
 
 
 changes: list[int] = []
-"""The `born` of the tile, for every change of what a tile holds: see sampling.py."""
+"""The `born` of the tile, for every change of what a tile holds: see proven_loop.py."""
 _born = 0
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import __future__
 import ast
-import opcode
 from collections.abc import Iterator
 from functools import cache, reduce
 from itertools import islice
@@ -20,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
+from trnsim.frontend.bytecode import head_of_for
 
 
 class Site(NamedTuple):
@@ -39,8 +39,6 @@ class Module(NamedTuple):
     loops: dict[Any, ast.For]
 
 
-_EXTENDED_ARG, _FOR_ITER, _GET_ITER = (
-    opcode.opmap[name] for name in ("EXTENDED_ARG", "FOR_ITER", "GET_ITER"))
 _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag
                         for name in __future__.all_feature_names))
 """Flags of code that a `from __future__ import` leaves."""
@@ -74,11 +72,7 @@ def statement(frame: FrameType, at: source.Site) -> Site | None:
 
 def _site(code: CodeType, at: int) -> Site | None:
     """The `for` statement whose iterator an instruction makes; None without one, or a file."""
-    bytecode = code.co_code
-    following = at + 2
-    while bytecode[following] == _EXTENDED_ARG:
-        following += 2
-    if bytecode[at] != _GET_ITER or bytecode[following] != _FOR_ITER:
+    if head_of_for(code, at) is None:
         return None
     parsed = _module(code.co_filename, code.co_flags & _FUTURES)
     if parsed is None or code not in parsed.codes:

@@ -18,10 +18,10 @@ iteration leaves another state than the last.
 from __future__ import annotations
 
 import dis
-import opcode
 from types import CodeType
 from typing import Any, NamedTuple
 
+from trnsim.frontend.bytecode import goes_on, has_local_names, head_of_for, local_accesses, target
 from trnsim.frontend.loop_index import Loop
 
 _STATE = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_FAST", "DELETE_GLOBAL",
@@ -31,11 +31,6 @@ _STATE = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_FAST", "DELETE_GL
 _CHANGES = frozenset(("append", "extend", "insert", "pop", "update", "remove", "clear",
                       "setdefault", "popitem", "sort", "reverse"))
 """Methods that change lists, dictionaries and sets. (`nl.add` is a function of a module.)"""
-_STOPS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD",
-          "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE")
-_ACCESSES = ("LOAD", "STORE", "DELETE")
-_OPTIMIZED = 0x1
-"""CO_OPTIMIZED: the names of a function are local variables."""
 
 
 Place = tuple[CodeType, int]
@@ -103,7 +98,6 @@ class _Flow:
 
     def __init__(self, code: CodeType) -> None:
         self._code = code
-        self._is_function = bool(code.co_flags & _OPTIMIZED)
         self._every = list(dis.get_instructions(code))
         self._places = {one.offset: place for place, one in enumerate(self._every)}
         self._known: dict[int, bool] = {}
@@ -112,18 +106,15 @@ class _Flow:
         steps: list[tuple[int, int, int | None, bool]] = []
         for one in self._every:
             read = assigned = 0
-            if "_FAST" in one.opname:
-                names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
-                words = [word for word in one.opname.split("_") if word in _ACCESSES]
-                for word, name in zip(words, names):
-                    bit = bits.setdefault(name, 1 << len(bits))
-                    if word == "STORE":
-                        assigned |= bit
-                    else:
-                        read |= bit & ~assigned
-            is_jump = one.opcode in opcode.hasjrel or one.opcode in opcode.hasjabs
-            steps.append((read, assigned, self._places[one.argval] if is_jump else None,
-                          one.opname not in _STOPS))
+            for access, name in local_accesses(one):
+                bit = bits.setdefault(name, 1 << len(bits))
+                if access == "STORE":
+                    assigned |= bit
+                else:
+                    read |= bit & ~assigned
+            jump = target(one)
+            steps.append((read, assigned, None if jump is None else self._places[jump],
+                          goes_on(one)))
             self._assigned.append(assigned)
         self._live = _liveness(steps)
 
@@ -135,15 +126,10 @@ class _Flow:
         return found
 
     def _leaks(self, at: int) -> bool:
-        every = self._every
-        start = self._places.get(at)
-        if start is None or every[start].opname != "GET_ITER" or not self._is_function:
+        head = head_of_for(self._code, at)
+        if head is None or not has_local_names(self._code):
             return True
-        start += 1
-        while every[start].opname == "EXTENDED_ARG":
-            start += 1
-        if every[start].opname != "FOR_ITER":
-            return True
+        every, start = self._every, self._places[head]
         end = self._places[every[start].argval]
         body = every[start + 1:end]
         if any(one.opname in _STATE or one.opname in ("LOAD_METHOD", "LOAD_ATTR")

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import opcode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -28,6 +27,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
+from trnsim.frontend.bytecode import goes_on, has_local_names, head_of_for, local_accesses, target
 from trnsim.frontend.effects import Unknown, globals_of
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.likeness import Likeness
@@ -35,13 +35,6 @@ from trnsim.frontend.loop_index import Loop, give_up
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.reachable import State, is_same
 
-_GET_ITER, _FOR_ITER, _EXTENDED_ARG = (
-    opcode.opmap[name] for name in ("GET_ITER", "FOR_ITER", "EXTENDED_ARG"))
-_OPTIMIZED = 0x1
-"""CO_OPTIMIZED: the names of a function are local variables."""
-_ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD",
-         "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE")
-"""Instructions that the next one does not follow."""
 _SIMPLE = (int, float, bool, str, type(None), NkiTensor)
 _ABSENT = object()
 
@@ -155,19 +148,14 @@ def calls_functions(frame: FrameType, at: source.Site) -> bool:
 @cache
 def _body(code: CodeType, at: int) -> Body | None:
     """The names in the body of a `for` statement; None if there is none at an instruction."""
-    bytecode = code.co_code
-    following = at + 2
-    heads = {following}
-    while bytecode[following] == _EXTENDED_ARG:
-        following += 2
-        heads.add(following)
-    if bytecode[at] != _GET_ITER or bytecode[following] != _FOR_ITER or not (
-            code.co_flags & _OPTIMIZED):
+    head = head_of_for(code, at)
+    if head is None or not has_local_names(code):
         return None
     listing = dis.Bytecode(code)
     every = list(listing)
-    start = next(place for place, one in enumerate(every) if one.offset == following)
+    start = next(place for place, one in enumerate(every) if one.offset == head)
     inside = [one for one in every[start + 1:] if one.offset < every[start].argval]
+    heads = set(range(at + 2, head + 2, 2))  # EXTENDED_ARG comes before it.
     handlers = [entry.target for entry in listing.exception_entries]  # type: ignore[attr-defined]
     return _Flow(inside, heads, handlers).body()
 
@@ -217,19 +205,16 @@ class _Flow:
                 self._read.add(name)
             if action == "DELETE":
                 assigned -= {name}
-        if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs:
-            self._flow(one.argval, assigned)
-        if one.opname not in _ENDS and place + 1 < len(self._inside):
+        jump = target(one)
+        if jump is not None:
+            self._flow(jump, assigned)
+        if goes_on(one) and place + 1 < len(self._inside):
             self._flow(self._inside[place + 1].offset, assigned)
 
 
 def _actions(one: dis.Instruction) -> list[tuple[str, str]]:
-    """What an instruction does with local variables, in order. Cells are state."""
+    """What an instruction does with names of the function, in order. Cells are state."""
     name = one.opname
     if "_DEREF" in name or name in ("LOAD_CLOSURE", "LOAD_CLASSDEREF", "MAKE_CELL"):
         return [("LOAD", one.argval)]
-    if "_FAST" not in name:
-        return []
-    names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
-    actions = [word for word in name.split("_") if word in ("LOAD", "STORE", "DELETE")]
-    return [(action, of) for action, of in zip(actions, names)]
+    return local_accesses(one)

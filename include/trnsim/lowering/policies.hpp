@@ -53,6 +53,9 @@ struct Policies {
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
     double planned_dma_rate = 1.0;  ///< Share of the DMA engines' rate on which that order counts.
+
+    /// Whether steps may be put on their queues in another order than the program's.
+    [[nodiscard]] bool reorders() const { return matmul_window > 1 || reorder_window > 1; }
 };
 
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old) or "trace". [ACCURACY-STUDY,

@@ -2,6 +2,7 @@
 // Lowering decides by policy, and says what it decided.
 #include "trnsim/lowering/lowering.hpp"
 
+#include "loads_and_stores.hpp"
 #include "lowered_program.hpp"
 #include "support/program_builder.hpp"
 #include "trnsim/base/error.hpp"
@@ -20,6 +21,7 @@ using neuron_core::queue_of;
 using neuron_core::queue_of_ring;
 using test::affine;
 using test::at;
+using test::LoadsAndStores;
 using test::LoweredProgram;
 using test::ProgramBuilder;
 using test::waits_of;
@@ -34,35 +36,6 @@ std::string error_of(const program::Program& program, const Policies& policies =
     return "no error";
 }
 
-/// Loads of `sites` tiles and stores of them, tile by tile.
-struct LoadsAndStores {
-    ProgramBuilder builder;
-    std::uint32_t in = builder.input("in", Dtype::Float32, {128, 64});
-    std::uint32_t out = builder.output("out", Dtype::Float32, {128, 64});
-    std::vector<std::uint32_t> tiles;
-
-    explicit LoadsAndStores(int sites) {
-        for (int site = 0; site < sites; ++site) {
-            tiles.push_back(builder.tile(
-                "tile" + std::to_string(site), Space::Sbuf, Dtype::Float32, {128, 64}));
-            builder.alloc(tiles.back()).run(builder.copy(tiles.back(), in));
-        }
-        for (const std::uint32_t tile : tiles) {
-            builder.run(builder.copy(out, tile));
-        }
-    }
-};
-
-std::vector<int> rings(const LoweredProgram& queues) {
-    std::vector<int> result;
-    for (const auto& entry : queues.entries()) {
-        if (entry.queue >= neuron_core::kEngineQueues) {
-            result.push_back(entry.queue - neuron_core::kEngineQueues);
-        }
-    }
-    return result;
-}
-
 TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
     ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
@@ -73,32 +46,6 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
         LoweredProgram(builder.build()).names(),
         ElementsAre(
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
-}
-
-TEST(LoweringTest, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
-    const LoadsAndStores program(4);
-    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 4})),
-                ElementsAre(0, 1, 2, 0, 3, 3, 3, 3));
-    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 8})),
-                ElementsAre(0, 1, 2, 3, 6, 6, 6, 6));
-}
-
-TEST(LoweringTest, OneRingTakesAllTransfersIfThePolicySaysSo) {
-    const LoadsAndStores program(3);
-    EXPECT_THAT(
-        rings(LoweredProgram(program.builder.build(), {.ring_assignment = RingAssignment::Single})),
-        ElementsAre(0, 0, 0, 0, 0, 0));
-    EXPECT_THAT(rings(LoweredProgram(program.builder.build(), {.dma_rings = 1})),
-                ElementsAre(0, 0, 0, 0, 0, 0));
-}
-
-TEST(LoweringTest, ARingTellsItsPurpose) {
-    const LoadsAndStores p(4);
-    const LoweredProgram lowered(p.builder.build(), {.dma_rings = 4});
-    const Lowering& lowering = lowered.lowering();
-    EXPECT_EQ(lowering.ring_purpose(0), "load tile0, load tile3");
-    EXPECT_EQ(lowering.ring_purpose(3), "store out");
-    EXPECT_EQ(lowering.ring_purpose(9), "");
 }
 
 TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthers) {

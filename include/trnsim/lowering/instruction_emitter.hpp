@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions for the queues, from steps whose order is decided.
+#pragma once
+
+#include "trnsim/lowering/instruction_plan.hpp"
+#include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/lowering_counts.hpp"
+#include "trnsim/lowering/lowering_observer.hpp"
+#include "trnsim/lowering/planned_step.hpp"
+#include "trnsim/lowering/policies.hpp"
+#include "trnsim/lowering/queue_writer.hpp"
+#include "trnsim/lowering/stationary.hpp"
+#include "trnsim/lowering/tile_memory.hpp"
+#include "trnsim/lowering/time_estimate.hpp"
+#include "trnsim/neuron_core/instruction_source.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// Puts steps on their queues, with what they need before them, and remembers what they access.
+///
+///     step --> table load, LoadStationary --> semaphore waits --> instruction queue
+///
+/// Moves tiles between a full memory and HBM by transfers on the first ring.
+class InstructionEmitter : public TileMemory::Mover {
+public:
+    /// `estimate`: the schedule on paper to keep up. All but the policies must outlive it.
+    InstructionEmitter(const program::Program& program,
+                       const ChipSpec& chip,
+                       const Policies& policies,
+                       const std::vector<InstructionPlan>& plans,
+                       IssueTable& table,
+                       TimeEstimate& estimate);
+
+    /// Where instructions go from now on. Compilers load the first table before all else.
+    /// [TRACES-TRN2]
+    void emit_to(neuron_core::InstructionSink& sink);
+
+    /// \pre emit_to() was called; what the step waits for is known
+    /// \throws ProgramError for the result of a matmul across PSUM banks
+    void emit(const PlannedStep& step);
+
+    void save(Tile& tile) override;
+    void reload(Tile& tile) override;
+
+    [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
+    /// LoadStationary and spills; the rest is not counted here.
+    [[nodiscard]] const LoweringCounts& counts() const { return counts_; }
+    /// Tells an observer from now on; it must outlive the emitter.
+    void tell(LoweringObserver& observer) { observer_ = &observer; }
+
+private:
+    void load_first_table();
+    /// Puts the load of an activation table ahead of an instruction that needs another one.
+    void load_table(std::uint32_t instruction);
+    void emit_compute(const PlannedStep& step);
+    void load_stationary(const PlannedStep& step);
+    void emit_matmul(const PlannedStep& step);
+    void emit_transfer(const PlannedStep& step);
+    void push(neuron_core::QueueId queue,
+              const neuron_core::IssueTemplate& what,
+              const PlannedStep::Condition& when,
+              std::uint64_t psum_banks = 0);
+    void record(const PlannedStep& step, std::uint64_t number);
+    [[nodiscard]] std::uint64_t psum_banks(const PlannedStep& step) const;
+    void check_bank(const PlannedStep& step, const ResolvedOperand& dst) const;
+    [[nodiscard]] RegionAccess spill_access(const Tile& tile, Access access);
+    void move(Tile& tile, const RegionAccess& access, bool is_save);
+
+    const program::Program& program_;
+    const PsumSpec& psum_;
+    const DgeMode dge_;
+    const bool reuses_stationary_;
+    const bool keeps_estimate_;  ///< Which matters only where steps are reordered.
+    const std::vector<InstructionPlan>& plans_;
+    IssueTable& table_;
+    TimeEstimate& estimate_;
+    QueueWriter writer_;
+    neuron_core::InstructionSink* sink_ = nullptr;
+    StationaryReuse stationary_;
+    std::string_view table_in_place_;
+    std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole spilled tile.
+    std::int64_t table_loads_ = 0;
+    LoweringCounts counts_;
+    LoweringObserver* observer_ = nullptr;
+};
+
+}  // namespace trnsim::lowering

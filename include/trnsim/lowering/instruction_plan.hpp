@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lowering knows of an instruction template before it runs.
+#pragma once
+
+#include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/region.hpp"
+#include "trnsim/lowering/ring_plan.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// A template of the program, looked at once.
+struct InstructionPlan {
+    std::vector<RegionShape> shapes;  ///< By operand.
+    std::vector<Picoseconds> costs;   ///< By engine of IssueTable::engines().
+    std::string_view table;           ///< Activation table it needs.
+    int ring = 0;                     ///< DMA.
+    bool is_fence = false;            ///< Nothing passes it: others wait for it, or its operands
+                                      ///< do not tell all that it reads and writes.
+    bool is_transfer = false;         ///< DMA.
+    bool loads_copy = false;          ///< What it writes is in HBM too, and stays there.
+    bool uses_array = false;          ///< Of the Tensor Engine, if it runs there.
+};
+
+/// The plans by template.
+[[nodiscard]] std::vector<InstructionPlan> plan_instructions(const program::Program& program,
+                                                             const ChipSpec& chip,
+                                                             const IssueTable& table,
+                                                             const RingPlan& rings);
+
+/// By buffer: whether any template writes it.
+[[nodiscard]] std::vector<bool> written_buffers(const program::Program& program);
+
+/// All elements of a tile or tensor, as an operand.
+[[nodiscard]] Operand whole_buffer(const program::Program& program, std::uint32_t buffer);
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// On which DMA ring each transfer of a program is.
+#pragma once
+
+#include "trnsim/lowering/policies.hpp"
+#include "trnsim/program/program.hpp"
+#include "trnsim/spec/chip_spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// The rings of a program. One of each engine is kept for exchanges. [NEURON-RUNTIME]
+struct RingPlan {
+    std::vector<int> ring;              ///< By template of the program; 0 for what is no transfer.
+    std::vector<std::string> purposes;  ///< By ring, for the report: "load lhsT_tile".
+};
+
+/// By policy one ring takes all transfers, or every destination site has its own as long as there
+/// are some. Of several rings a quarter, at least one, is for what goes to HBM.
+[[nodiscard]] RingPlan plan_rings(const program::Program& program,
+                                  const DmaSpec& dma,
+                                  const Policies& policies);
+
+}  // namespace trnsim::lowering

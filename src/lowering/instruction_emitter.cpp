@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps become instructions, in the order in which they come.
+#include "trnsim/lowering/instruction_emitter.hpp"
+
+#include "trnsim/base/error.hpp"
+#include "trnsim/lowering/psum_banks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace trnsim::lowering {
+
+using neuron_core::InstructionSink;
+using neuron_core::IssueTemplate;
+using neuron_core::queue_of;
+using neuron_core::queue_of_ring;
+using neuron_core::QueueId;
+
+namespace {
+
+StationaryReuse::Tile tile_of(const ResolvedOperand& operand) {
+    return operand.tile == nullptr ? StationaryReuse::Tile{}
+                                   : StationaryReuse::Tile{.buffer = operand.tile->buffer,
+                                                           .instance = operand.tile->instance};
+}
+
+/// The byte from which on an operand's region counts.
+std::int64_t base_of(const ResolvedOperand& operand) {
+    return operand.tile == nullptr ? 0 : operand.tile->slot->address;
+}
+
+}  // namespace
+
+InstructionEmitter::InstructionEmitter(const program::Program& program,
+                                       const ChipSpec& chip,
+                                       const Policies& policies,
+                                       const std::vector<InstructionPlan>& plans,
+                                       IssueTable& table,
+                                       TimeEstimate& estimate)
+    : program_(program),
+      psum_(chip.neuron_core.psum),
+      dge_(policies.dge),
+      reuses_stationary_(policies.reuse_stationary),
+      keeps_estimate_(policies.reorders()),
+      plans_(plans),
+      table_(table),
+      estimate_(estimate),
+      writer_(table),
+      tile_shapes_(program.buffers.size()) {}
+
+void InstructionEmitter::emit_to(InstructionSink& sink) {
+    const bool is_first = sink_ == nullptr;
+    sink_ = &sink;
+    if (is_first) {
+        load_first_table();
+    }
+}
+
+void InstructionEmitter::load_first_table() {
+    const auto first = std::ranges::find_if(program_.nodes, [this](const program::Node& node) {
+        return node.kind == program::Node::Kind::Run &&
+               !plans_[program_.runs[node.index].instruction].table.empty();
+    });
+    if (first != program_.nodes.end()) {
+        load_table(program_.runs[first->index].instruction);
+    }
+}
+
+void InstructionEmitter::load_table(std::uint32_t instruction) {
+    const std::string_view table = plans_[instruction].table;
+    if (!table.empty() && table != table_in_place_) {
+        table_in_place_ = table;
+        ++table_loads_;
+        push(queue_of(Engine::Scalar), *table_.table_load(instruction), {});
+    }
+}
+
+void InstructionEmitter::emit(const PlannedStep& step) {
+    const InstructionPlan& plan = plans_[step.instruction];
+    if (plan.is_transfer) {
+        emit_transfer(step);
+    } else if (step.engine == Engine::Tensor && plan.uses_array) {
+        emit_matmul(step);
+    } else {
+        emit_compute(step);
+    }
+    if (observer_ != nullptr) {
+        observer_->lowered(step);
+    }
+}
+
+void InstructionEmitter::emit_compute(const PlannedStep& step) {
+    if (step.engine == Engine::Scalar) {
+        load_table(step.instruction);
+    }
+    const std::uint64_t number = writer_.next_number(step.queue);
+    const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.at);
+    push(step.queue, what, step.own, what.touches_psum ? psum_banks(step) : 0);
+    record(step, number);
+}
+
+void InstructionEmitter::load_stationary(const PlannedStep& step) {
+    const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
+    if (loaded == step.operands.end() ||
+        (reuses_stationary_ && stationary_.holds(tile_of(*loaded), loaded->region))) {
+        counts_.stationary_reuses += loaded != step.operands.end() ? 1 : 0;
+        return;
+    }
+    ++counts_.stationary_loads;
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.load_stationary(step.instruction), step.load);
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.is_loaded) {
+            operand.record(step.queue, number);
+        }
+    }
+    stationary_.load(tile_of(*loaded), loaded->region);
+}
+
+void InstructionEmitter::emit_matmul(const PlannedStep& step) {
+    load_stationary(step);
+    const InstructionTemplate& from = program_.templates[step.instruction];
+    for (const ResolvedOperand& operand : step.operands) {
+        if (is_matmul(from.op) && operand.operand->role == Role::Dst) {
+            check_bank(step, operand);
+        }
+    }
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.multiply_moving(step.instruction), step.own, psum_banks(step));
+    record(step, number);
+}
+
+void InstructionEmitter::emit_transfer(const PlannedStep& step) {
+    std::int32_t partition = 0;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.operand->space != Space::Hbm && operand.operand->role != Role::Index) {
+            partition = operand.region.partition;
+        }
+    }
+    const std::uint64_t number = writer_.next_number(step.queue);
+    push(step.queue, *table_.transfer(step.instruction, dge_, partition), step.own);
+    record(step, number);
+}
+
+void InstructionEmitter::push(QueueId queue,
+                              const IssueTemplate& what,
+                              const PlannedStep::Condition& when,
+                              std::uint64_t psum_banks) {
+    writer_.push(*sink_, queue, what, when.waits, psum_banks);
+    if (keeps_estimate_) {
+        estimate_.push(queue, what, when.met);
+    }
+}
+
+void InstructionEmitter::record(const PlannedStep& step, std::uint64_t number) {
+    const bool loads_copy = plans_[step.instruction].loads_copy;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.is_loaded) {
+            continue;
+        }
+        operand.record(step.queue, number, loads_copy);
+        if (operand.operand->space == Space::Sbuf && operand.operand->writes()) {
+            stationary_.written(tile_of(operand), operand.region);
+        }
+    }
+}
+
+std::uint64_t InstructionEmitter::psum_banks(const PlannedStep& step) const {
+    std::uint64_t banks = 0;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.operand->space == Space::Psum) {
+            const std::int64_t base = base_of(operand);
+            banks |= banks_of(psum_, base + operand.region.begin(), base + operand.region.end());
+        }
+    }
+    return banks;
+}
+
+void InstructionEmitter::check_bank(const PlannedStep& step, const ResolvedOperand& dst) const {
+    const std::int64_t base = base_of(dst);
+    if (!takes_matmul(psum_, base + dst.region.begin(), base + dst.region.end())) {
+        const InstructionTemplate& from = program_.templates[step.instruction];
+        throw ProgramError(
+            fmt::format("{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} "
+                        "bytes; keep the "
+                        "result of one matmul inside a bank",
+                        program_.source_text(from.source),
+                        name(from.op),
+                        dst.region.begin(),
+                        dst.region.end() - 1,
+                        psum_.bank_bytes));
+    }
+}
+
+void InstructionEmitter::move(Tile& tile, const RegionAccess& access, bool is_save) {
+    ++(is_save ? counts_.spill_saves : counts_.spill_reloads);
+    PlannedStep::Condition when;
+    tile.slot->history.collect(access, when.waits);
+    if (!is_save) {
+        when.waits.need_done(tile.save.queue, tile.save.number);
+    }
+    if (keeps_estimate_) {
+        when.met = estimate_.met(access.queue, when.waits);
+    }
+    push(access.queue, *table_.spill(tile.buffer, is_save, dge_), when);
+    tile.slot->history.record(access);
+    if (observer_ != nullptr) {
+        observer_->moved(tile, is_save);
+    }
+}
+
+void InstructionEmitter::save(Tile& tile) {
+    tile.save = spill_access(tile, Access::Read);
+    move(tile, tile.save, true);
+}
+
+void InstructionEmitter::reload(Tile& tile) {
+    move(tile, spill_access(tile, Access::Write), false);
+}
+
+RegionAccess InstructionEmitter::spill_access(const Tile& tile, Access access) {
+    const QueueId ring = queue_of_ring(0);
+    std::unique_ptr<RegionShape>& shape = tile_shapes_[tile.buffer];
+    if (shape == nullptr) {
+        shape = std::make_unique<RegionShape>(whole_buffer(program_, tile.buffer));
+    }
+    return {.region = {.shape = shape.get()},
+            .access = access,
+            .queue = ring,
+            .number = writer_.next_number(ring)};
+}
+
+}  // namespace trnsim::lowering

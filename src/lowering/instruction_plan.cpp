@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates looked at once.
+#include "trnsim/lowering/instruction_plan.hpp"
+
+#include "trnsim/lowering/stationary.hpp"
+#include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace trnsim::lowering {
+
+namespace {
+
+bool is_fence(const InstructionTemplate& instruction) {
+    switch (instruction.op) {
+        case Opcode::RegisterMove:
+        case Opcode::RegisterLoad:
+        case Opcode::RegisterStore:
+        case Opcode::CoreBarrier:
+        case Opcode::Sendrecv:
+            return true;
+        default:
+            return instruction.operands.empty();
+    }
+}
+
+bool loads_copy(const InstructionTemplate& instruction, const std::vector<bool>& is_written) {
+    return instruction.op == Opcode::DmaCopy &&
+           std::ranges::all_of(instruction.operands, [&](const Operand& operand) {
+               return operand.writes() ||
+                      (operand.space == Space::Hbm && !is_written[operand.buffer]);
+           });
+}
+
+}  // namespace
+
+std::vector<InstructionPlan> plan_instructions(const program::Program& program,
+                                               const ChipSpec& chip,
+                                               const IssueTable& table,
+                                               const RingPlan& rings) {
+    const std::vector<bool> is_written = written_buffers(program);
+    std::vector<InstructionPlan> plans;
+    plans.reserve(program.templates.size());
+    for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
+        const InstructionTemplate& instruction = program.templates[index];
+        InstructionPlan plan;
+        for (const Operand& operand : instruction.operands) {
+            plan.shapes.emplace_back(operand.indirect ? whole_buffer(program, operand.buffer)
+                                                      : operand);
+        }
+        for (const Engine engine : table.engines(index)) {
+            plan.costs.push_back(is_dma(instruction.op)
+                                     ? Picoseconds{}
+                                     : neuron_core::cost(chip, engine, instruction).interval);
+        }
+        plan.table = neuron_core::activation_table(instruction.attributes.function);
+        plan.ring = rings.ring[index];
+        plan.is_fence = is_fence(instruction);
+        plan.is_transfer = is_dma(instruction.op);
+        plan.loads_copy = loads_copy(instruction, is_written);
+        plan.uses_array = uses_array(instruction.op);
+        plans.push_back(std::move(plan));
+    }
+    return plans;
+}
+
+std::vector<bool> written_buffers(const program::Program& program) {
+    std::vector<bool> written(program.buffers.size());
+    for (const InstructionTemplate& instruction : program.templates) {
+        for (const Operand& operand : instruction.operands) {
+            if (operand.writes()) {
+                written[operand.buffer] = true;
+            }
+        }
+    }
+    return written;
+}
+
+Operand whole_buffer(const program::Program& program, std::uint32_t buffer) {
+    const program::Buffer& site = program.buffers[buffer];
+    return {.role = Role::Data,
+            .access = Access::Read,
+            .space = site.space,
+            .dtype = site.dtype,
+            .buffer = buffer,
+            .partitions = static_cast<std::int32_t>(site.partitions()),
+            .pattern = {{1, site.free_elements()}},
+            .indirect = {}};
+}
+
+}  // namespace trnsim::lowering

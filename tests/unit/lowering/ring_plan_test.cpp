@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings are dealt out by destination, and say what for.
+#include "trnsim/lowering/ring_plan.hpp"
+
+#include "loads_and_stores.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trnsim::lowering {
+namespace {
+
+using test::LoadsAndStores;
+using testing::ElementsAre;
+
+/// As many rings as any policy asks for.
+RingPlan plan(const program::Program& program, const Policies& policies) {
+    DmaSpec dma;
+    dma.rings = 16;
+    return plan_rings(program, dma, policies);
+}
+
+TEST(RingPlan, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
+    const LoadsAndStores program(4);
+    EXPECT_THAT(plan(program.builder.build(), {.dma_rings = 4}).ring,
+                ElementsAre(0, 1, 2, 0, 3, 3, 3, 3));
+    EXPECT_THAT(plan(program.builder.build(), {.dma_rings = 8}).ring,
+                ElementsAre(0, 1, 2, 3, 6, 6, 6, 6));
+}
+
+TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
+    const LoadsAndStores program(3);
+    EXPECT_THAT(plan(program.builder.build(), {.ring_assignment = RingAssignment::Single}).ring,
+                ElementsAre(0, 0, 0, 0, 0, 0));
+    EXPECT_THAT(plan(program.builder.build(), {.dma_rings = 1}).ring,
+                ElementsAre(0, 0, 0, 0, 0, 0));
+}
+
+TEST(RingPlan, AChipWithFewerRingsThanThePolicyWantsUsesAllOfThem) {
+    const LoadsAndStores program(4);
+    DmaSpec dma;
+    dma.rings = 2;
+    EXPECT_THAT(plan_rings(program.builder.build(), dma, {.dma_rings = 8}).ring,
+                ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(RingPlan, ARingTellsItsPurpose) {
+    const LoadsAndStores program(4);
+    const RingPlan found = plan(program.builder.build(), {.dma_rings = 4});
+    ASSERT_EQ(found.purposes.size(), static_cast<std::size_t>(neuron_core::kDmaRings));
+    EXPECT_EQ(found.purposes[0], "load tile0, load tile3");
+    EXPECT_EQ(found.purposes[3], "store out");
+    EXPECT_EQ(found.purposes[9], "");
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

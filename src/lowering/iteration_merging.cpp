@@ -2,6 +2,7 @@
 // Rebuilds loops by their plans.
 #include "trnsim/lowering/iteration_merging.hpp"
 
+#include "affine_terms.hpp"
 #include "loop_merge_plan.hpp"
 #include "loop_tree.hpp"
 
@@ -26,22 +27,6 @@ struct Strip {
     std::int64_t merge = 1;  ///< That one instruction does.
     bool is_inner = false;   ///< In a loop of its own over the rest.
 };
-
-void add_term(Affine& value, std::int32_t depth, std::int64_t coefficient) {
-    if (coefficient == 0) {
-        return;
-    }
-    const auto place = std::ranges::find_if(
-        value.terms, [depth](const Affine::Term& term) { return term.depth >= depth; });
-    if (place != value.terms.end() && place->depth == depth) {
-        place->coefficient += coefficient;
-        if (place->coefficient == 0) {
-            value.terms.erase(place);
-        }
-    } else {
-        value.terms.insert(place, {.depth = depth, .coefficient = coefficient});
-    }
-}
 
 /// The same place as before, in the new loops.
 Affine strip_mined(const Affine& value, const Strip& strip) {
@@ -71,6 +56,7 @@ Affine expanded_instance(const Affine& value, const Strip& strip) {
     return result;
 }
 
+/// The pattern without dimensions of one element, and of each that continues another.
 AccessPattern joined(std::span<const PatternDim> dims) {
     std::vector<PatternDim> kept;
     for (const PatternDim& dim : dims) {
@@ -90,7 +76,7 @@ AccessPattern joined(std::span<const PatternDim> dims) {
     return pattern;
 }
 
-/// With `count` iterations, `step` elements apart, inside of each of `partitions` rows of HBM.
+/// A pattern with the iterations as one more dimension: the outermost, or inside of each of `rows`.
 AccessPattern repeated(const AccessPattern& pattern, PatternDim iterations, std::int64_t rows) {
     std::vector<PatternDim> dims;
     std::span<const PatternDim> inside = pattern.dims();
@@ -231,10 +217,7 @@ private:
         }
         program::Run run = program_.runs[item.index];
         InstructionTemplate instruction = program_.templates[run.instruction];
-        std::int64_t rows = 1;
-        for (const Operand& operand : instruction.operands) {
-            rows = std::max<std::int64_t>(rows, operand.partitions);
-        }
+        const std::int64_t rows = rows_of(instruction);
         for (std::size_t i = 0; i < run.at.size(); ++i) {
             Operand& operand = instruction.operands[i];
             Position& at = run.at[i];

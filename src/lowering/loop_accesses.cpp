@@ -2,44 +2,14 @@
 // Operands by buffer, and where iterations meet.
 #include "loop_accesses.hpp"
 
+#include "affine_terms.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
 namespace trnsim::lowering {
 
 using program::Affine;
-
-namespace {
-
-/// Terms of the loops around `depth`.
-std::vector<Affine::Term> outer_terms(const Affine& value, std::int32_t depth) {
-    std::vector<Affine::Term> terms;
-    std::ranges::copy_if(value.terms, std::back_inserter(terms), [depth](const Affine::Term& term) {
-        return term.depth < depth;
-    });
-    return terms;
-}
-
-bool has_inner_terms(const Affine& value, std::int32_t depth) {
-    return std::ranges::any_of(value.terms,
-                               [depth](const Affine::Term& term) { return term.depth > depth; });
-}
-
-}  // namespace
-
-std::int64_t coefficient(const Affine& value, std::int32_t depth) {
-    for (const Affine::Term& term : value.terms) {
-        if (term.depth == depth) {
-            return term.coefficient;
-        }
-    }
-    return 0;
-}
-
-bool same_base(const Affine& a, const Affine& b, std::int32_t depth) {
-    return a.base == b.base && outer_terms(a, depth) == outer_terms(b, depth) &&
-           coefficient(a, depth) == coefficient(b, depth);
-}
 
 LoopAccesses::LoopAccesses(const program::Program& program,
                            const BufferCounts& counts,
@@ -54,7 +24,7 @@ LoopAccesses::LoopAccesses(const program::Program& program,
 
 void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direct) {
     if (item.is_alloc()) {
-        is_odd_ = is_odd_ || counts_.allocs[item.index] != 1;
+        is_opaque_ = is_opaque_ || counts_.allocs[item.index] != 1;
         if (is_direct) {
             allocated_.insert(item.index);
         }
@@ -85,8 +55,8 @@ void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direc
                 use.high += std::max<std::int64_t>(reach, 0);
             }
         }
-        is_odd_ = is_odd_ || operand.indirect.has_value() ||
-                  program_.buffers[operand.buffer].address.has_value();
+        is_opaque_ = is_opaque_ || operand.indirect.has_value() ||
+                     program_.buffers[operand.buffer].address.has_value();
         uses_[operand.buffer].push_back(use);
     }
 }
@@ -116,7 +86,7 @@ bool LoopAccesses::is_private(std::uint32_t buffer) const {
 }
 
 bool LoopAccesses::may_be_taken_apart() const {
-    return !is_odd_ && std::ranges::all_of(uses_, [this](const auto& entry) {
+    return !is_opaque_ && std::ranges::all_of(uses_, [this](const auto& entry) {
         return private_.contains(entry.first) || is_own(entry.second);
     });
 }

@@ -18,14 +18,6 @@ struct BufferCounts {
     std::vector<std::int64_t> allocs;
 };
 
-/// Coefficient of the loop at `depth`.
-[[nodiscard]] std::int64_t coefficient(const program::Affine& value, std::int32_t depth);
-
-/// Same but for the loops inside of the one at `depth`.
-[[nodiscard]] bool same_base(const program::Affine& a,
-                             const program::Affine& b,
-                             std::int32_t depth);
-
 /// All operands of a loop's body.
 class LoopAccesses {
 public:
@@ -68,7 +60,8 @@ private:
     std::map<std::uint32_t, std::vector<Use>> uses_;
     std::set<std::uint32_t> allocated_;  ///< In the loop's body itself.
     std::set<std::uint32_t> private_;
-    bool is_odd_ = false;
+    /// The place of an operand is fixed or in memory, or a site is allocated in several places.
+    bool is_opaque_ = false;
 };
 
 }  // namespace trnsim::lowering

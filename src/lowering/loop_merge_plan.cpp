@@ -2,6 +2,8 @@
 // Factors, dependences and room for merged iterations.
 #include "loop_merge_plan.hpp"
 
+#include "affine_terms.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -179,10 +181,7 @@ private:
 
     /// Whether an HBM pattern is one of equal rows.
     static bool has_rows(const InstructionTemplate& instruction, const Operand& operand) {
-        std::int64_t rows = 1;
-        for (const Operand& other : instruction.operands) {
-            rows = std::max<std::int64_t>(rows, other.partitions);
-        }
+        const std::int64_t rows = rows_of(instruction);
         return rows == 1 ||
                (operand.pattern.rank() > 0 && operand.pattern.dims().front().count % rows == 0);
     }
@@ -300,6 +299,14 @@ bool is_broadcast(const InstructionTemplate& instruction, const Operand& operand
         default:
             return false;
     }
+}
+
+std::int64_t rows_of(const InstructionTemplate& instruction) {
+    std::int64_t rows = 1;
+    for (const Operand& operand : instruction.operands) {
+        rows = std::max<std::int64_t>(rows, operand.partitions);
+    }
+    return rows;
 }
 
 std::optional<LoopMergePlan> plan_merge(const Program& program,

@@ -32,4 +32,8 @@ struct LoopMergePlan {
 /// A per-partition scalar or the stationary tile: not one element per element of the result.
 [[nodiscard]] bool is_broadcast(const InstructionTemplate& instruction, const Operand& operand);
 
+/// Rows of an operand in HBM, each of which goes to or comes from a partition on chip; 1 between
+/// places in HBM.
+[[nodiscard]] std::int64_t rows_of(const InstructionTemplate& instruction);
+
 }  // namespace trnsim::lowering

@@ -229,6 +229,14 @@ def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
         raise
 
 
+def save_text(path: Path, text: str) -> None:
+    """As save, for a file of text."""
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    save(path, write)
+
+
 def compressed(write: Callable[[BinaryIO], None]) -> Callable[[BinaryIO], None]:
     """What writes the same as `write`, as a zstd frame.
 

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, TextIO
-from collections.abc import Callable
+from typing import TextIO
 
+from trnsim.command import end_with
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.script import run_script
-from trnsim.frontend.writer import save
+from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
@@ -89,7 +88,7 @@ def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
         stream.flush()
         return
     if options.json:
-        save(Path(options.json), _writer(text))
+        save_text(Path(options.json), text)
     shown = _chosen(calls, options)
     if options.timeline or options.instructions:
         run_trace(shown.trace, replace(shown.options, timeline=options.timeline or None,
@@ -111,12 +110,6 @@ def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
     print(shown_text, end="")
 
 
-def _writer(text: str) -> Callable[[BinaryIO], None]:
-    def write(file: BinaryIO) -> None:
-        file.write(text.encode())
-    return write
-
-
 def _chosen(calls: Calls, options: argparse.Namespace) -> Call:
     """The call that is shown in full. UserError if --call names none."""
     if options.call is None:
@@ -129,8 +122,4 @@ def _chosen(calls: Calls, options: argparse.Namespace) -> Call:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:  # End as a program that the signal ends, without a stack of ours.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+    end_with(main)

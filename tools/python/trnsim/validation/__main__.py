@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import sys
 from pathlib import Path
-from typing import BinaryIO
 from collections.abc import Sequence
 
-from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.writer import save
+from trnsim.command import end_with
+from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.writer import save_text
 from trnsim.validation.ablation import ablate
 from trnsim.validation.binding import ROWS, Places, check_corpus
 from trnsim.validation.pages import write
 from trnsim.validation.rows import Row, choose, read_csv, read_rows, unique
-from trnsim.validation.runs import Outcome, Variant, simulate
+from trnsim.validation.runs import JOBS, Outcome, Variant, check_jobs, simulate
 from trnsim.validation.summary import Validation, document
 from trnsim.validation.tables import text
 
@@ -34,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--policy", action="append", default=[], dest="policies")
     parser.add_argument("--ablate", action="store_true")
-    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--jobs", type=int, default=JOBS)
     parser.add_argument("--json", default="")
     parser.add_argument("--write-docs", type=Path, metavar="ROOT")
     parser.add_argument("-q", "--quiet", action="store_true")
@@ -79,22 +77,16 @@ def _report(validation: Validation, options: argparse.Namespace) -> None:
         sys.stdout.write(told)
         return
     if options.json:
-        save(Path(options.json), lambda file: _write(file, told))
+        save_text(Path(options.json), told)
     if not options.quiet:
         print(text(validation), end="")
-
-
-def _write(file: BinaryIO, told: str) -> None:
-    file.write(told.encode())
 
 
 def main(words: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     options = _parser().parse_args(sys.argv[1:] if words is None else words)
     try:
-        if options.jobs < 1:
-            raise UserError(f"--jobs {options.jobs}: at least one row is run at a time; use 1 or "
-                            "more")
+        check_jobs(options.jobs)
         validation = validate(options)
         _report(validation, options)
     except FrontendError as problem:
@@ -104,8 +96,4 @@ def main(words: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:  # End as a program that the signal ends, without a stack of ours.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+    end_with(main)

@@ -6,21 +6,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from collections.abc import Mapping, Sequence
 
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.writer import save
+from trnsim.frontend.writer import save_text
 from trnsim.validation.binding import ROWS, Places, check_corpus
 from trnsim.validation.calibration import (
     FREE, Constant, Fold, Response, Row, cross_validate, error, fit, pooled, respond, rows_of)
 from trnsim.validation.chip_file import FOLLOWERS, ChipFile
 from trnsim.validation.pages import markdown, rewrite_page
 from trnsim.validation.rows import choose, read_rows
-from trnsim.validation.runs import Outcome, Variant, simulate
+from trnsim.validation.runs import JOBS, Outcome, Variant, check_jobs, simulate
 from trnsim.validation.tables import columns
 
 HEAD = ("constant", "today", "fitted", "least", "most", "moves most")
@@ -34,7 +33,7 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--chip", choices=sorted({one.chip for one in FREE}))
     parser.add_argument("--only", metavar="WORD", default="",
                         help="constants with this in their path")
-    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--jobs", type=int, default=JOBS)
     parser.add_argument("--json", metavar="FILE", type=Path)
     parser.add_argument("--write", action="store_true", help="change configs/chips")
     parser.add_argument("--write-docs", action="store_true", help="change docs/accuracy.md")
@@ -163,21 +162,15 @@ def _write_page(told: Mapping[str, Any], root: Path) -> None:
         "", _conclusion(told)]})
 
 
-def _write_json(told: Mapping[str, Any], file: BinaryIO) -> None:
-    file.write((json.dumps(told, indent=1) + "\n").encode())
-
-
 def main(description: str | None = None, words: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     options = _parser(description).parse_args(words)
     try:
-        if options.jobs < 1:
-            raise UserError(f"--jobs {options.jobs}: at least one row is run at a time; use 1 or "
-                            "more")
+        check_jobs(options.jobs)
         told = calibrate(options)
         print(text(told), end="")
         if options.json is not None:
-            save(options.json, lambda file: _write_json(told, file))
+            save_text(options.json, json.dumps(told, indent=1) + "\n")
         root = Places.find(options.corpus).root
         if options.write:
             _write_chips(told, root)

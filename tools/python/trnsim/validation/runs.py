@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 from collections.abc import Callable, Mapping, Sequence
 
-from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.result import Result
 from trnsim.simulator import Options, run_trace
 from trnsim.validation.binding import Binding, Launch, Places, bind
@@ -29,6 +30,8 @@ CLASS_POLICIES: Mapping[str, tuple[str, ...]] = {
 DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
     "default": (), "off": ("dge=none", "ring_assignment=per_site")}
 """With static descriptors nothing is triggered by one engine in program order."""
+JOBS = min(2, os.cpu_count() or 1)
+"""Rows that are run at a time unless --jobs says otherwise. [ASSUMED]"""
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -70,16 +73,22 @@ class Outcome:
                      self.simulated_us, self.roofline_us)
 
 
+def check_jobs(jobs: int) -> None:
+    """UserError if --jobs is too small."""
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}: at least one row is run at a time; use 1 or more")
+
+
 def policies(row: Row, variant: Variant = Variant()) -> tuple[str, ...]:
     """What --policy gets: by class, by DGE mode, and by variant, which has the last word."""
     return (*CLASS_POLICIES[row.kind], *DGE_POLICIES[row.dge], *variant.policies)
 
 
 def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), jobs: int = 2,
-             settings: tuple[str, ...] = (), base_policies: tuple[str, ...] = (),
-             cache: Cache | None = None) -> list[Outcome]:
+             settings: tuple[str, ...] = (),
+             base_policies: tuple[str, ...] = ()) -> list[Outcome]:
     """Runs the rows; those that cannot be run keep their place with the reason."""
-    kept = cache or Cache()
+    kept = Cache()
     bindings = {row.id: bind(row, places) for row in rows}
     progress = Progress(variant.name or "validate")
     with ThreadPoolExecutor(jobs) as pool:

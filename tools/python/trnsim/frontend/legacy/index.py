@@ -97,12 +97,34 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-class Index:
+class IndexExpression:
+    """What all index expressions have in common: comparisons are masks, and decide nothing."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: Any) -> Any:
+        return compare(other, self, 1)
+
+    def __le__(self, other: Any) -> Any:
+        return compare(other, self, 0)
+
+    def __gt__(self, other: Any) -> Any:
+        return compare(self, other, 1)
+
+    def __ge__(self, other: Any) -> Any:
+        return compare(self, other, 0)
+
+    def __bool__(self) -> bool:
+        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
+                        "values are those of all elements; use mask=")
+
+
+class Index(IndexExpression):
     """An affine index expression. Immutable."""
 
     __slots__ = ("const", "form")
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, const: Any, form_: Form) -> None:
         self.const = const
@@ -202,38 +224,20 @@ class Index:
 
     __int__ = __index__
 
-    def __lt__(self, other: Any) -> Any:
-        return compare(other, self, 1)
-
-    def __le__(self, other: Any) -> Any:
-        return compare(other, self, 0)
-
-    def __gt__(self, other: Any) -> Any:
-        return compare(self, other, 1)
-
-    def __ge__(self, other: Any) -> Any:
-        return compare(self, other, 0)
-
     def __eq__(self, other: object) -> Any:
         return compare(self, other, 0) & compare(other, self, 0)
 
     def __ne__(self, other: object) -> Any:
         return ~(self == other)
 
-    def __bool__(self) -> bool:
-        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
-                        "values are those of all elements; use mask=")
-
     def __repr__(self) -> str:
         return f"Index({self.const}, shape={self.form.shape}, coefs={self.form.coefficients})"
 
 
-class ArrayIndex:
+class ArrayIndex(IndexExpression):
     """An index expression that is not affine, held as all its values."""
 
     __slots__ = ("_values",)
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Any) -> None:
         self._values = values
@@ -278,22 +282,6 @@ class ArrayIndex:
 
     def __neg__(self) -> Any:
         return from_values(-self._values)
-
-    def __lt__(self, other: Any) -> Any:
-        return compare(other, self, 1)
-
-    def __le__(self, other: Any) -> Any:
-        return compare(other, self, 0)
-
-    def __gt__(self, other: Any) -> Any:
-        return compare(self, other, 1)
-
-    def __ge__(self, other: Any) -> Any:
-        return compare(self, other, 0)
-
-    def __bool__(self) -> bool:
-        raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
-                        "values are those of all elements; use mask=")
 
 
 def as_integer(value: Any) -> Any:

@@ -54,6 +54,15 @@ def test_an_instruction_that_is_masked_out_is_dropped() -> None:
     assert ops(traced(kernel, F32)) == ["dma_copy", "activation", "activation", "dma_copy"]
 
 
+@pytest.mark.parametrize(("mask", "stores"), [
+    (F % 3 == 0, 1), (F % 3 != 0, 1), (F % 3 == 3, 0), (F % 3 != 3, 1), (0 == F % 512, 1)])
+def test_an_equation_of_what_is_not_affine_is_a_mask(mask: Any, stores: int) -> None:
+    def kernel(x: Any) -> None:
+        nl.store(x, nl.load(x), mask=mask)
+
+    assert ops(traced(kernel, F32)) == ["dma_copy"] * (1 + stores)
+
+
 def test_a_vector_operand_keeps_its_column() -> None:
     def kernel(x: Any) -> None:
         tile = nl.load(x)

@@ -116,6 +116,12 @@ class IndexExpression:
     def __ge__(self, other: Any) -> Any:
         return compare(self, other, 0)
 
+    def __eq__(self, other: object) -> Any:
+        return compare(self, other, 0) & compare(other, self, 0)
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
     def __bool__(self) -> bool:
         raise UserError(f"{source.here()}: the kernel branches on an index expression, whose "
                         "values are those of all elements; use mask=")
@@ -223,12 +229,6 @@ class Index(IndexExpression):
                         "used where one integer is needed; use a loop index")
 
     __int__ = __index__
-
-    def __eq__(self, other: object) -> Any:
-        return compare(self, other, 0) & compare(other, self, 0)
-
-    def __ne__(self, other: object) -> Any:
-        return ~(self == other)
 
     def __repr__(self) -> str:
         return f"Index({self.const}, shape={self.form.shape}, coefs={self.form.coefficients})"

@@ -4,9 +4,10 @@
 
 A `LoopIndex` has the value of the current iteration and a coefficient per loop. While a kernel only
 ever adds it and multiplies it by constants, every position of the loop body is affine in it, and a
-loop needs only a few of its iterations executed (see loops.py). A comparison says from which
-iteration on its answer changes: the loop's horizon. Anything else (a list subscript, `%`) asks for
-the value: the loop is then executed in full, which is always right.
+loop needs only a few of its iterations executed (proven_loop.py, legacy/loops.py). A comparison
+says from which iteration on its answer changes: the loop's horizon. `%` and `//` by a constant say
+after how many iterations they repeat, a subscript of a list what it selects from. Anything else
+asks for the value: the loop is then executed in full, which is always right.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ class Loop:
         self.value = values[0]
         self.is_affine = values.step > 0
         self.horizon = values.stop
-
 
     def begin(self, at: int, known: Any, remembers: bool) -> bool:
         """Iteration number `at` follows: whether it takes decisions that are known.

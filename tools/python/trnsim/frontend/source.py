@@ -165,9 +165,9 @@ def position(at: Site) -> Position:
     return found
 
 
-def here(depth: int = 1) -> Position:
+def here() -> Position:
     """The user's current file and line, for messages."""
-    return position(site(depth + 1))
+    return position(site(2))
 
 
 def _following(at: Site) -> Iterator[tuple[int, str, int]]:

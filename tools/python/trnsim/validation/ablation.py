@@ -98,11 +98,10 @@ class Ablation:
 
 
 def ablate(baseline: Sequence[Outcome],
-           run: Callable[[Variant], Sequence[Outcome]],
-           variants: Sequence[Variant] = VARIANTS) -> list[Ablation]:
+           run: Callable[[Variant], Sequence[Outcome]]) -> list[Ablation]:
     """The baseline, then every variant, on the rows that the baseline could run."""
     found = [_ablation(Variant("model", what="as it is"), baseline)]
-    for variant in variants:
+    for variant in VARIANTS:
         found.append(_ablation(variant, run(variant)))
     return found
 

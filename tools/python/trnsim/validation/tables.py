@@ -30,9 +30,9 @@ def columns(head: Cells, lines: Sequence[Cells], left: Sequence[int] = (0,)) -> 
             for line in [head, *lines]]
 
 
-def signed(value: float, digits: int = 1) -> str:
+def signed(value: float) -> str:
     """An error in per cent."""
-    return f"{value:+.{digits}f}"
+    return f"{value:+.1f}"
 
 
 def microseconds(value: float) -> str:

@@ -40,8 +40,8 @@ def cache_folder() -> Path:
 class Cache:
     """A folder of traces, named after the hash of what they were made from."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or cache_folder()
+    def __init__(self) -> None:
+        self.folder = cache_folder()
 
     def key(self, launch: Launch, chip: str) -> str:
         """Changes with the frontend, what it knows of the chip, and the kernel with its imports."""

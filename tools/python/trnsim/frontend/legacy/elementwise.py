@@ -162,8 +162,8 @@ def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
     return binary("divide", x, y, dtype=dtype, mask=mask)
 
 
-def copy(src: Any, *, dtype: Any = None, mask: Any = None, engines: Any = None) -> Tensor:
+def copy(src: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """A copy on chip, cast if a data type is given."""
     tile = as_tile(src, "src of nl.copy")
     return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask, engines=engines)
+                   result_dtype(dtype, tile.dtype), mask=mask)

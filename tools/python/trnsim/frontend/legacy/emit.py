@@ -59,7 +59,7 @@ def fresh(shape: Shape, dtype: DType, space: str = SBUF,
 
 def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
             dtype: DType, *, mask: Any = None, engines: tuple[str, ...] | None = None,
-            space: str = SBUF, access: str = "write", immediates: tuple[Any, ...] = ()) -> Tensor:
+            space: str = SBUF, immediates: tuple[Any, ...] = ()) -> Tensor:
     """A fresh tile of `shape`, made by an instruction that `operands` (without dst) go into."""
     bounds = None if mask is None else mask_bounds(mask, shape)
     if bounds == EMPTY:
@@ -80,12 +80,12 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
         buffer = here.tiles[key] = active.storage(space, dtype, shape).buffer
     tile = Tensor(Storage(buffer, active.frame), buffer.whole)
     if bounds is None:
-        active.hold(op, engines, (("dst", access, tile), *ready), attributes, site,
+        active.hold(op, engines, (("dst", "write", tile), *ready), attributes, site,
                     immediates)
         tile.held = UNCLIPPED
     else:
         view = tile.clipped(bounds)
-        active.hold(op, engines, (("dst", access, view), *ready), attributes, site,
+        active.hold(op, engines, (("dst", "write", view), *ready), attributes, site,
                     immediates)
         tile.held = Held(view, bounds)
     return tile

@@ -2,6 +2,7 @@
 // Packing of slots into the partitions of SBUF and the banks of PSUM.
 #include "trnsim/lowering/allocation.hpp"
 
+#include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
-#include <tuple>
 
 namespace trnsim::lowering {
 namespace {
@@ -19,29 +19,6 @@ using program::Program;
 
 /// Slots start at multiples of this, the longest element of a fast access. [ASSUMED]
 constexpr std::int64_t kSbufAlignment = 64;
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) {
-    return (value + to - 1) / to * to;
-}
-
-/// A site while slots are being dealt out.
-struct Candidate {
-    std::uint32_t site = 0;
-    std::int64_t live = 0;
-    std::int64_t slots = 0;
-    std::int64_t slot_bytes = 0;
-    std::int64_t alignment = 1;
-    std::int64_t first_step = 0;
-    std::int64_t last_step = 0;
-    std::int64_t address = 0;
-    bool is_computed = true;  ///< Else by DMA.
-
-    [[nodiscard]] std::int64_t bytes() const { return slots * slot_bytes; }
-    [[nodiscard]] std::int64_t excess() const { return slots - live; }
-    [[nodiscard]] bool meets(const Candidate& other) const {
-        return first_step <= other.last_step && other.first_step <= last_step;
-    }
-};
 
 /// A memory, and what happens when it is full.
 struct Memory {
@@ -79,97 +56,6 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
-/// One memory being packed.
-class Packer {
-public:
-    Packer(std::vector<Candidate> candidates, std::int64_t capacity)
-        : sites_(std::move(candidates)), capacity_(capacity) {}
-
-    /// Addresses one after the other; false if they exceed the capacity.
-    bool place_apart() {
-        std::int64_t address = 0;
-        for (Candidate& site : sites_) {
-            site.address = round_up(address, site.alignment);
-            address = site.address + site.bytes();
-        }
-        used_ = address;
-        shares_ = false;
-        return address <= capacity_;
-    }
-
-    /// First fit, largest first; sites whose lives do not meet may share bytes.
-    bool place_shared() {
-        std::vector<Candidate*> order;
-        for (Candidate& site : sites_) {
-            order.push_back(&site);
-        }
-        std::ranges::stable_sort(order, std::ranges::greater{}, &Candidate::bytes);
-        used_ = 0;
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            order[i]->address = first_gap(*order[i], {order.data(), i});
-            used_ = std::max(used_, order[i]->address + order[i]->bytes());
-        }
-        shares_ = true;
-        return used_ <= capacity_;
-    }
-
-    bool place() { return place_apart() || place_shared(); }
-
-    /// Takes slots beyond the live tiles away until it fits, from the sites that keep the largest
-    /// share: a tile or two more than live are what lets a load run ahead. False if it never fits.
-    bool shrink() {
-        while (!place()) {
-            Candidate* largest = nullptr;
-            for (Candidate& site : sites_) {
-                if (site.excess() > 0 && (largest == nullptr || can_spare_more(site, *largest))) {
-                    largest = &site;
-                }
-            }
-            if (largest == nullptr) {
-                return false;
-            }
-            largest->slots -= std::max<std::int64_t>(1, largest->excess() / 4);
-        }
-        return true;
-    }
-
-    [[nodiscard]] std::vector<Candidate>& sites() { return sites_; }
-    [[nodiscard]] std::int64_t used() const { return used_; }
-    [[nodiscard]] bool shares() const { return shares_; }
-
-private:
-    /// Compares what the sites have in excess after the loss, for each live tile.
-    static bool can_spare_more(const Candidate& a, const Candidate& b) {
-        const std::int64_t left_a = (a.excess() - 1) * b.live;
-        const std::int64_t left_b = (b.excess() - 1) * a.live;
-        return std::tie(left_a, a.live, a.is_computed, a.slot_bytes) >
-               std::tie(left_b, b.live, b.is_computed, b.slot_bytes);
-    }
-
-    static std::int64_t first_gap(const Candidate& site, std::span<Candidate* const> placed) {
-        std::vector<const Candidate*> rivals;
-        for (const Candidate* other : placed) {
-            if (site.meets(*other)) {
-                rivals.push_back(other);
-            }
-        }
-        std::ranges::sort(rivals, {}, &Candidate::address);
-        std::int64_t address = 0;
-        for (const Candidate* other : rivals) {
-            if (address + site.bytes() <= other->address) {
-                break;
-            }
-            address = std::max(address, round_up(other->address + other->bytes(), site.alignment));
-        }
-        return address;
-    }
-
-    std::vector<Candidate> sites_;
-    std::int64_t capacity_;
-    std::int64_t used_ = 0;
-    bool shares_ = false;
-};
-
 std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
     const auto live = static_cast<double>(site.live_peak);
     const auto wanted = static_cast<std::int64_t>(
@@ -183,16 +69,16 @@ std::int64_t most_slots(const SiteLiveness& site, std::int64_t most) {
 }
 
 template <typename SlotBytes>
-std::vector<Candidate> candidates(const Program& program,
-                                  const std::vector<SiteLiveness>& liveness,
-                                  const Policies& policies,
-                                  Space space,
-                                  std::int64_t capacity,
-                                  std::int64_t alignment,
-                                  SlotBytes slot_bytes) {
+std::vector<PackedSite> candidates(const Program& program,
+                                   const std::vector<SiteLiveness>& liveness,
+                                   const Policies& policies,
+                                   Space space,
+                                   std::int64_t capacity,
+                                   std::int64_t alignment,
+                                   SlotBytes slot_bytes) {
     const bool fills_memory =
         space == Space::Psum && policies.psum_buffers == PsumBuffers::AllBanks;
-    std::vector<Candidate> result;
+    std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
         if (is_dma(instruction.op)) {
@@ -215,15 +101,15 @@ std::vector<Candidate> candidates(const Program& program,
                           .first_step = life.first_step,
                           .last_step = life.last_step});
     }
-    for (Candidate& site : result) {
+    for (PackedSite& site : result) {
         site.is_computed = !is_loaded[site.site];
     }
     return result;
 }
 
-std::string largest_sites(const Program& program, std::vector<Candidate> sites) {
+std::string largest_sites(const Program& program, std::vector<PackedSite> sites) {
     std::ranges::stable_sort(
-        sites, std::ranges::greater{}, [](const Candidate& c) { return c.live * c.slot_bytes; });
+        sites, std::ranges::greater{}, [](const PackedSite& c) { return c.live * c.slot_bytes; });
     std::string text;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, sites.size()); ++i) {
         const program::Buffer& buffer = program.buffers[sites[i].site];
@@ -238,14 +124,14 @@ std::string largest_sites(const Program& program, std::vector<Candidate> sites) 
 }
 
 /// The sites of a packer begin at byte `first`.
-void record(Packer& packer, std::int64_t first, Allocation& result) {
-    for (const Candidate& site : packer.sites()) {
+void record(SlotPacker& packer, std::int64_t first, Allocation& result) {
+    for (const PackedSite& site : packer.sites()) {
         SitePlacement& placement = result.sites[site.site];
         placement = {.slots = site.slots,
                      .slot_bytes = site.slot_bytes,
                      .address = first + site.address,
                      .overlaid = {}};
-        for (const Candidate& other : packer.sites()) {
+        for (const PackedSite& other : packer.sites()) {
             const bool shares = site.address < other.address + other.bytes() &&
                                 other.address < site.address + site.bytes();
             if (packer.shares() && shares && other.last_step < site.first_step) {
@@ -256,7 +142,7 @@ void record(Packer& packer, std::int64_t first, Allocation& result) {
 }
 
 /// Gives up slots of the sites' own, if tiles may spill.
-void pool(const Program& program, Packer& packer, const Memory& memory, Allocation& result) {
+void pool(const Program& program, SlotPacker& packer, const Memory& memory, Allocation& result) {
     if (memory.spilling == Spilling::Off) {
         packer.shrink();  // As small as it gets.
         throw ProgramError(
@@ -268,7 +154,7 @@ void pool(const Program& program, Packer& packer, const Memory& memory, Allocati
                         memory.capacity,
                         largest_sites(program, packer.sites())));
     }
-    for (const Candidate& site : packer.sites()) {
+    for (const PackedSite& site : packer.sites()) {
         result.sites[site.site] = {
             .slots = site.live, .slot_bytes = site.slot_bytes, .is_pooled = true, .overlaid = {}};
     }
@@ -308,7 +194,7 @@ void allocate_sbuf(const Program& program,
                         .spilling = policies.spilling,
                         .fixed_end = round_up(fixed, kSbufAlignment)};
     const auto packer_above = [&](std::int64_t first) {
-        return Packer(
+        return SlotPacker(
             candidates(program,
                        liveness,
                        policies,
@@ -320,7 +206,7 @@ void allocate_sbuf(const Program& program,
     };
     result.sbuf_bytes = fixed;
     const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
-        Packer packer = packer_above(first);
+        SlotPacker packer = packer_above(first);
         if (!packer.shrink()) {
             return false;
         }
@@ -331,7 +217,7 @@ void allocate_sbuf(const Program& program,
         return true;
     });
     if (!have_fit) {
-        Packer packer = packer_above(0);
+        SlotPacker packer = packer_above(0);
         pool(program, packer, memory, result);
     }
 }
@@ -355,7 +241,7 @@ void allocate_psum(const Program& program,
                         .spilling = policies.spilling,
                         .fixed_end = round_up(fixed, spec.bank_bytes)};
     const auto packer_above = [&](std::int64_t first, auto tile_bytes) {
-        return Packer(
+        return SlotPacker(
             candidates(
                 program, liveness, policies, Space::Psum, capacity, spec.bank_bytes, tile_bytes),
             capacity - first);
@@ -363,7 +249,7 @@ void allocate_psum(const Program& program,
     const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };
     const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
     std::int64_t used = fixed;
-    const auto place = [&](std::int64_t first, Packer packer) {
+    const auto place = [&](std::int64_t first, SlotPacker packer) {
         if (!packer.shrink()) {
             return false;
         }
@@ -383,7 +269,7 @@ void allocate_psum(const Program& program,
     });
     if (!have_fit) {
         used = capacity;
-        Packer packer = packer_above(0, parts);
+        SlotPacker packer = packer_above(0, parts);
         pool(program, packer, memory, result);
     }
     result.psum_banks = round_up(used, spec.bank_bytes) / spec.bank_bytes;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// First fit.
+#include "slot_packer.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace trnsim::lowering {
+
+bool SlotPacker::place_apart() {
+    std::int64_t address = 0;
+    for (PackedSite& site : sites_) {
+        site.address = round_up(address, site.alignment);
+        address = site.address + site.bytes();
+    }
+    used_ = address;
+    shares_ = false;
+    return address <= capacity_;
+}
+
+bool SlotPacker::place_shared() {
+    std::vector<PackedSite*> order;
+    for (PackedSite& site : sites_) {
+        order.push_back(&site);
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{}, &PackedSite::bytes);
+    used_ = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i]->address = first_gap(*order[i], {order.data(), i});
+        used_ = std::max(used_, order[i]->address + order[i]->bytes());
+    }
+    shares_ = true;
+    return used_ <= capacity_;
+}
+
+bool SlotPacker::shrink() {
+    while (!place()) {
+        PackedSite* largest = nullptr;
+        for (PackedSite& site : sites_) {
+            if (site.excess() > 0 && (largest == nullptr || can_spare_more(site, *largest))) {
+                largest = &site;
+            }
+        }
+        if (largest == nullptr) {
+            return false;
+        }
+        largest->slots -= std::max<std::int64_t>(1, largest->excess() / 4);
+    }
+    return true;
+}
+
+bool SlotPacker::can_spare_more(const PackedSite& a, const PackedSite& b) {
+    const std::int64_t left_a = (a.excess() - 1) * b.live;
+    const std::int64_t left_b = (b.excess() - 1) * a.live;
+    return std::tie(left_a, a.live, a.is_computed, a.slot_bytes) >
+           std::tie(left_b, b.live, b.is_computed, b.slot_bytes);
+}
+
+std::int64_t SlotPacker::first_gap(const PackedSite& site, std::span<PackedSite* const> placed) {
+    std::vector<const PackedSite*> rivals;
+    for (const PackedSite* other : placed) {
+        if (site.meets(*other)) {
+            rivals.push_back(other);
+        }
+    }
+    std::ranges::sort(rivals, {}, &PackedSite::address);
+    std::int64_t address = 0;
+    for (const PackedSite* other : rivals) {
+        if (address + site.bytes() <= other->address) {
+            break;
+        }
+        address = std::max(address, round_up(other->address + other->bytes(), site.alignment));
+    }
+    return address;
+}
+
+}  // namespace trnsim::lowering

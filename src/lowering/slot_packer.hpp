@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses for the slots of sites in one memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// The next multiple of `to`.
+[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+/// A site while slots are being dealt out. Bytes are per partition.
+struct PackedSite {
+    std::uint32_t site = 0;
+    std::int64_t live = 0;  ///< Tiles at most; it keeps as many slots.
+    std::int64_t slots = 0;
+    std::int64_t slot_bytes = 0;
+    std::int64_t alignment = 1;
+    std::int64_t first_step = 0;
+    std::int64_t last_step = 0;
+    std::int64_t address = 0;
+    bool is_computed = true;  ///< Else by DMA.
+
+    [[nodiscard]] std::int64_t bytes() const { return slots * slot_bytes; }
+    [[nodiscard]] std::int64_t excess() const { return slots - live; }
+    [[nodiscard]] bool meets(const PackedSite& other) const {
+        return first_step <= other.last_step && other.first_step <= last_step;
+    }
+};
+
+/// One memory being packed.
+class SlotPacker {
+public:
+    /// `capacity` in bytes per partition.
+    SlotPacker(std::vector<PackedSite> sites, std::int64_t capacity)
+        : sites_(std::move(sites)), capacity_(capacity) {}
+
+    /// Addresses one after the other; false if they exceed the capacity.
+    bool place_apart();
+
+    /// First fit, largest first; sites whose lives do not meet may share bytes. False if they
+    /// exceed the capacity.
+    bool place_shared();
+
+    /// Apart if that fits, else shared.
+    bool place() { return place_apart() || place_shared(); }
+
+    /// Takes slots beyond the live tiles away until it fits, from the sites that keep the largest
+    /// share: a tile or two more than live are what lets a load run ahead. False if it never fits.
+    bool shrink();
+
+    [[nodiscard]] std::vector<PackedSite>& sites() { return sites_; }
+    /// One past the highest byte given out.
+    [[nodiscard]] std::int64_t used() const { return used_; }
+    /// Whether sites may share bytes.
+    [[nodiscard]] bool shares() const { return shares_; }
+
+private:
+    /// Compares what the sites have in excess after the loss, for each live tile.
+    static bool can_spare_more(const PackedSite& a, const PackedSite& b);
+    static std::int64_t first_gap(const PackedSite& site, std::span<PackedSite* const> placed);
+
+    std::vector<PackedSite> sites_;
+    std::int64_t capacity_;
+    std::int64_t used_ = 0;
+    bool shares_ = false;
+};
+
+}  // namespace trnsim::lowering

@@ -122,3 +122,17 @@ def test_any_sequence_unfolds_to_itself(seed: int) -> None:
         iterations.append([(shape, chance.randint(-9, 9) if noise else 4 * index + place)
                            for place, shape in enumerate(body)])
     check(table, iterations)
+
+
+@pytest.mark.parametrize("more", [1, 5])
+def test_repeating_is_adding_what_follows(more: int) -> None:
+    table = ShapeTable()
+    leaf = table.add("leaf", 1, 1)
+    added, repeated = Folder(table, "i"), Folder(table, "i")
+    for number in range(3):
+        added.add([leaf], [7 + 4 * number])
+        repeated.add([leaf], [7 + 4 * number])
+    for number in range(3, 3 + more):
+        added.add([leaf], [7 + 4 * number])
+    repeated.repeat(more)
+    assert repeated.finish() == added.finish()

@@ -45,8 +45,9 @@ class Allowed(NamedTuple):
         """What the next attempt may do, which has one shortcut less."""
         if problem.remembers and self.memory:
             return self._replace(memory=False)
-        if problem.site is not None and len(self.refused) < MOST_REFUSED:
-            return self._replace(refused=self.refused | {problem.site})
+        refused = self.refused if problem.site is None else self.refused | {problem.site}
+        if len(self.refused) < len(refused) <= MOST_REFUSED:
+            return self._replace(refused=refused)
         return self._replace(shortcuts=False)
 
 

@@ -211,7 +211,7 @@ def test_a_store_from_psum_goes_through_sbuf() -> None:
     (lambda x, t: t.__setitem__(np.s_[:, 0:64], t), r"the value has the shape \[128, 512\], but "
                                                     r"the destination \[128, 64\]|broadcast"),
     (lambda x, t: x.__setitem__(np.s_[...], t), "is in hbm, which an assignment does not reach"),
-    (lambda x, t: t.__setitem__(np.s_[...], x), "must be in sbuf or psum; copy it there first"),
+    (lambda x, t: t.__setitem__(np.s_[...], x), "must be in sbuf or psum; load it with nl.load first"),
     (lambda x, t: t.__setitem__(np.s_[...], "one"), "str is assigned to a tile"),
     (lambda x, t: nl.store(x, t[0:64, :]), r"value has the shape \[64, 512\], but the destination"),
     (lambda x, t: nl.store(t, t), "dst of nl.store is 'tile' in sbuf, but must be in hbm"),

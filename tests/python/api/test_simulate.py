@@ -7,6 +7,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,6 +117,26 @@ def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
         kernel: object, arguments: list[str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         trnsim.simulate(kernel, *arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("arguments", "keywords", "message"), [
+    ((), {}, "missing a required argument: 'x'; give one value for each parameter"),
+    (("bf16[512,256]",), {}, "'bf16[512,256]': there is no data type 'bf16'; did you mean"),
+    (("float32[512x256]",), {}, "'float32[512x256]' is not a tensor; write its shape as numbers"),
+    ((X,), {"settings": {"clock": 1}}, "settings: clock=1: the chip has no"),
+    ((X,), {"policies": {"spiling": "off"}}, "policies: spiling: there is no such policy"),
+])
+def test_mistakes_are_told_in_the_words_of_python(arguments: Any, keywords: Any,
+                                                  message: str) -> None:
+    with pytest.raises(trnsim.UserError) as found:
+        trnsim.simulate(double, *arguments, **keywords)
+    assert message in str(found.value) and "--" not in str(found.value)
+
+
+@pytest.mark.parametrize("kernel", [dict, np.add, 3])
+def test_what_is_no_function_is_no_kernel(kernel: Any) -> None:
+    with pytest.raises(trnsim.UserError, match="a kernel is a function, file.py::fun"):
+        trnsim.simulate(kernel, X)
 
 
 def test_a_wrong_setting_is_told_by_the_simulator() -> None:

@@ -12,7 +12,7 @@ import numpy
 import pytest
 from helpers import tensor
 from kernels import nisa, nl
-from trnsim.frontend import UserError, trace
+from trnsim.frontend import ProgramError, UserError, trace
 from trnsim.frontend.naming import find_kernel
 
 X = tensor("float32", 128, 64)
@@ -106,6 +106,48 @@ def test_a_result_that_is_not_in_hbm_is_a_warning() -> None:
     assert not remarks(lambda x: nl.load(x) and x)
 
 
+def test_a_tile_that_is_read_and_never_written_is_a_warning() -> None:
+    def kernel(x: Any) -> Any:
+        tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        found = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(found, tile)
+        nisa.dma_copy(x, found)
+        return x
+    line = kernel.__code__.co_firstlineno + 1
+    assert remarks(kernel) == [
+        f"test_advice.py:{line}: tile 'tile' is read, but nothing in the kernel writes it"]
+
+
+def test_matmuls_that_accumulate_write_their_tile() -> None:
+    def kernel(x: Any) -> Any:
+        total = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+        data = nl.load(x)
+        nisa.nc_matmul(total, data, data)
+        nisa.tensor_copy(data[0:64, :], total)
+        nisa.dma_copy(x, data)
+        return x
+    assert not remarks(kernel)
+
+
+@pytest.mark.parametrize(("role", "body", "advice"), [
+    ("data", lambda t, x: nisa.tensor_copy(t, x), "load it into a tile first, with nisa.dma_copy"),
+    ("dst", lambda t, x: nisa.nc_matmul(t[0:64, :], t, t), "write to a tile in psum"),
+])
+def test_an_operand_in_the_wrong_memory_is_told_the_way(role: str, body: Any, advice: str) -> None:
+    def kernel(x: Any) -> None:
+        body(nl.load(x), x)
+    with pytest.raises(ProgramError, match=rf"test_advice.py:\d+: \w+: {role} .*; {advice}"):
+        trace(kernel, [X], api="nki")
+
+
+def test_a_value_per_partition_is_an_operand_of_tensor_scalar() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        nisa.tensor_tensor(tile, tile, tile[:, 0:1], op=nl.multiply)
+    with pytest.raises(ProgramError, match="data2 .*: nisa.tensor_scalar takes one value per part"):
+        trace(kernel, [X], api="nki")
+
+
 def test_a_kernel_without_instructions_is_a_warning() -> None:
     assert remarks(lambda x: x) == [
         "the kernel has no instruction: its time is that of the launch"]
@@ -137,3 +179,11 @@ def test_a_file_that_ends_python_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="ends Python with status 5 when it is imported; put what "
                                         "runs there behind `if __name__ == '__main__':`"):
         find_kernel(f"{path}::kernel")
+
+
+def test_a_class_is_no_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.py"
+    path.write_text("class Shape:\n    pass\ndef double(x):\n    return x\n")
+    with pytest.raises(UserError, match="shapes.py: 'Shape' is a class; it has no kernel, but "
+                                        "functions: double$"):
+        find_kernel(f"{path}::Shape")

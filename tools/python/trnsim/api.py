@@ -55,7 +55,8 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
         return run_trace(Path(str(kernel)), options, str(kernel))
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
-    result = run_trace(trace_bytes(program), options, _name(kernel))
+    with _in_python_words():
+        result = run_trace(trace_bytes(program), options, _name(kernel))
     if values:
         result.outputs = compute(function, arguments, keywords, chip)
     return result
@@ -81,6 +82,20 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
     if errors and not results:
         raise next(iter(errors.values()))
     return Comparison(results, {chip: str(problem) for chip, problem in errors.items()})
+
+
+@contextmanager
+def _in_python_words() -> Iterator[None]:
+    """Errors of the simulator's options by the names that they have here."""
+    try:
+        yield
+    except FrontendError as problem:
+        words = str(problem)
+        for option, name in (("--set ", "settings: "), ("--policy ", "policies: "),
+                             ("--cores", "cores"), ("--method", "method")):
+            if words.startswith(option):
+                raise type(problem)(name + words.removeprefix(option)) from None
+        raise
 
 
 def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
@@ -149,7 +164,8 @@ def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..
     if not isinstance(kernel, Kernel) and module.startswith(("nki.", "neuronxcc.", "nki_")):
         raise UserError(f"kernel {getattr(kernel, '__name__', '')} was made by the installed "
                         f"{module.partition('.')[0]}; call trnsim.install() before it is imported")
-    if not callable(kernel):
+    body = kernel.function if isinstance(kernel, Kernel) else kernel
+    if not callable(kernel) or isinstance(kernel, type) or not hasattr(body, "__code__"):
         raise UserError(f"a kernel is a function, file.py::function or a trace, but this is "
                         f"{kernel!r}; pass one of them")
     return kernel

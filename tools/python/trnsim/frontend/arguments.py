@@ -15,6 +15,7 @@ from trnsim.frontend.errors import UserError
 from trnsim.frontend.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
+_TENSOR_LIKE = re.compile(r"\s*([A-Za-z_]\w*)\s*\[.*\]\s*")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)(.*)", re.DOTALL)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """What tells two runs apart in the text of an object or function."""
@@ -46,7 +47,7 @@ def _value(text: str, whole: str) -> Any:
     if tensor is not None:
         sizes = tensor.group(2)
         if sizes is None:
-            raise UserError(f"--arg {whole!r}: a tensor without a shape; write dtype[size,...]")
+            raise UserError(f"{whole!r}: a tensor without a shape; write dtype[size,...]")
         return TensorArgument(_dtype(tensor.group(1), whole),
                               tuple(int(size) for size in sizes.split(",")))
     if is_dtype(text.strip()):
@@ -74,13 +75,24 @@ def _is_array(value: Any) -> bool:
 
 def as_tensor(value: Any) -> Any:
     """A text like "float32[128,512]" as the tensor that it stands for, in lists, tuples and dicts
-    too; anything else as it is."""
+    too; anything else as it is. UserError if it is almost such a text."""
     if type(value) in (list, tuple):
         return type(value)(as_tensor(item) for item in value)
     if type(value) is dict:
         return {key: as_tensor(item) for key, item in value.items()}
-    found = _TENSOR.fullmatch(value) if isinstance(value, str) else None
-    return value if found is None or not is_dtype(found.group(1)) else _value(value, value)
+    found = _TENSOR_LIKE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    if is_dtype(found.group(1)):
+        if _TENSOR.fullmatch(value) is None:
+            raise UserError(f"{value!r} is not a tensor; write its shape as numbers between "
+                            f"commas, like {found.group(1)}[128,512]")
+        return _value(value, value)
+    alike = difflib.get_close_matches(found.group(1), DTYPE_NAMES, n=1, cutoff=0.5)
+    if alike and _TENSOR.fullmatch(value) is not None:
+        raise UserError(f"{value!r}: there is no data type {found.group(1)!r}; did you mean "
+                        f"{alike[0]}?")
+    return value
 
 
 def _shape(sizes: Sequence[Any], name: str) -> tuple[int, ...]:

@@ -136,7 +136,8 @@ def dtype(value: object) -> DType:
         names = " ".join(one.name for one in ALL)
         where = source.here()
         place = "" if where == source.UNKNOWN else f"{where}: "
-        raise UserError(f"{place}data type {value!r} is not one of NKI's: {names}; convert the "
+        called = str(getattr(value, "__name__", value))
+        raise UserError(f"{place}data type {called!r} is not one of NKI's: {names}; convert the "
                         "argument, or name one of these")
     if isinstance(value, type):
         _by_type[value] = found

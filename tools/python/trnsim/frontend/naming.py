@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import traceback
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 from collections.abc import Callable
 
@@ -47,11 +48,22 @@ def _function(file: str, name: str) -> Callable[..., Any]:
     module = found
     for part in name.split("."):
         found = getattr(found, part, None)
-    if not callable(found):
-        kernels = [key for key, value in vars(module).items() if isinstance(value, Kernel)]
-        raise UserError(f"{file}: has no function {name!r}; its kernels are: "
-                        f"{', '.join(kernels) or 'none'}")
+    if not callable(found) or isinstance(found, type):
+        what = f"{name!r} is a class" if isinstance(found, type) else f"has no function {name!r}"
+        raise UserError(f"{file}: {what}; {_choice(module)}")
     return found  # type: ignore[no-any-return]
+
+
+def _choice(module: ModuleType) -> str:
+    """The kernels of a module; where nothing is decorated, its functions."""
+    names = vars(module).items()
+    kernels = [key for key, value in names if isinstance(value, Kernel)]
+    if kernels:
+        return f"its kernels are: {', '.join(kernels)}"
+    functions = [key for key, value in names
+                 if isinstance(value, FunctionType) and value.__module__ == module.__name__]
+    return f"it has no kernel, but functions: {', '.join(functions)}" if functions else (
+        "it has no kernel")
 
 
 def _on_grid(text: str, function: Callable[..., Any], grid: str) -> Kernel:

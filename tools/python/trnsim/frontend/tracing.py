@@ -22,10 +22,11 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.outputs import declare_outputs
 from trnsim.frontend.program import Program
-from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
-from trnsim.frontend.tensor import Buffer, Storage, View
+from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.writer import FORMAT_VERSION
 
 COLLECTIONS = (1_000_000, 50, 50)
@@ -150,7 +151,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         source.forget_caller()
     if active.shortcuts.unfinished:
         raise Retrace
-    _declare_outputs(active, list(_views(result)))
+    declare_outputs(active, list(_views(result)))
     return result
 
 
@@ -248,8 +249,8 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
         bound = inspect.signature(body).bind(*arguments, **keywords)
     except TypeError as problem:
         name = getattr(body, "__name__", "kernel")
-        raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one --arg per "
-                        "parameter") from problem
+        raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one value for each "
+                        "parameter that has no default") from problem
 
     def make(name: str, dtype: DType, shape: tuple[int, ...], contents: Any) -> View:
         storage = active.argument(name, dtype, shape, "input")
@@ -271,51 +272,6 @@ def _views(result: Any) -> Iterable[View]:
             yield from _views(item)
     elif isinstance(result, dict):
         yield from _views(list(result.values()))
-
-
-def _declare_outputs(active: Recorder, returned: list[View]) -> None:
-    """Turns buffers into outputs: what is returned, what is shared, and arguments only written.
-
-    An output exists from the start, so a buffer that is allocated in a loop stays internal.
-    """
-    executed, read = _executed(active)
-    wanted = {id(view.storage.buffer) for view in returned if view.space == "hbm"}
-    program = active.program
-    allocated = {id(entry) for entry in (active.table.entries[shape] for shape in program.shapes)
-                 if isinstance(entry, Buffer)}
-    promoted: set[int] = set()
-    for buffer in active.buffers:
-        if buffer.kind == "input":
-            if id(buffer) in executed and id(buffer) not in read:
-                buffer.kind = "output"
-        elif buffer.space == "hbm" and (id(buffer) in wanted or buffer.kind == "output"):
-            is_single = buffer.instances == 1 and id(buffer) in allocated
-            buffer.kind = "output" if is_single else "internal"
-            if is_single:
-                promoted.add(id(buffer))
-    kept = [shape for shape in program.shapes if id(active.table.entries[shape]) not in promoted]
-    program.shapes[:] = kept
-    if not any(isinstance(entry, Template) for entry in active.table.entries):
-        active.note("warning", "the kernel has no instruction: its time is that of the launch")
-    for view in returned:
-        if view.space != "hbm":
-            active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
-                                   "results are in HBM: storing it is not in the time")
-        if isinstance(view.storage, Storage) and view.storage.base is None:
-            active.note("warning", f"the returned tensor {view.name!r} is never written")
-
-
-def _executed(active: Recorder) -> tuple[set[int], set[int]]:
-    """The buffers that any instruction touches, and those that any reads."""
-    touched: set[int] = set()
-    read: set[int] = set()
-    for entry in active.table.entries:
-        if isinstance(entry, Template):
-            for _, access, form, _ in entry.operands:
-                touched.add(id(form.buffer))
-                if access != "write":
-                    read.add(id(form.buffer))
-    return touched, read
 
 
 def _header(body: Callable[..., Any], launch: Launch, used: Dialect,

@@ -9,6 +9,7 @@ are in the functions named in CHECKS. Sources: [NKI-ISA] for operations, [NKI-AR
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from trnsim.frontend import engines as engine_table
@@ -16,7 +17,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
 from trnsim.frontend.source import Position
-from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, View
+from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, Form, View
 
 QUADRANT = 32
 """Partitions of a quadrant: compute engines start an access on one. [NKI-ARCH-V2]"""
@@ -92,7 +93,18 @@ def _check_memory(instruction: Instruction, role: str, view: View, operand: Oper
     if view.form.space not in operand.spaces:
         allowed = " or ".join(operand.spaces)
         raise instruction.reject(f"{role} is {view.name!r} in {view.form.space}, but must be in "
-                                 f"{allowed}; copy it there first")
+                                 f"{allowed}; {_way(role, view.form.space, operand.spaces)}")
+
+
+def _way(role: str, space: str, allowed: Sequence[str]) -> str:
+    """How an operand comes from its memory into one that is allowed."""
+    if role.startswith("dst"):
+        return f"write to a tile in {allowed[0]}, and copy that"
+    if space == "hbm":
+        return "load it into a tile first, with nisa.dma_copy"
+    if space == "psum":
+        return "copy it to a tile in sbuf first, with nisa.tensor_copy"
+    return "copy it there first"
 
 
 def _check_access(instruction: Instruction, role: str, view: View) -> None:
@@ -116,6 +128,13 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
             f"access of {count} partitions starts at {allowed}; move the data with a DMA first")
 
 
+def _hint(op: str, form: Form, dst: Form) -> str:
+    """What does what was probably meant."""
+    if op == "tensor_tensor" and form.free_elements == 1 and form.partitions == dst.partitions:
+        return ": nisa.tensor_scalar takes one value per partition, as operand0"
+    return "; slice one of them"
+
+
 def _check_shape(instruction: Instruction, role: str, view: View, operand: OperandRule) -> None:
     relation = operand.relation
     if relation == "any" or relation == "like" and role == "dst":
@@ -129,7 +148,7 @@ def _check_shape(instruction: Instruction, role: str, view: View, operand: Opera
         raise instruction.reject(
             f"{role} is {form.describe()}, {form.partitions} partitions of {form.free_elements} "
             f"elements, but dst is {dst.describe()}, {dst.partitions} of {dst.free_elements}; "
-            "both must be equal")
+            f"both must be equal{_hint(instruction.op, form, dst)}")
     if relation == "vector" and (form.free_elements != 1
                                          or form.partitions != dst.partitions):
         raise instruction.reject(

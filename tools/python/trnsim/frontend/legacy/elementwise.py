@@ -35,7 +35,9 @@ def is_number(value: Any) -> bool:
     """Whether an operand is a constant of the instruction."""
     if isinstance(value, (Tensor, Blocks, Index)):
         return False
-    return as_integer(value) is not None or hasattr(value, "__float__")
+    if as_integer(value) is not None:
+        return True
+    return hasattr(value, "__float__") and getattr(value, "size", 1) == 1
 
 
 def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,

@@ -21,7 +21,7 @@ from trnsim.frontend.legacy.mask import EMPTY, clip
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.tensor import PSUM, SBUF, Shape, Storage
+from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape, Storage
 
 Role = tuple[str, str, Tensor]
 
@@ -38,11 +38,14 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
             "block dimensions before its partitions, but an instruction works on one tile; "
             "index them")
     if not isinstance(value, Tensor):
-        raise ProgramError(f"{source.here()}: {argument} is {type(value).__name__}, but must be a "
-                           "tensor; load or create one")
+        what = "a numpy array" if type(value).__name__ == "ndarray" else type(value).__name__
+        raise ProgramError(f"{source.here()}: {argument} is {what}, but must be a tensor; pass "
+                           "arrays to the kernel as arguments and load them, or create one")
     if value.form.space not in spaces:
+        how = "load it with nl.load" if value.form.space == HBM and SBUF in spaces else (
+            "copy it there")
         raise ProgramError(f"{source.here()}: {argument} is {value.name!r} in {value.form.space}, "
-                           f"but must be in {' or '.join(spaces)}; copy it there first")
+                           f"but must be in {' or '.join(spaces)}; {how} first")
     return value
 
 

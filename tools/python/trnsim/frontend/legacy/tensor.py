@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 from trnsim.frontend import dtypes, recorder, source
-from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.errors import ProgramError, UserError
+from trnsim.frontend.foreign import NotAnArray
 from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
@@ -38,11 +39,33 @@ UNCLIPPED = Held(None, None)
 """Says that the tensor itself is the dst of the held-back instruction."""
 
 
-class Operators:
+_REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__",
+              "divide": "__rtruediv__", "less": "__gt__", "less_equal": "__ge__",
+              "greater": "__lt__", "greater_equal": "__le__", "equal": "__eq__",
+              "not_equal": "__ne__"}
+"""The operator of a tensor that numpy's function stands for when the other operand is numpy's."""
+
+
+class Operators(NotAnArray):
     """Python operators on tensors; they are the functions of nl with the same meaning."""
 
     __slots__ = ()
-    __array_ufunc__ = None
+    _api = "neuronxcc.nki"
+    _how_to_read = "compute with functions of neuronxcc.nki.language"
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """`numpy.float32(2) * tile`, which numpy sees first; UserError for any other call."""
+        is_operator = (function.__name__ in _REFLECTED and method == "__call__" and len(inputs) == 2
+                       and not isinstance(inputs[0], Operators))
+        if not is_operator:
+            self._refuse("numpy", function)
+        return getattr(self, _REFLECTED[function.__name__])(inputs[0])
+
+    def __matmul__(self, other: Any) -> Any:
+        raise UserError(f"{source.here()}: tensors of neuronxcc.nki have no operator @; call "
+                        "neuronxcc.nki.language.matmul")
+
+    __rmatmul__ = __matmul__
 
     def __add__(self, other: Any) -> Any:
         return _language().add(self, other)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python's operators on tensors, which the `nki` API does not have.
-"""WithoutOperators: `tensor + 1`, `numpy.exp(tensor)`, `float(tensor)` are errors with advice."""
+"""WithoutOperators: `tensor + 1` is an error with advice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.foreign import NotAnArray
 
 _FUNCTIONS = {
     "add": ("+", "add"), "sub": ("-", "subtract"), "mul": ("*", "multiply"),
@@ -21,23 +22,10 @@ _COMPARISONS = {"lt": ("<", "less"), "le": ("<=", "less_equal"), "gt": (">", "gr
 _UNARY = {"neg": ("-", "negative"), "abs": ("abs()", "abs"), "invert": ("~", "invert")}
 
 
-class WithoutOperators:
+class WithoutOperators(NotAnArray):
     """A tensor of this API: functions of nki.language compute, and Python's operators do not."""
 
     __slots__ = ()
-
-    def _numpy(self, function: Any, *_: Any, **__: Any) -> NoReturn:
-        raise UserError(f"{source.here()}: numpy.{function.__name__} is called with a tensor, "
-                        "whose elements are only known when the kernel runs; call a function of "
-                        "nki.language or nki.isa")
-
-    def _elements(self, *_: Any, **__: Any) -> NoReturn:
-        raise UserError(f"{source.here()}: the elements of a tensor are asked for while tracing, "
-                        "but are only known when the kernel runs; load one into a register with "
-                        "nki.isa.register_load, or decide by shapes and arguments")
-
-    __array_ufunc__ = __array_function__ = _numpy
-    __array__ = __float__ = __int__ = __complex__ = _elements
 
 
 def _refusal(symbol: str, function: str) -> Callable[..., NoReturn]:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of what is said to whom writes a 0.1 kernel as if its tiles were arrays.
+"""Functions of numpy and Python on tiles, arrays as operands, and what works all the same."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from legacy_helpers import F32, nisa, nl, ops, traced
+from trnsim.frontend import FrontendError
+
+
+def refusal(body: Any) -> str:
+    """What is said of a kernel that calls body with a loaded tile and its tensor."""
+    def kernel(x: Any) -> None:
+        body(nl.load(x), x)
+    with pytest.raises(FrontendError) as found:
+        traced(kernel, F32)
+    return str(found.value)
+
+
+@pytest.mark.parametrize(("body", "name", "advice"), [
+    (lambda t, x: np.exp(t), "exp", "neuronxcc.nki.language.exp"),
+    (lambda t, x: np.exp(x), "exp", "neuronxcc.nki.language.exp"),
+    (lambda t, x: np.maximum(t, 0), "maximum", "neuronxcc.nki.language.maximum"),
+    (lambda t, x: np.add(t, t), "add", "neuronxcc.nki.language.add"),
+    (lambda t, x: np.sum(t, axis=1), "sum", "neuronxcc.nki.language.sum"),
+    (lambda t, x: np.vstack([t, t]), "vstack",
+     "a function of neuronxcc.nki.language or neuronxcc.nki.isa"),
+    (lambda t, x: np.float32(2) ** t, "power", "neuronxcc.nki.language.power"),
+])
+def test_a_function_of_numpy_on_a_tile_is_answered_with_the_api_s(body: Any, name: str,
+                                                                  advice: str) -> None:
+    said = refusal(body)
+    assert "test_legacy_advice.py:" in said
+    assert f"numpy.{name} is called with a tensor" in said and said.endswith(f"call {advice}")
+
+
+def test_a_function_of_torch_on_a_tile_is_answered_with_the_api_s() -> None:
+    def exp(tile: Any) -> Any:  # As torch.exp dispatches.
+        kind = type(tile)
+        return kind.__torch_function__(SimpleNamespace(__name__="exp"), (kind,), (tile,))
+    assert refusal(lambda t, x: exp(t)).endswith("call neuronxcc.nki.language.exp")
+
+
+@pytest.mark.parametrize("body", [np.array, math.exp, float, int])
+def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
+    said = refusal(lambda t, x: body(t))
+    assert "test_legacy_advice.py:" in said and "elements of a tensor are asked for" in said
+    assert "register" not in said  # Of the other API.
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t, x: t @ t, "no operator @; call neuronxcc.nki.language.matmul"),
+    (lambda t, x: t + np.zeros((128, 512)), "y of nl.add is a numpy array, but must be a tensor"),
+    (lambda t, x: np.zeros((128, 512)) + t, "is a numpy array, but must be a tensor; pass arrays"),
+    (lambda t, x: nl.exp(x), "'x' in hbm, but must be in sbuf or psum; load it with nl.load first"),
+    (lambda t, x: nisa.nc_matmul(t, t), r"stationary is [128, 512], 512 columns, but the PE array "
+     "has 128; both operands have the contraction on their partitions"),
+])
+def test_what_does_not_work_is_told_with_a_way_that_does(body: Any, message: str) -> None:
+    assert message in refusal(body)
+
+
+@pytest.mark.parametrize("body", [
+    lambda t: np.float32(2) * t, lambda t: np.float64(2) + t, lambda t: np.int32(2) - t,
+    lambda t: np.float32(2) == t, lambda t: np.float32(1) < t, lambda t: t * np.sqrt(2.0),
+    lambda t: t + np.array([1.0]),
+])
+def test_numbers_of_numpy_are_constants(body: Any) -> None:
+    def kernel(x: Any) -> None:
+        nl.store(x, body(nl.load(x)))
+    assert ops(traced(kernel, F32))[1].startswith("tensor_scalar")

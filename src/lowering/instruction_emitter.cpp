@@ -185,7 +185,7 @@ void InstructionEmitter::check_bank(const PlannedStep& step, const ResolvedOpera
             fmt::format("{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} "
                         "bytes; keep the "
                         "result of one matmul inside a bank",
-                        program_.source_text(from.source),
+                        program_.source_text(from),
                         name(from.op),
                         dst.region.begin(),
                         dst.region.end() - 1,

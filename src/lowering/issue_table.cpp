@@ -84,7 +84,7 @@ IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
     : program_(program), chip_(chip) {
     for (const InstructionTemplate& instruction : program.templates) {
         const std::string where =
-            fmt::format("{}: {}", program.source_text(instruction.source), name(instruction.op));
+            fmt::format("{}: {}", program.source_text(instruction), name(instruction.op));
         neuron_core::check_limits(chip, instruction, where);
         std::vector<Engine> runnable;
         std::ranges::copy_if(instruction.engines, std::back_inserter(runnable), [&](Engine engine) {

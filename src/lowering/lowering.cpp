@@ -226,7 +226,7 @@ void Lowering::not_allocated(const InstructionTemplate& instruction,
     throw ProgramError(
         fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its "
                     "\"alloc\" record before this one",
-                    program_.source_text(instruction.source),
+                    program_.source_text(instruction),
                     name(instruction.op),
                     name(operand.role),
                     instance,

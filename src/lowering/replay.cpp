@@ -72,7 +72,7 @@ void Replay::push(InstructionSink& sink,
     const std::uint32_t index = program_.runs[step.run].instruction;
     const InstructionTemplate& from = program_.templates[index];
     RaceDetector::Entry entry;
-    entry.text = fmt::format("{} {}", program_.source_text(from.source), next.what->name);
+    entry.text = fmt::format("{} {}", program_.source_text(from), next.what->name);
     entry.waits.assign(next.waits().begin(), next.waits().end());
     entry.signals.assign(next.signals().begin(), next.signals().end());
     for (std::size_t i = 0; i < from.operands.size(); ++i) {
@@ -102,7 +102,7 @@ void Replay::check_semaphores() const {
             const InstructionTemplate& from = program_.templates[index];
             throw ProgramError(
                 fmt::format("{}: {}: semaphore {}, but {} has semaphores 0 to {}; use one of them",
-                            program_.source_text(from.source),
+                            program_.source_text(from),
                             name(from.op),
                             semaphore,
                             chip_.short_name,
@@ -124,7 +124,7 @@ void Replay::check_rings() const {
         if (instruction.ring.value_or(0) >= chip_.dma.rings) {
             throw ProgramError(
                 fmt::format("{}: {}: DMA ring {}, but {} has rings 0 to {}; use one of them",
-                            program_.source_text(instruction.source),
+                            program_.source_text(instruction),
                             name(instruction.op),
                             *instruction.ring,
                             chip_.short_name,
@@ -142,7 +142,7 @@ void Replay::check_addresses(const Step& step, const InstructionTemplate& instru
         if (begin < 0 || end > capacity_of(chip_, operand.space)) {
             throw ProgramError(fmt::format(
                 "{}: {}: {} covers bytes {} to {} of {}, which has {} on {}; move it inside",
-                program_.source_text(instruction.source),
+                program_.source_text(instruction),
                 name(instruction.op),
                 name(operand.role),
                 begin,
@@ -157,7 +157,7 @@ void Replay::check_addresses(const Step& step, const InstructionTemplate& instru
             throw ProgramError(fmt::format(
                 "{}: {}: dst covers bytes {} to {} of psum, across banks of {} bytes; keep "
                 "the result of one matmul inside a bank",
-                program_.source_text(instruction.source),
+                program_.source_text(instruction),
                 name(instruction.op),
                 begin,
                 end - 1,

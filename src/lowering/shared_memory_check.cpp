@@ -200,7 +200,7 @@ std::string SharedMemoryCheck::text_of(const Record& record) const {
     return fmt::format("core {} {} ({}: {}, {})",
                        record.core,
                        record.is_write ? "writes" : "reads",
-                       program.source_text(instruction.source),
+                       program.source_text(instruction),
                        name(instruction.op),
                        name(instruction.operands[record.operand].role));
 }

@@ -27,6 +27,13 @@ std::string Program::source_text(const std::vector<SourceFrame>& source) const {
     return files[source.front().file] + ":" + std::to_string(source.front().line);
 }
 
+std::string Program::source_text(const InstructionTemplate& instruction) const {
+    if (instruction.source.empty()) {
+        return "template " + std::to_string(&instruction - templates.data());
+    }
+    return source_text(instruction.source);
+}
+
 Program Program::of_core(std::int32_t core) const {
     Program result = *this;
     result.other_cores.clear();

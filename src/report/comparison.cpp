@@ -12,6 +12,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
+#include <vector>
 
 namespace trnsim::report {
 namespace {
@@ -48,6 +50,19 @@ void check_same_input(const ResultFile& first, const ResultFile& other) {
     }
 }
 
+/// Chips of one name, such as a chip and an edited copy of its file, are called as they were given.
+void tell_apart(std::vector<ComparisonRow>& rows, std::span<const ResultFile> results) {
+    std::map<std::string, int> counts;
+    for (const ComparisonRow& row : rows) {
+        ++counts[row.chip];
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (counts[rows[i].chip] > 1) {
+            rows[i].chip = results[i].name();
+        }
+    }
+}
+
 Picoseconds from_microseconds(double microseconds) {
     return Picoseconds{std::llround(microseconds * 1e6)};
 }
@@ -68,6 +83,7 @@ Comparison compare(std::span<const ResultFile> results) {
         row.speed_up = ratio(first.number("/summary/latency_us"), row.latency_us);
         comparison.rows.push_back(std::move(row));
     }
+    tell_apart(comparison.rows, results);
     return comparison;
 }
 

@@ -201,8 +201,10 @@ void add_warnings(const Difference& difference, Screen& screen) {
                 screen.blank();
                 is_first = false;
             }
-            screen.warning(fmt::format(
-                "{}: {}", change.before.is_null() ? "new warning" : "warning gone", change.key));
+            screen.remark(
+                fmt::format(
+                    "{}: {}", change.before.is_null() ? "new warning" : "warning gone", change.key),
+                true);
         }
     }
 }

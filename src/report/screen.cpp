@@ -2,7 +2,11 @@
 // Lines of at most 100 columns with a few kinds of emphasis.
 #include "screen.hpp"
 
+#include "trnsim/report/wrapped.hpp"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace trnsim::report {
 namespace {
@@ -24,8 +28,21 @@ void Screen::strong(std::string_view line) {
 void Screen::dim(std::string_view line) {
     add(kDim, line);
 }
-void Screen::warning(std::string_view line) {
-    add(kYellow, line);
+
+void Screen::remark(std::string_view text, bool is_warning) {
+    std::string line{text};
+    std::replace_if(
+        line.begin(), line.end(), [](char each) { return each == '\n' || each == '\r'; }, ' ');
+    const std::string parts = wrapped(line, kColumns, kIndent);
+    const std::size_t first = parts.find('\n');
+    add(is_warning ? kYellow : kDim, parts.substr(0, first));
+    if (first != std::string::npos) {
+        std::string rest = parts.substr(first + 1);
+        for (std::size_t at = rest.find('\n'); at != std::string::npos; at = rest.find('\n')) {
+            rest.replace(at, 1 + kIndent, " ");
+        }
+        add(is_warning ? kYellow : kDim, rest);
+    }
 }
 
 void Screen::fact(std::string_view name, std::string_view value) {

@@ -10,8 +10,8 @@
 
 namespace trnsim::report {
 
-/// Collects the lines of a text. Lines that are too long are cut. With colours, emphasis is ANSI
-/// escapes.
+/// Collects the lines of a text. Lines that are too long are cut, but for remarks. With colours,
+/// emphasis is ANSI escapes.
 class Screen {
 public:
     static constexpr std::size_t kColumns = 100;
@@ -21,7 +21,8 @@ public:
 
     void strong(std::string_view line);
     void dim(std::string_view line);
-    void warning(std::string_view line);
+    /// A warning or another remark, which goes on in a second line, indented, before it is cut.
+    void remark(std::string_view text, bool is_warning);
     void blank() { text_ += '\n'; }
 
     /// "  name        value", the value after a `strong` part if there is one.

@@ -240,12 +240,12 @@ void add_notes(const Report& report, Screen& screen) {
     std::size_t shown = 0;
     for (const std::string& warning : result.warnings) {
         if (++shown <= kShownNotes) {
-            screen.warning("warning: " + warning);
+            screen.remark("warning: " + warning, true);
         }
     }
     for (const std::string& assumption : result.assumptions) {
         if (++shown <= kShownNotes) {
-            screen.dim("assumed: " + assumption);
+            screen.remark("assumed: " + assumption, false);
         }
     }
     if (shown > kShownNotes) {

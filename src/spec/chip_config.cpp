@@ -77,7 +77,7 @@ void set(ChipConfig& config, std::string_view assignment) {
             paths.push_back(each.path);
         }
         throw ConfigError(fmt::format(
-            "{}: the chip has no {}{}", where, in_quotes(path), suggestion(path, paths)));
+            "{}: the chip has no {}{}", where, in_quotes(path), path_suggestion(path, paths)));
     }
     const Json value = value_of(assignment.substr(equals + 1));
     assign(*field, value, where);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace trnsim::spec {
 namespace {
@@ -21,6 +22,19 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
         return fmt::format("; did you mean {}?", in_quotes(nearest));
     }
     return "; allowed are" + listed(candidates);
+}
+
+std::string path_suggestion(std::string_view path, const std::vector<std::string>& candidates) {
+    const std::string ending = "." + std::string(path);
+    std::vector<std::string> found;
+    std::copy_if(candidates.begin(),
+                 candidates.end(),
+                 std::back_inserter(found),
+                 [&](const std::string& each) { return each.ends_with(ending); });
+    if (found.empty()) {
+        return suggestion(path, candidates);
+    }
+    return "; did you mean" + listed(found) + "?";
 }
 
 std::string listed(const std::vector<std::string>& names) {

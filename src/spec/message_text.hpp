@@ -13,6 +13,11 @@ namespace trnsim::spec {
 [[nodiscard]] std::string suggestion(std::string_view name,
                                      const std::vector<std::string>& candidates);
 
+/// The same for a path with dots: `; did you mean "a.b.name"?` if paths end in what is given, then
+/// all of them.
+[[nodiscard]] std::string path_suggestion(std::string_view path,
+                                          const std::vector<std::string>& candidates);
+
 /// ` "a", "b", ...`: the first few names.
 [[nodiscard]] std::string listed(const std::vector<std::string>& names);
 

@@ -2,6 +2,7 @@
 // The command line of trnsim: parses, runs one command, and turns exceptions into messages and exit
 // statuses.
 #include "commands.hpp"
+#include "help_formatter.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +87,7 @@ int run(int argc, char** argv) {
         "trnsim simulates NKI kernels on AWS Trainium and Inferentia chips: how long, and why.\n",
         "trnsim"};
     int exit_status = 0;
+    app.formatter(std::make_shared<cli::HelpFormatter>());
     app.require_subcommand(1);
     app.fallthrough();
     app.set_version_flag("--version", "trnsim " TRNSIM_VERSION);

@@ -101,6 +101,8 @@ struct Program {
 
     /// "kernel.py:41" for messages and tables; "?" without a source.
     [[nodiscard]] std::string source_text(const std::vector<SourceFrame>& source) const;
+    /// The same of an instruction in a message; "template 3" without a source.
+    [[nodiscard]] std::string source_text(const InstructionTemplate& instruction) const;
     /// The program of one core as a program of its own; 0 <= core < header.cores.
     [[nodiscard]] Program of_core(std::int32_t core) const;
     friend bool operator==(const Program&, const Program&) = default;

@@ -18,6 +18,7 @@ def test_a_race_names_both_engines(trnsim: CommandLine) -> None:
     (trnsim.folder / "race.nkt").write_text(traces.race())
     message = trnsim.fails(3, "run", "race.nkt")
     assert "race" in message and "vector" in message and "gpsimd" in message
+    assert "template 0 " in message and "template 1 " in message and "?" not in message
 
 
 def test_a_semaphore_orders_what_would_race(trnsim: CommandLine) -> None:

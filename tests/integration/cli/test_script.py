@@ -160,7 +160,7 @@ def test_a_script_that_raises_reports_what_it_called_before(
     ("def f(:\n", 2, "s.py:1: the script raises SyntaxError"),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
      "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\nf(numpy.ones(4))\n", 2,
-     "data type dtype('float64') is not one of NKI's"),
+     "data type 'float64' is not one of NKI's"),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
      "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\n"
      "f(numpy.ones(4, numpy.int8))\n", 3, "s.py:4: a sbuf tensor of shape [256, 4] takes 256"),

@@ -18,6 +18,18 @@ def test_help_of_each_command_shows_examples(trnsim: CommandLine, command: str) 
     assert f"trnsim {command} " in outcome.output
 
 
+@pytest.mark.parametrize("command", [[], *([each] for each in COMMANDS), ["validate"]])
+def test_help_fits_into_a_hundred_columns(trnsim: CommandLine, command: list[str]) -> None:
+    assert max(len(line) for line in trnsim(*command, "--help").output.splitlines()) <= 100
+
+
+def test_a_long_description_goes_on_below_itself(trnsim: CommandLine) -> None:
+    lines = trnsim("run", "--help").output.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("  --policy"))
+    start = lines[first].index("override")
+    assert lines[first + 1][:start].isspace() and not lines[first + 1][start].isspace()
+
+
 def test_help_lists_all_commands_and_exit_statuses(trnsim: CommandLine) -> None:
     outcome = trnsim("--help")
     assert outcome.status == 0

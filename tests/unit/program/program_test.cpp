@@ -7,6 +7,15 @@
 namespace trnsim::program {
 namespace {
 
+TEST(ProgramTest, AnInstructionWithoutASourceIsCalledByItsTemplate) {
+    Program program;
+    program.files = {"kernel.py"};
+    program.templates.resize(2);
+    program.templates[0].source = {{.file = 0, .line = 41}};
+    EXPECT_EQ(program.source_text(program.templates[0]), "kernel.py:41");
+    EXPECT_EQ(program.source_text(program.templates[1]), "template 1");
+}
+
 TEST(BufferTest, OnChipTheFirstSizeIsThePartitions) {
     const Buffer tile{.space = Space::Sbuf, .dtype = Dtype::Bfloat16, .shape = {64, 2, 256}};
     EXPECT_EQ(tile.partitions(), 64);
@@ -32,7 +41,7 @@ TEST(ProgramTest, SourceTextNamesTheInnermostFrame) {
     Program program;
     program.files = {"kernel.py", "library.py"};
     EXPECT_EQ(program.source_text({{1, 7}, {0, 41}}), "library.py:7");
-    EXPECT_EQ(program.source_text({}), "?");
+    EXPECT_EQ(program.source_text(std::vector<SourceFrame>{}), "?");
 }
 
 }  // namespace

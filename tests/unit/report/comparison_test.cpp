@@ -45,6 +45,15 @@ TEST(ComparisonTest, SpeedUpIsRelativeToTheFirst) {
     EXPECT_EQ(comparison.rows[1].chip, "trainium2");
 }
 
+TEST(ComparisonTest, ChipsOfOneNameAreCalledAsTheyWereGiven) {
+    const std::vector<ResultFile> results{
+        on_chip("trainium2", 1'036'838'000),
+        {"mine.json", on_chip("trainium2", 518'419'000).json().dump()}};
+    const Comparison comparison = compare(results);
+    EXPECT_EQ(comparison.rows[0].chip, "trainium2.json");
+    EXPECT_EQ(comparison.rows[1].chip, "mine.json");
+}
+
 TEST(ComparisonTest, ATextLinePerChip) {
     const std::string text = to_text(compare(two_chips()), false);
     EXPECT_THAT(text, HasSubstr("trainium1  1,036.8 us      1.00  tensor 89.9 %"));

@@ -75,7 +75,7 @@ Report oversized_report() {
 
 TEST(ReportTextTest, FitsAScreenHoweverMuchThereIsToSay) {
     const std::vector<std::string> lines = lines_of(to_text(oversized_report(), false));
-    EXPECT_LE(lines.size(), 47U);
+    EXPECT_LE(lines.size(), 49U);
     for (const std::string& line : lines) {
         EXPECT_LE(line.size(), 100U) << line;
     }
@@ -280,6 +280,13 @@ TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
     result.warnings.assign(5, "w");
     const std::string text = sample_text(std::move(result));
     EXPECT_THAT(text, HasSubstr("warning: w\nwarning: w\n4 more warnings and assumptions"));
+}
+
+TEST(ReportTextTest, AWarningIsShownWhole) {
+    RunResult result = matmul_result();
+    result.warnings = {"what is wrong " + std::string(80, 'x') + " what to do"};
+    EXPECT_THAT(to_text(make_report(matmul_subject(), result), false),
+                HasSubstr("warning: what is wrong\n  " + std::string(80, 'x') + " what to do\n"));
 }
 
 TEST(ReportTextTest, ColoursAddEscapesAndNothingElse) {

@@ -115,6 +115,8 @@ TEST(SetLeaf, RejectsUnknownPathsAndNamesTheNearest) {
               "--set neuron_core.tensor_engine.clok_ghz=2: the chip has no "
               "\"neuron_core.tensor_engine.clok_ghz\"; did you mean "
               "\"neuron_core.tensor_engine.clock_ghz\"?");
+    EXPECT_THAT(complaint([&] { set(config, "fp32_passes=2"); }),
+                HasSubstr("; did you mean \"neuron_core.tensor_engine.fp32_passes\"?"));
     EXPECT_THAT(complaint([&] { set(config, "neuron_core=2"); }),
                 HasSubstr("has no \"neuron_core\""));
     EXPECT_EQ(complaint([&] { set(config, "dma.rings"); }),

@@ -218,6 +218,9 @@ std::string explain_dma(const Report& report) {
 
 std::string explain_memories(const Report& report) {
     const NeuronCoreSpec& core = report.subject.chip.spec.neuron_core;
+    if (report.subject.header.form == program::Form::Lowered) {
+        return "used as the lowered trace says";
+    }
     return fmt::format(
         "SBUF {} of {} KiB per partition, PSUM {} of {} banks at the fullest moment",
         number_text(static_cast<double>(report.result.memory.sbuf_peak_partition_bytes) /

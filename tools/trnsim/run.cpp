@@ -293,6 +293,7 @@ void add_run(CLI::App& app, int& exit_status) {
         "  trnsim run softmax.py::softmax --arg 'float32[300,1024]' --check ref.py::softmax\n"
         "  trnsim run benchmark.py --json calls.json -- --batch 4\n"
         "  generate_trace | trnsim run - --json - | jq .summary.latency_us\n\n"
+        "docs/result-format.md says what each figure of the summary means.\n"
         "A script runs as it is, with the kernels it calls simulated and nki.benchmark results "
         "that say what was simulated.");
     command->callback([options, &exit_status] { exit_status = run(*options); });

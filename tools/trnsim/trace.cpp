@@ -67,8 +67,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
     command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
     command->footer(
         "Examples:\n"
-        "  trnsim trace matmul.py::matmul --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]' "
-        "-o matmul.nkt\n"
+        "  trnsim trace softmax.py::softmax --arg 'float32[4096,1024]' -o softmax.nkt\n"
         "  trnsim trace top_p.py::top_p --arg 'float32[128,512]' --values -o top_p.nkt\n"
         "  trnsim trace matmul.nkt -o - | less");
     command->callback([options] { trace(*options); });

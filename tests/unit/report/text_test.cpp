@@ -267,6 +267,13 @@ TEST(ReportTextTest, StepsOfAProgramWithoutSourceLinesAreNamedByOperationAlone) 
     EXPECT_THAT(text, HasSubstr("\n  nc_matmul     83.6  "));
 }
 
+TEST(ReportTextTest, HowFullMemoriesAreIsNotSaidOfALoweredTrace) {
+    Subject subject = matmul_subject();
+    subject.header.form = program::Form::Lowered;
+    const std::string text = to_text(make_report(std::move(subject), matmul_result()), false);
+    EXPECT_EQ(line_with(text, "memories"), "  memories    used as the lowered trace says");
+}
+
 TEST(ReportTextTest, SpillsNameTheirShareOfTheTraffic) {
     RunResult result = matmul_result();
     result.memory.spill_save_bytes = 8'388'608;

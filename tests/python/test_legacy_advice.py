@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from legacy_helpers import F32, nisa, nl, ops, traced
-from trnsim.frontend import FrontendError
+from trnsim.frontend import FrontendError, trace
 
 
 def refusal(body: Any) -> str:
@@ -75,3 +77,21 @@ def test_numbers_of_numpy_are_constants(body: Any) -> None:
     def kernel(x: Any) -> None:
         nl.store(x, body(nl.load(x)))
     assert ops(traced(kernel, F32))[1].startswith("tensor_scalar")
+
+
+@pytest.mark.parametrize("api", ["nki", "neuronxcc.nki"])
+def test_device_print_says_when_it_prints_nothing(api: str,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    language = importlib.import_module(f"{api}.language")
+
+    def kernel(x: Any) -> None:
+        language.device_print("x is", x)
+
+    def remarks(values: bool) -> list[str]:
+        found = trace(kernel, [F32], api=api, values=values)
+        lines = [json.loads(line) for line in found.lines()]
+        return [line["text"] for line in lines if line["record"] == "note"
+                and line["kind"] == "assumption"]
+    said = "device_print prints nothing: values are computed only if they are asked for"
+    assert remarks(False) == [said] and not capsys.readouterr().out
+    assert remarks(True) == [] and "x is x hbm float32" in capsys.readouterr().out

@@ -158,7 +158,8 @@ def test_the_same_kernel_gives_the_same_bytes(kernel: Path, tmp_path: Path) -> N
     (["{k}::too_large", "--arg", "float32[100,64]"], 3,
      "scale_kernel.py:24: a sbuf tensor of shape [256, 4] takes 256 partitions"),
     (["{k}::missing"], 2, "has no function 'missing'; its kernels are: scale"),
-    (["{k}"], 2, "calls no kernel"),
+    (["{k}"], 2, "::scale with an --arg for each parameter; it "
+     "defines scale"),
     (["nowhere.py::scale"], 2, "nowhere.py: there is no such file"),
     (["{k}::scale", "--arg", "float99[4]"], 2,
      "--arg 'float99[4]': there is no data type 'float99'; did you mean float"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import traceback
 from pathlib import Path
@@ -16,6 +17,7 @@ from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.kernel import Kernel
 
 _NAME = re.compile(r"(?P<file>.+)::(?P<function>[^\[\]:]+)(?:\[(?P<grid>[^\[\]]*)\])?")
+_LISTED_MAX = 8
 _AXIS = re.compile(r"(?:nl\.)?nc\((?P<cores>\d+)\)|(?P<programs>\d+)")
 
 
@@ -52,6 +54,20 @@ def _function(file: str, name: str) -> Callable[..., Any]:
         what = f"{name!r} is a class" if isinstance(found, type) else f"has no function {name!r}"
         raise UserError(f"{file}: {what}; {_choice(module)}")
     return found  # type: ignore[no-any-return]
+
+
+def calls_none(file: Path) -> UserError:
+    """The error about a script without kernel calls: it names a function of it, better a decorated
+    one."""
+    functions = [each for each in ast.parse(file.read_bytes()).body
+                 if isinstance(each, ast.FunctionDef) and not each.name.startswith("test")]
+    decorated = [each.name for each in functions if each.decorator_list]
+    names = decorated or [each.name for each in functions]
+    more = ", …" if len(names) > _LISTED_MAX else ""
+    defined = f"; it defines {', '.join(names[:_LISTED_MAX])}{more}" if names else ""
+    return UserError(f"{file}: calls no kernel; name one as {file}::"
+                     f"{names[0] if len(names) == 1 else 'function'} with an --arg for each "
+                     f"parameter{defined}")
 
 
 def _choice(module: ModuleType) -> str:

@@ -278,6 +278,8 @@ class Recorder:
 
     def show(self, prefix: str, view: View) -> None:
         """Prints the elements of a view, if values are computed."""
+        self.note("assumption", "device_print prints nothing: values are computed only if they are "
+                                "asked for")
 
     def value_of(self, view: View) -> int | float | None:
         """The one element of a view; None if values are not computed."""

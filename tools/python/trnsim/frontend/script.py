@@ -27,6 +27,7 @@ from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import called_libraries, install
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.loops import LoopRange
+from trnsim.frontend.naming import calls_none
 from trnsim.frontend.program import Program
 from trnsim.frontend.tensor import View
 from trnsim.frontend.tracing import trace
@@ -176,5 +177,5 @@ def trace_script(path: str | Path, chip: str = "trn2",
 
     run_script(file, arguments, launch, lambda: bool(programs))
     if not programs:
-        raise UserError(f"{file}: calls no kernel; name one as {file}::function with its --arg")
+        raise calls_none(file)
     return programs

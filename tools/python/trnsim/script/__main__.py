@@ -13,6 +13,7 @@ from typing import TextIO
 
 from trnsim.command import end_with
 from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.naming import calls_none
 from trnsim.frontend.script import run_script
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls
@@ -62,8 +63,7 @@ def main(words: list[str] | None = None) -> int:
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
         wants_files = options.json or options.timeline or options.instructions
         if not calls.done and (wants_files or not ran_tests):
-            raise UserError(f"{options.script}: calls no kernel; name one as "
-                            f"{options.script}::function with an --arg for each parameter")
+            raise calls_none(Path(options.script))
     except FrontendError as problem:
         status = problem.exit_status
         sys.stdout.flush()

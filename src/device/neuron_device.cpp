@@ -15,7 +15,7 @@ NeuronDevice::NeuronDevice(const sc_core::sc_module_name& name,
         const int stack = core / static_cast<int>(chip.hbm.cores_per_stack);
         const std::string core_name = fmt::format("neuron_core_{}", core);
         cores_.push_back(std::make_unique<neuron_core::NeuronCore>(
-            core_name.c_str(), chip, hbm_, stack, program));
+            core_name.c_str(), chip, hbm_, stack, program, fault_));
     }
 }
 

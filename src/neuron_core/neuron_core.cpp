@@ -10,8 +10,10 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name,
                        const ChipSpec& chip,
                        memory::Hbm& hbm,
                        int stack,
-                       const CoreProgram& program)
+                       const CoreProgram& program,
+                       std::exception_ptr& fault)
     : sc_module(name),
+      fault_(fault),
       meeting_(program.meeting),
       core_(program.core),
       log_(program.names, program.timeline, program.observer),

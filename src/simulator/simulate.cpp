@@ -83,10 +83,8 @@ struct Cores {
 };
 
 void rethrow_fault(const NeuronDevice& device) {
-    for (const auto& core : device.cores()) {
-        if (core->fault()) {
-            std::rethrow_exception(core->fault());
-        }
+    if (device.fault()) {
+        std::rethrow_exception(device.fault());
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <systemc>
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,7 +35,11 @@ public:
         return cores_;
     }
 
+    /// What a queue threw, if one did; it has stopped the simulation.
+    [[nodiscard]] std::exception_ptr fault() const { return fault_; }
+
 private:
+    std::exception_ptr fault_;
     memory::Hbm hbm_;
     std::vector<std::unique_ptr<neuron_core::NeuronCore>> cores_;
 };

@@ -47,12 +47,14 @@ struct CoreProgram {
 /// Up to 8 per device.
 class NeuronCore : public sc_core::sc_module {
 public:
-    /// Its DMA engines move data to and from `stack` of the HBM.
+    /// Its DMA engines move data to and from `stack` of the HBM. `fault`: what a queue of any core
+    /// threw; all stop at the first.
     NeuronCore(const sc_core::sc_module_name& name,
                const ChipSpec& chip,
                memory::Hbm& hbm,
                int stack,
-               const CoreProgram& program);
+               const CoreProgram& program,
+               std::exception_ptr& fault);
 
     /// Begins execution at `time`.
     void start_at(Picoseconds time);
@@ -73,9 +75,6 @@ public:
     /// The queue whose last result was visible last.
     [[nodiscard]] const Sequencer& last_to_end() const;
 
-    /// What a queue threw, if one did.
-    [[nodiscard]] std::exception_ptr fault() const { return fault_; }
-
     /// What every blocked queue waits for; empty if the program has run to its end.
     [[nodiscard]] std::string describe_deadlock() const;
 
@@ -85,7 +84,7 @@ private:
     void make_rings(const InstructionSource& source);
     void draw(timeline::TimelineSink& sink);
 
-    std::exception_ptr fault_;
+    std::exception_ptr& fault_;
     CoreMeeting* const meeting_;
     const int core_;
     ExecutionLog log_;

@@ -43,3 +43,29 @@ def test_what_fits_runs_without_spilling(trnsim: CommandLine) -> None:
     (trnsim.folder / "fits.nkt").write_text(traces.live_tiles(8))
     summary = trnsim.result("fits.nkt", "--policy", "spilling=off")["summary"]
     assert summary["spill_save_bytes"] == 0
+
+
+TWO_TILES = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=result, src=tile)
+    nisa.dma_copy(dst=out, src=result)
+    return out
+"""
+
+
+def test_what_is_wrong_on_every_core_is_said_once(trnsim: CommandLine) -> None:
+    (trnsim.folder / "kernel.py").write_text(TWO_TILES)
+    outcome = trnsim("run", "kernel.py::kernel", "--arg", "float32[128,1536]", "--cores", "2",
+                     "--set", "neuron_core.sbuf.usable_partition_kib=8")
+    assert outcome.status == 3
+    assert outcome.output == ""
+    assert outcome.error.count("one instruction needs them all") == 1

@@ -44,10 +44,6 @@ def _check_bank(view: Tensor) -> None:
                                      source.here()))
 
 
-_COLUMNS_MAX = 128
-"""Columns of a stationary tile. [NKI-ISA]"""
-
-
 def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], *,
                 mask: Any = None, shape: Shape | None = None) -> Tensor:
     """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result.
@@ -87,11 +83,12 @@ def _issued(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], shap
             bounds: Any) -> Tensor:
     """Holds the matmul back; its result is a fresh tile of which it writes what `bounds` say."""
     at = source.site(3)
-    if shape[0] > _COLUMNS_MAX:
+    columns = recorder.target().pe_columns
+    if shape[0] > columns:
         raise IllegalInstruction(
             f"{source.here()}: nc_matmul: stationary is {list(stationary.shape)}, {shape[0]} "
-            f"columns, but the PE array has {_COLUMNS_MAX}; both operands have the contraction on "
-            f"their partitions: transpose it, or take {_COLUMNS_MAX} columns at a time")
+            f"columns, but the PE array has {columns}; both operands have the contraction on "
+            f"their partitions: transpose it, or take {columns} columns at a time")
     tile = fresh(shape, float32, PSUM, at)
     view = tile if bounds is None else tile.clipped(bounds)
     if stationary.excess is not None:

@@ -118,6 +118,15 @@ def test_a_tile_that_is_read_and_never_written_is_a_warning() -> None:
         f"test_advice.py:{line}: tile 'tile' is read, but nothing in the kernel writes it"]
 
 
+def test_a_tile_that_nothing_reads_need_not_be_written() -> None:
+    def kernel(x: Any) -> Any:
+        nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        found = nl.load(x)
+        nisa.dma_copy(x, found)
+        return x
+    assert remarks(kernel) == []
+
+
 def test_matmuls_that_accumulate_write_their_tile() -> None:
     def kernel(x: Any) -> Any:
         total = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)

@@ -94,8 +94,8 @@ std::vector<PackedSite> candidates(const Program& program,
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
         result.push_back({.site = site,
                           .live = life.live_peak,
-                          .slots = fills_memory ? most_slots(life, capacity / bytes)
-                                                : wanted_slots(life, policies),
+                          .wanted = fills_memory ? most_slots(life, capacity / bytes)
+                                                 : wanted_slots(life, policies),
                           .slot_bytes = bytes,
                           .alignment = std::min(bytes, alignment),
                           .first_step = life.first_step,
@@ -144,7 +144,7 @@ void record(SlotPacker& packer, std::int64_t first, Allocation& result) {
 /// Gives up slots of the sites' own, if tiles may spill.
 void pool(const Program& program, SlotPacker& packer, const Memory& memory, Allocation& result) {
     if (memory.spilling == Spilling::Off) {
-        packer.shrink();  // As small as it gets.
+        packer.fit();  // As small as it gets.
         throw ProgramError(
             fmt::format("{}: live tiles need {} bytes per partition, but {} are usable; make tiles "
                         "smaller, shorten their lives, or allow spilling=farthest_use. "
@@ -207,7 +207,7 @@ void allocate_sbuf(const Program& program,
     result.sbuf_bytes = fixed;
     const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
         SlotPacker packer = packer_above(first);
-        if (!packer.shrink()) {
+        if (!packer.fit()) {
             return false;
         }
         if (packer.used() > 0) {
@@ -250,7 +250,7 @@ void allocate_psum(const Program& program,
     const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
     std::int64_t used = fixed;
     const auto place = [&](std::int64_t first, SlotPacker packer) {
-        if (!packer.shrink()) {
+        if (!packer.fit()) {
             return false;
         }
         used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;

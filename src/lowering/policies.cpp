@@ -100,7 +100,7 @@ Policies default_policies(std::string_view api) {
     }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
-                .buffer_factor = 3.0,
+                .buffer_factor = 4.0,
                 .psum_buffers = PsumBuffers::AllBanks,
                 .dma_rings = 8,
                 .dge = DgeMode::None,

@@ -3,6 +3,7 @@
 #include "slot_packer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 namespace trnsim::lowering {
@@ -33,6 +34,20 @@ bool SlotPacker::place_shared() {
     return used_ <= capacity_;
 }
 
+bool SlotPacker::fit() {
+    for (PackedSite& site : sites_) {
+        site.slots = site.wanted;
+    }
+    if (place()) {
+        return true;
+    }
+    if (!shrink()) {
+        return false;
+    }
+    refill();
+    return true;
+}
+
 bool SlotPacker::shrink() {
     while (!place()) {
         PackedSite* largest = nullptr;
@@ -47,6 +62,33 @@ bool SlotPacker::shrink() {
         largest->slots -= std::max<std::int64_t>(1, largest->excess() / 4);
     }
     return true;
+}
+
+void SlotPacker::refill() {
+    std::vector<PackedSite*> order;
+    for (PackedSite& site : sites_) {
+        if (site.slots < site.wanted) {
+            order.push_back(&site);
+        }
+    }
+    std::ranges::stable_sort(order, {}, &PackedSite::slot_bytes);
+    for (PackedSite* site : order) {
+        grow(*site);
+    }
+    place();
+}
+
+void SlotPacker::grow(PackedSite& site) {
+    const auto missing = static_cast<std::uint64_t>(site.wanted - site.slots);
+    for (auto more = static_cast<std::int64_t>(std::bit_floor(missing)); more > 0; more /= 2) {
+        if (site.slots + more > site.wanted) {
+            continue;
+        }
+        site.slots += more;
+        if (!place()) {
+            site.slots -= more;
+        }
+    }
 }
 
 bool SlotPacker::can_spare_more(const PackedSite& a, const PackedSite& b) {

@@ -18,6 +18,7 @@ namespace trnsim::lowering {
 struct PackedSite {
     std::uint32_t site = 0;
     std::int64_t live = 0;  ///< Tiles at most; it keeps as many slots.
+    std::int64_t wanted = 0;  ///< Slots, if there is room.
     std::int64_t slots = 0;
     std::int64_t slot_bytes = 0;
     std::int64_t alignment = 1;
@@ -50,9 +51,11 @@ public:
     /// Apart if that fits, else shared.
     bool place() { return place_apart() || place_shared(); }
 
-    /// Takes slots beyond the live tiles away until it fits, from the sites that keep the largest
-    /// share: a tile or two more than live are what lets a load run ahead. False if it never fits.
-    bool shrink();
+    /// As many slots as wanted, or as fit: takes slots beyond the live tiles away until the rest
+    /// fits, from the sites that keep the largest share (a tile or two more than live are what lets
+    /// a load run ahead), and gives what room is left back to those with the smallest tiles. False
+    /// if even the live tiles do not fit.
+    bool fit();
 
     [[nodiscard]] std::vector<PackedSite>& sites() { return sites_; }
     /// One past the highest byte given out.
@@ -61,6 +64,10 @@ public:
     [[nodiscard]] bool shares() const { return shares_; }
 
 private:
+    bool shrink();
+    void refill();
+    /// The most slots that the site can have, up to those wanted.
+    void grow(PackedSite& site);
     /// Compares what the sites have in excess after the loss, for each live tile.
     static bool can_spare_more(const PackedSite& a, const PackedSite& b);
     static std::int64_t first_gap(const PackedSite& site, std::span<PackedSite* const> placed);

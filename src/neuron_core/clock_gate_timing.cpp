@@ -33,11 +33,15 @@ public:
     [[nodiscard]] ClockGateState next(const ClockGateState& state) const {
         const auto cycles = static_cast<double>(spec_.window_cycles.value);
         ClockGateState after{.window = state.window + 1};
+        const double activity = state.active_columns / cycles;
         if (state.is_warm) {
-            after.is_warm = state.busy_columns / cycles >= spec_.cool_down_utilization;
+            const bool renews = activity * spec_.cold_rate >= spec_.warm_up_utilization;
+            after.stale = renews ? 0 : state.stale + 1;
+            after.is_warm = state.busy_columns / cycles >= spec_.cool_down_utilization &&
+                            after.stale < spec_.warm_windows;
+            after.stale = after.is_warm ? after.stale : 0;
             return after;
         }
-        const double activity = state.active_columns / cycles;
         after.sum = std::max(0.0, state.sum + activity - spec_.warm_up_leak);
         after.is_warm = activity >= spec_.warm_up_utilization ||
                         after.sum >= spec_.warm_up_utilization - spec_.warm_up_leak;

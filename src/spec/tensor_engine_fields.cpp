@@ -151,6 +151,12 @@ void list_fields(FieldList& list, ClockGateSpec& spec) {
                 "columns/cycle",
                 {0, 1},
                 "Columns streamed per cycle of a warm window below which the next one is cold.");
+    list.number("warm_windows",
+                spec.warm_windows,
+                "windows",
+                {1, 1e9},
+                "Warm windows in a row, none of which would warm up a cold array, after which the "
+                "next one is cold.");
     list.number(
         "cold_rate", spec.cold_rate, "1", {0.01, 1}, "Cold clock relative to the full one.");
 }

@@ -19,6 +19,7 @@ struct ClockGateSpec {
         0.42;                    ///< One cold window at or above it is followed by a warm one.
     double warm_up_leak = 0.25;  ///< Utilisation above it adds up over cold windows.
     double cool_down_utilization = 0.30;  ///< Below it, a warm window is followed by a cold one.
+    std::int64_t warm_windows = 58;       ///< Warm ones in a row that would not warm it up.
     double cold_rate = 0.5;               ///< Rate of the cold state relative to full.
 };
 

@@ -215,13 +215,35 @@ TEST(AllocationTest, ASiteThatFollowsTwoOthersTakesOverFromBoth) {
 
 TEST(AllocationTest, SitesLoseSlotsEvenlyTheLargerTilesFirst) {
     Sites sites;
-    const auto large = sites.add(Space::Sbuf, 2 * kKib, 1, 100);
-    const auto small = sites.add(Space::Sbuf, 64, 1, 100);
-    const Allocation result = sites.allocate({.buffer_factor = 10.0});
-    EXPECT_EQ(result.sites[small].slots, 8);
-    EXPECT_EQ(result.sites[large].slots, 7);
+    const auto large = sites.add(Space::Sbuf, 3 * kKib, 1, 100);
+    const auto small = sites.add(Space::Sbuf, 2 * kKib, 1, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 5.0});
+    EXPECT_EQ(result.sites[small].slots, 3);
+    EXPECT_EQ(result.sites[large].slots, 3);
     EXPECT_FALSE(result.sites[large].is_pooled);
     EXPECT_THAT(result.notes, IsEmpty());
+}
+
+TEST(AllocationTest, RoomThatIsLeftGoesBackToTheSmallestTiles) {
+    Sites sites;
+    const auto large = sites.add(Space::Sbuf, 5 * kKib, 1, 100);
+    const auto small = sites.add(Space::Sbuf, 64, 1, 100);
+    const auto medium = sites.add(Space::Sbuf, 300, 1, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 4.0});
+    EXPECT_EQ(result.sites[large].slots, 2);
+    EXPECT_EQ(result.sites[small].slots, 4);
+    EXPECT_EQ(result.sites[medium].slots, 4);
+    EXPECT_LE(result.sbuf_bytes, 16 * kKib);
+}
+
+TEST(AllocationTest, ASiteGetsBackWhatFitsAndNoMoreThanItWanted) {
+    Sites sites;
+    const auto large = sites.add(Space::Sbuf, 6 * kKib, 2, 100);
+    const auto small = sites.add(Space::Sbuf, kKib, 1, 100);
+    const Policies policies{.buffer_factor = 8.0};
+    EXPECT_EQ(sites.allocate(policies).sites[small].slots, 4);
+    EXPECT_EQ(sites.allocate(policies).sites[large].slots, 2);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 3.0}).sites[small].slots, 3);
 }
 
 TEST(AllocationTest, ASecondBufferOfAFewTilesIsWorthMoreThanASpareOneOfMany) {

@@ -106,15 +106,37 @@ TEST(ClockGate, ThreeQuartersOfTheRowsWarmItInSeveralWindows) {
     EXPECT_GT(windows_to_warm_up(0.75, Picoseconds{400'000}), 2) << "pauses let activity leak";
 }
 
-TEST(ClockGate, HalfOfTheRowsKeepItWarm) {
-    ClockGateState state{.window = 0, .busy_columns = 8000, .is_warm = true};
-    const ArrayWork half{.cycles = Cycles{2064}, .columns = 2048, .row_share = 0.5};
-    for (Picoseconds now{}; now < 10 * kWindow;) {
-        const ClockGateRun run = stream(kGate, kClock, state, now, half);
-        state = run.state;
-        now = run.end;
-        ASSERT_TRUE(state.is_warm);
+/// FP32 products over a share of the rows, without gaps, until the array is cold or `end`.
+ClockGateRun stream_while_warm(ClockGateState state, double row_share, Picoseconds end) {
+    ClockGateRun run{.state = state};
+    const ArrayWork work{.cycles = Cycles{2064}, .columns = 2048, .row_share = row_share};
+    while (run.state.is_warm && run.end < end) {
+        run = stream(kGate, kClock, run.state, run.end, work);
     }
+    return run;
+}
+
+/// In window 0, which has been as busy as can be.
+constexpr ClockGateState kWarm{
+    .window = 0, .busy_columns = 8192, .active_columns = 8192, .is_warm = true};
+
+TEST(ClockGate, HalfOfTheRowsKeepItWarmForSoManyWindows) {
+    const ClockGateRun run = stream_while_warm(kWarm, 0.5, 1000 * kWindow);
+    EXPECT_FALSE(run.state.is_warm);
+    EXPECT_EQ(run.state.window, 1 + kGate.warm_windows);
+}
+
+TEST(ClockGate, AFullStreamKeepsItWarmForever) {
+    EXPECT_TRUE(stream_while_warm(kWarm, 1.0, 1000 * kWindow).state.is_warm);
+}
+
+TEST(ClockGate, OneWindowThatWouldWarmAColdArrayBeginsTheCountAnew) {
+    ClockGateState tired = kWarm;
+    tired.stale = kGate.warm_windows - 1;
+    const ClockGateState next = advance(kGate, kClock, tired, kWindow + Picoseconds{10});
+    EXPECT_EQ(next, (ClockGateState{.window = 1, .is_warm = true}));
+    tired.active_columns = 0.83 * 8192;  // At half rate less than 0.42.
+    EXPECT_FALSE(advance(kGate, kClock, tired, kWindow + Picoseconds{10}).is_warm);
 }
 
 TEST(ClockGate, DecidesNothingBeforeTheWindowEnds) {

@@ -159,6 +159,7 @@ void Lowering::plan(const Step& step) {
         planned.queue = queue_of(planned.engine);
     }
     resolve(step, plan, planned);
+    tiles_.admit(planned);
     window_.admit(planned);
     if (plan.is_fence) {
         drain();
@@ -257,6 +258,9 @@ void Lowering::lower_next() {
     window_.settle(step);
     emitter_.emit(step);
     window_.retire(step);
+    if (tiles_.retire(step)) {
+        window_.look_again();
+    }
     count_uses(step);
 }
 
@@ -274,7 +278,7 @@ void Lowering::give_bytes(const PlannedStep& step) {
         needs_bytes = false;
         for (const ResolvedOperand& operand : step.operands) {
             if (operand.tile != nullptr && operand.tile->slot == nullptr) {
-                const bool has_moved_now = tiles_.give_bytes(*operand.tile, stamp_);
+                const bool has_moved_now = tiles_.give_bytes(*operand.tile, step, stamp_);
                 needs_bytes = needs_bytes || has_moved_now;
                 has_moved = has_moved || has_moved_now;
             }

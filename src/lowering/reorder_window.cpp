@@ -101,7 +101,7 @@ bool ReorderWindow::has_bytes(PlannedStep& step) const {
             }
         }
     }
-    return true;
+    return places_.allows(step);
 }
 
 void ReorderWindow::settle(PlannedStep& step) const {

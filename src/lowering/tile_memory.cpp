@@ -3,9 +3,11 @@
 #include "trnsim/lowering/tile_memory.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/lowering/planned_step.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 
 namespace trnsim::lowering {
@@ -30,6 +32,7 @@ TileMemory::TileMemory(const program::Program& program,
         }
         if (placement.is_pooled) {
             TilePool& pool = program.buffers[buffer].space == Space::Psum ? psum_pool_ : sbuf_pool_;
+            can_spill_ = true;
             auto site =
                 std::make_unique<PooledTiles>(pool, buffer, placement.slot_bytes, liveness[buffer]);
             pooled_[buffer] = site.get();
@@ -40,10 +43,6 @@ TileMemory::TileMemory(const program::Program& program,
             sites_[buffer] = std::move(site);
         }
     }
-}
-
-bool TileMemory::can_spill() const {
-    return std::ranges::any_of(pooled_, [](const PooledTiles* site) { return site != nullptr; });
 }
 
 void TileMemory::begin(std::uint32_t buffer) {
@@ -72,8 +71,59 @@ const Slot* TileMemory::next_slot(const Tile& tile) const {
     return slots != nullptr && slots->overlaid().empty() ? slots->next_slot() : nullptr;
 }
 
-bool TileMemory::give_bytes(Tile& tile, std::uint64_t stamp) {
+void TileMemory::admit(const PlannedStep& step) {
+    if (!can_spill_) {
+        return;
+    }
+    for (TilePool* pool : {&sbuf_pool_, &psum_pool_}) {
+        std::int64_t begun = 0;
+        std::int64_t ended = 0;
+        for (const ResolvedOperand& operand : step.operands) {
+            const PooledTiles* site = operand.tile ? pooled_[operand.tile->buffer] : nullptr;
+            if (site == nullptr || &site->pool() != pool) {
+                continue;
+            }
+            begun += operand.tile->is_begun ? 0 : site->tile_bytes();
+            operand.tile->is_begun = true;
+            ended += --operand.tile->uses_to_come == 0 ? site->tile_bytes() : 0;
+        }
+        pool->need().admit(begun, ended);
+    }
+}
+
+bool TileMemory::retire(const PlannedStep& step) {
+    if (can_spill_) {
+        sbuf_pool_.need().retire(step.order);
+        psum_pool_.need().retire(step.order);
+    }
+    return can_spill_;
+}
+
+std::int64_t TileMemory::lacking(const PlannedStep& step, const TilePool& pool) const {
+    std::int64_t bytes = 0;
+    for (const ResolvedOperand& operand : step.operands) {
+        const Tile* tile = operand.tile;
+        if (tile != nullptr && tile->slot == nullptr && !tile->is_spilled) {
+            const PooledTiles* site = pooled_[tile->buffer];
+            bytes += site != nullptr && &site->pool() == &pool ? site->tile_bytes() : 0;
+        }
+    }
+    return bytes;
+}
+
+bool TileMemory::allows(const PlannedStep& step) const {
+    return !can_spill_ ||
+           std::ranges::all_of(std::array{&sbuf_pool_, &psum_pool_}, [&](const TilePool* pool) {
+               const std::int64_t bytes = lacking(step, *pool);
+               return bytes == 0 || pool->need().allows(step.order, bytes);
+           });
+}
+
+bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t stamp) {
     PooledTiles* pooled = pooled_[tile.buffer];
+    if (pooled != nullptr && !tile.is_spilled) {
+        pooled->pool().need().take(step.order, pooled->tile_bytes());
+    }
     const bool has_moved = pooled != nullptr && make_room(tile, stamp);
     sites_[tile.buffer]->give(tile);
     if (pooled == nullptr) {

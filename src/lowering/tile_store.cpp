@@ -35,7 +35,8 @@ void TileStore::begin() {
     }
     tile->buffer = buffer_;
     tile->instance = next.number;
-    tile->uses_left = next.uses;
+    tile->uses_left = tile->uses_to_come = next.uses;
+    tile->is_begun = false;
     tiles_[next.number] = tile;
     waiting_.push_back(tile);
     --to_come_;

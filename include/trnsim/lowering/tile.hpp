@@ -21,6 +21,8 @@ struct Tile {
     std::uint32_t buffer = 0;  ///< The site.
     std::int64_t instance = -1;
     std::int64_t uses_left = 0;
+    std::int64_t uses_to_come = 0;  ///< Of steps that are not in the window yet.
+    bool is_begun = false;          ///< A step in the window, or before, uses it.
     Slot* slot = nullptr;        ///< nullptr: no bytes yet, or spilled.
     bool is_spilled = false;     ///< Had bytes and gave them up.
     bool is_dirty = false;       ///< Holds what HBM does not.

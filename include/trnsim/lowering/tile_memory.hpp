@@ -48,19 +48,26 @@ public:
     /// A living tile, or nullptr.
     [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
+    /// The next step of the program, its operands resolved.
+    void admit(const PlannedStep& step);
+
+    /// The step is on its queue. True if others may take bytes now that could not before.
+    bool retire(const PlannedStep& step);
+
     [[nodiscard]] Obstacle obstacle(const Tile& tile) const override;
+    [[nodiscard]] bool allows(const PlannedStep& step) const override;
     [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
 
     /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those
     /// used at `stamp` it moves only where they would fit beside the new one in another place.
-    bool give_bytes(Tile& tile, std::uint64_t stamp);
+    bool give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t stamp);
 
     /// Counts a use of a tile; after the last one it is gone, and true.
     bool use(Tile& tile);
 
     [[nodiscard]] const Allocation& allocation() const { return allocation_; }
     /// Whether tiles may have to be moved.
-    [[nodiscard]] bool can_spill() const;
+    [[nodiscard]] bool can_spill() const { return can_spill_; }
     /// Bytes per partition of SBUF in use, at the fullest moment.
     [[nodiscard]] std::int64_t sbuf_peak_bytes() const {
         return std::max(allocation_.sbuf_bytes, sbuf_pool_.peak_bytes());
@@ -76,11 +83,15 @@ private:
     const program::Program& program_;
     Mover& mover_;
     Allocation allocation_;
+    /// Of a step's tiles in a pool that never had any.
+    [[nodiscard]] std::int64_t lacking(const PlannedStep& step, const TilePool& pool) const;
+
     TilePool sbuf_pool_;
     TilePool psum_pool_;
     std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
     std::vector<TileSlots*> slots_;                  ///< The sites with slots of their own.
     std::vector<PooledTiles*> pooled_;               ///< The others.
+    bool can_spill_ = false;
     std::uint64_t ends_ = 0;  ///< Sites that are over, and bytes taken over from a site.
 };
 

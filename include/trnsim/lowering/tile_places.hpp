@@ -17,6 +17,8 @@ struct Obstacle {
     [[nodiscard]] bool stands() const { return count != nullptr && *count < until; }
 };
 
+struct PlannedStep;
+
 /// Where tiles may be put.
 class TilePlaces {
 public:
@@ -29,6 +31,9 @@ public:
 
     /// What stands in the way of a tile without bytes.
     [[nodiscard]] virtual Obstacle obstacle(const Tile& tile) const = 0;
+
+    /// Whether the tiles of a step may take bytes before earlier steps have had their turn.
+    [[nodiscard]] virtual bool allows(const PlannedStep& step) const = 0;
 
     /// Those bytes with all their history, if both are known before. \pre no obstacle()
     [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;

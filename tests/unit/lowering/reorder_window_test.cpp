@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -113,6 +114,13 @@ public:
         return *this;
     }
 
+    /// From this step on none may take bytes ahead of its turn.
+    Window& deny(std::uint64_t order) {
+        places_.denied = order;
+        window_.look_again();
+        return *this;
+    }
+
 private:
     /// Bytes for so many tiles.
     struct Places : TilePlaces {
@@ -120,7 +128,11 @@ private:
             return free > 0 ? Obstacle{} : Obstacle{.count = &freed, .until = freed + 1};
         }
         [[nodiscard]] const Slot* next_slot(const Tile& /*tile*/) const override { return nullptr; }
+        [[nodiscard]] bool allows(const PlannedStep& step) const override {
+            return step.order < denied;
+        }
         int free = 0;
+        std::uint64_t denied = std::numeric_limits<std::uint64_t>::max();
         std::uint64_t freed = 0;
     };
 
@@ -267,6 +279,16 @@ TEST(ReorderWindowTest, IsFullAtItsCapacityAndForgetsWhatItGaveOut) {
     EXPECT_THAT(window.lower_all(), ElementsAre(1, 2));
     EXPECT_TRUE(window.window().empty());
     EXPECT_TRUE(window.tile(1).pending.empty());
+}
+
+TEST(ReorderWindowTest, AStepThatMayNotTakeBytesAheadOfItsTurnWaitsForIt) {
+    Window window(2);
+    window.without_bytes(2).free(1).deny(1);
+    window.before(kTensor, {.tile = 1}, kLateNs);
+    window.add(kTensor, {{.tile = 1}}).add(kVector, {{.tile = 2, .access = Access::Write}});
+    EXPECT_EQ(window.lower(), 0U) << "though Vector could start earlier";
+    window.deny(2);
+    EXPECT_EQ(window.lower(), 1U);
 }
 
 TEST(ReorderWindowTest, AStepWithBytesForItsTilesPassesOneWithout) {

@@ -179,6 +179,37 @@ std::string does_not_fit(const test::ProgramBuilder& builder) {
     return "it fits";
 }
 
+/// A chain of copies, load to store, in an SBUF that holds two of its four tiles.
+TEST(SpillingTest, StepsThatRunAheadSpillNothingThatFitsInProgramOrder) {
+    test::ProgramBuilder builder;
+    const auto source = builder.input("source", Dtype::Float32, {128, 256});
+    const auto result = builder.input("result", Dtype::Float32, {128, 256});
+    std::vector<std::uint32_t> tiles;
+    for (const char* name : {"a", "b", "c", "d"}) {
+        tiles.push_back(builder.tile(name, Space::Sbuf, Dtype::Float32, {128, 256}));
+    }
+    const auto load = builder.copy(tiles[0], source);
+    const auto store = builder.copy(result, tiles[3]);
+    std::vector<std::uint32_t> copies;
+    for (std::size_t i = 0; i + 1 < tiles.size(); ++i) {
+        const Engine engine = i % 2 == 0 ? Engine::Vector : Engine::Scalar;
+        copies.push_back(builder.unary(Opcode::TensorCopy, engine, tiles[i + 1], tiles[i]));
+    }
+    builder.loop(16).alloc(tiles[0]).run(load, {at(affine(0, {1})), at(affine(0))});
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        builder.alloc(tiles[i + 1]).run(copies[i], {at(affine(0, {1})), at(affine(0, {1}))});
+    }
+    builder.run(store, {at(affine(0)), at(affine(0, {1}))}).end();
+    ChipSpec chip = test::chip_named("trainium2");
+    chip.neuron_core.sbuf.usable_partition_kib = 2;
+    const test::LoweredProgram lowered(
+        builder.build(), {.matmul_window = 64, .reorder_window = 64}, chip);
+    const auto names = lowered.names();
+    EXPECT_EQ(std::ranges::count(names, "spill save"), 0);
+    EXPECT_EQ(std::ranges::count(names, "spill reload"), 0);
+    EXPECT_EQ(std::ranges::count(names, "tensor_copy"), 48);
+}
+
 TEST(SpillingTest, ATileLargerThanItsMemoryIsNamed) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 513});

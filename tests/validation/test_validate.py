@@ -164,6 +164,9 @@ def test_command_lists_rows_that_need_a_checkout() -> None:
     (["--corpus", "/nowhere"], "--corpus /nowhere: is not a folder"),
     (["--rows", "/nowhere.csv"], "--rows /nowhere.csv: cannot be read"),
     (["--jobs", "0"], "--jobs"),
+    (["--family", "nad", "-q", "--set", "dma.completion_ns=.5"],
+     '--set dma.completion_ns=.5: the value is ".5"'),
+    (["--family", "nad", "--policy", "spill=off"], "--policy spill: there is no such policy"),
     (["--colour"], "--colour is not one of its words"),
 ])
 def test_bad_input_is_told(words: list[str], message: str) -> None:

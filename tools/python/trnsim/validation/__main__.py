@@ -11,7 +11,7 @@ from pathlib import Path
 from collections.abc import Sequence
 
 from trnsim.command import end_with
-from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.writer import save_text
 from trnsim.validation.ablation import ablate
 from trnsim.validation.binding import ROWS, Places, check_corpus
@@ -58,6 +58,7 @@ def validate(options: argparse.Namespace) -> Validation:
         return simulate(chosen, places, variant, options.jobs, settings, policies)
 
     outcomes = run(Variant(), rows)
+    _check_overrides(outcomes)
     ablations = []
     if options.ablate:
         done = [one for one in outcomes if one.is_run]
@@ -66,6 +67,13 @@ def validate(options: argparse.Namespace) -> Validation:
                       {"chip": options.chip, "family": options.family,
                        "has_corpus": places.corpus is not None,
                        "settings": list(settings), "policies": list(policies)})
+
+
+def _check_overrides(outcomes: Sequence[Outcome]) -> None:
+    """UserError for an option with which no row can be run: that is not the rows' fault."""
+    for one in outcomes:
+        if one.reason.startswith(("--set ", "--policy ")):
+            raise UserError(one.reason)
 
 
 def _report(validation: Validation, options: argparse.Namespace) -> None:

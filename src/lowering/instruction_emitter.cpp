@@ -102,20 +102,23 @@ void InstructionEmitter::emit_compute(const PlannedStep& step) {
 
 void InstructionEmitter::load_stationary(const PlannedStep& step) {
     const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
-    if (loaded == step.operands.end() ||
-        (reuses_stationary_ && stationary_.holds(tile_of(*loaded), loaded->region))) {
-        counts_.stationary_reuses += loaded != step.operands.end() ? 1 : 0;
+    if (loaded == step.operands.end()) {
+        return;
+    }
+    const IssueTemplate& load = *table_.load_stationary(step.instruction);
+    if (reuses_stationary_ && stationary_.holds(load.pe_blocks, tile_of(*loaded), loaded->region)) {
+        ++counts_.stationary_reuses;
         return;
     }
     ++counts_.stationary_loads;
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.load_stationary(step.instruction), step.load);
+    push(step.queue, load, step.load);
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
             operand.record(step.queue, number);
         }
     }
-    stationary_.load(tile_of(*loaded), loaded->region);
+    stationary_.load(load.pe_blocks, tile_of(*loaded), loaded->region);
 }
 
 void InstructionEmitter::emit_matmul(const PlannedStep& step) {

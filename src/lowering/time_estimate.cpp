@@ -13,6 +13,12 @@ using neuron_core::IssueTemplate;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 
+namespace {
+
+constexpr int kBlocks = std::popcount(neuron_core::kWholeArray);
+
+}  // namespace
+
 TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
     : chip_(chip),
       dma_rate_(dma_rate),
@@ -53,10 +59,13 @@ void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds re
         case Operation::Transfer:
             return trigger(queue, what, start);
         case Operation::LoadStationary:
-        case Operation::MultiplyMoving:
-            to.free_at = start + to_picoseconds(what.tensor_interval,
-                                                chip_.neuron_core.tensor_engine.clock_ghz);
-            return append(to, {.read = to.free_at, .done = to.free_at + fill_});
+        case Operation::MultiplyMoving: {
+            const Picoseconds interval =
+                to_picoseconds(what.tensor_interval, chip_.neuron_core.tensor_engine.clock_ghz);
+            to.free_at =
+                start + Picoseconds{interval.value * std::popcount(what.pe_blocks) / kBlocks};
+            return append(to, {.read = start + interval, .done = start + interval + fill_});
+        }
         default:
             to.free_at = start + what.cost.interval;
             return append(to, {.read = start + what.cost.read, .done = start + what.cost.done});

@@ -5,8 +5,14 @@
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace trnsim::neuron_core {
+namespace {
+
+constexpr int kBlocks = std::popcount(kWholeArray);
+
+}  // namespace
 
 TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
                            const TensorEngineSpec& spec,
@@ -16,9 +22,12 @@ TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
 std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next) const {
     switch (next.what->operation) {
         case Operation::LoadStationary:
-            return std::max(std::max(load_free_, multiply_start_), control_free_);
-        case Operation::MultiplyMoving:
-            return std::max(std::max(multiply_free_, weights_ready_), control_free_);
+            return std::max(
+                {load_free_, array_.of(next.what->pe_blocks).multiply_start, control_free_});
+        case Operation::MultiplyMoving: {
+            const PeArray::Times tile = array_.of(next.what->pe_blocks);
+            return std::max({multiply_free_, tile.multiply_end, tile.weights_ready, control_free_});
+        }
         default:
             return control_free_;
     }
@@ -30,11 +39,16 @@ std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
         return sequence - 1;
     }
     const bool is_load = next.what->operation == Operation::LoadStationary;
-    const Picoseconds multiply = is_load ? multiply_start_ : multiply_free_;
-    if (control_free_ >= std::max(multiply, load_free_)) {
+    const PeArray::Times tile = array_.of(next.what->pe_blocks);
+    const Picoseconds multiply = is_load ? tile.multiply_start : tile.multiply_end;
+    const Picoseconds issue = is_load ? Picoseconds{} : multiply_free_;
+    if (control_free_ >= std::max({multiply, issue, load_free_})) {
         return last_control_;
     }
-    return multiply > load_free_ ? last_multiply_ : last_load_;
+    if (load_free_ >= std::max(multiply, issue)) {
+        return last_load_;
+    }
+    return multiply >= issue ? tile.multiply : last_multiply_;
 }
 
 Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {
@@ -44,7 +58,7 @@ Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_
             return load_stationary(*next.what);
         case Operation::MultiplyMoving:
             last_multiply_ = sequence;
-            return multiply_moving(*next.what);
+            return multiply_moving(*next.what, sequence);
         default:
             last_control_ = sequence;
             control_free_ = now() + next.what->cost.interval;
@@ -60,12 +74,12 @@ Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
     const ClockGateRun run =
         stream(spec_.clock_gate, spec_.clock_ghz, gate_, begin, {.cycles = what.tensor_interval});
     load_free_ = run.end;
-    weights_ready_ = run.end;
+    array_.load(what.pe_blocks, run.end);
     const Picoseconds interval = run.end - begin;
     return {.interval = interval, .read = interval, .done = interval};
 }
 
-Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
+Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what, std::uint64_t sequence) {
     const Picoseconds begin = now();
     const ClockGateRun run = stream(spec_.clock_gate,
                                     spec_.clock_ghz,
@@ -76,11 +90,12 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what) {
                                      .row_share = what.row_share});
     const double rate_at_end = rate(spec_.clock_gate, run.state);
     gate_ = run.state;
-    multiply_start_ = begin;
-    multiply_free_ = run.end;
     const Picoseconds interval = run.end - begin;
+    multiply_free_ =
+        begin + std::min(interval, to_picoseconds(what.issue_interval, spec_.clock_ghz));
+    array_.multiply(what.pe_blocks, begin, run.end, sequence);
     if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
-        tensor_stats_.cold += interval;
+        tensor_stats_.cold += Picoseconds{interval.value * std::popcount(what.pe_blocks) / kBlocks};
     }
     if (what.is_transpose) {
         tensor_stats_.transpose_macs += what.macs;

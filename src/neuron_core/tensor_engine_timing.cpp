@@ -5,6 +5,7 @@
 #include "streamed_operands.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 
@@ -48,6 +49,18 @@ Cycles multiply_overhead(const TensorEngineSpec& spec, const MatmulShape& shape)
 
 double cycles_per_column(const TensorEngineSpec& spec, const MatmulShape& shape) {
     return shape.is_fp32 ? spec.fp32_cycles_per_column : 1.0;
+}
+
+/// A bit for each quarter of the array's rows (axis 0) or columns (1) that a tile lies in.
+unsigned blocks_of(std::int64_t array, const Attributes& attributes, std::size_t axis) {
+    const std::int64_t quarter = array / kPeBlocksPerSide;
+    const std::int64_t begin = (*attributes.tile_position)[axis];
+    const std::int64_t end = begin + (*attributes.tile_size)[axis];
+    unsigned blocks = 0;
+    for (std::int64_t block = begin / quarter; block * quarter < end; ++block) {
+        blocks |= 1U << static_cast<unsigned>(block);
+    }
+    return blocks;
 }
 
 }  // namespace
@@ -113,12 +126,34 @@ std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                           const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
     const double pass = static_cast<double>(shape.moving_columns) * cycles_per_column(spec, shape);
-    return passes(spec, instruction) * std::llround(pass);
+    return passes(spec, instruction) * std::llround(pass) *
+           std::popcount(pe_blocks(spec, instruction)) / std::popcount(kWholeArray);
+}
+
+Cycles multiply_issue_interval(const TensorEngineSpec& spec,
+                               const InstructionTemplate& instruction) {
+    return passes(spec, instruction) * spec.multiply_min_interval_cycles;
+}
+
+PeBlocks pe_blocks(const TensorEngineSpec& spec, const InstructionTemplate& instruction) {
+    const Attributes& attributes = instruction.attributes;
+    if (!attributes.tile_position || !attributes.tile_size) {
+        return kWholeArray;
+    }
+    const unsigned rows = blocks_of(spec.pe_rows, attributes, 0);
+    const unsigned columns = blocks_of(spec.pe_columns, attributes, 1);
+    unsigned blocks = 0;
+    for (unsigned row = 0; row < kPeBlocksPerSide; ++row) {
+        blocks |= (rows >> row & 1U) != 0 ? columns << (row * kPeBlocksPerSide) : 0U;
+    }
+    return static_cast<PeBlocks>(blocks);
 }
 
 double row_share(const TensorEngineSpec& spec, const InstructionTemplate& instruction) {
     const auto rows = static_cast<double>(matmul_shape(instruction).rows);
-    return std::min(1.0, rows / static_cast<double>(spec.pe_rows));
+    const std::int64_t most =
+        instruction.attributes.tile_size ? (*instruction.attributes.tile_size)[0] : spec.pe_rows;
+    return std::min(1.0, rows / static_cast<double>(most));
 }
 
 InstructionCost multiply_moving_cost(const TensorEngineSpec& spec,

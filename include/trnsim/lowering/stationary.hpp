@@ -3,8 +3,11 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
+#include "trnsim/neuron_core/pe_array.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace trnsim::lowering {
 
@@ -26,8 +29,8 @@ namespace trnsim::lowering {
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
-/// The stationary operand in the array. It stays valid until another is loaded or its bytes are
-/// written.
+/// The stationary operands in the array, one to a part of it. Each stays valid until another is
+/// loaded there or its bytes are written.
 class StationaryReuse {
 public:
     /// A tile for good: places are taken again, instances are not. Bytes whose addresses the
@@ -38,34 +41,48 @@ public:
         friend bool operator==(const Tile&, const Tile&) = default;
     };
 
-    /// Whether the array holds exactly this region of this tile.
-    [[nodiscard]] bool holds(const Tile& tile, const Region& region) const {
-        return shape_ != nullptr && tile == tile_ && region.shape->pattern == shape_->pattern &&
-               region.shape->element_bytes == shape_->element_bytes &&
-               region.shape->partitions == shape_->partitions && region.partition == partition_ &&
-               region.base_byte == base_byte_;
+    /// Whether these blocks of the array hold exactly this region of this tile.
+    [[nodiscard]] bool holds(neuron_core::PeBlocks blocks,
+                             const Tile& tile,
+                             const Region& region) const {
+        return std::ranges::any_of(held_, [&](const Held& held) {
+            return held.blocks == blocks && held.tile == tile &&
+                   region.shape->pattern == held.shape->pattern &&
+                   region.shape->element_bytes == held.shape->element_bytes &&
+                   region.shape->partitions == held.shape->partitions &&
+                   region.partition == held.partition && region.base_byte == held.base_byte;
+        });
     }
 
-    void load(const Tile& tile, const Region& region) {
-        tile_ = tile;
-        shape_ = region.shape;
-        partition_ = region.partition;
-        base_byte_ = region.base_byte;
+    void load(neuron_core::PeBlocks blocks, const Tile& tile, const Region& region) {
+        std::erase_if(held_, [blocks](const Held& held) { return (held.blocks & blocks) != 0; });
+        held_.push_back({.blocks = blocks,
+                         .tile = tile,
+                         .shape = region.shape,
+                         .partition = region.partition,
+                         .base_byte = region.base_byte});
     }
 
     /// Part of a tile was written.
     void written(const Tile& tile, const Region& region) {
-        if (shape_ != nullptr && tile == tile_ &&
-            overlap(region, {.shape = shape_, .partition = partition_, .base_byte = base_byte_})) {
-            shape_ = nullptr;
-        }
+        std::erase_if(held_, [&](const Held& held) {
+            return tile == held.tile && overlap(region,
+                                                {.shape = held.shape,
+                                                 .partition = held.partition,
+                                                 .base_byte = held.base_byte});
+        });
     }
 
 private:
-    Tile tile_;
-    const RegionShape* shape_ = nullptr;  ///< nullptr: the array holds nothing.
-    std::int32_t partition_ = 0;
-    std::int64_t base_byte_ = 0;
+    struct Held {
+        neuron_core::PeBlocks blocks = 0;
+        Tile tile{};
+        const RegionShape* shape = nullptr;
+        std::int32_t partition = 0;
+        std::int64_t base_byte = 0;
+    };
+
+    std::vector<Held> held_;  ///< Of disjoint blocks.
 };
 
 }  // namespace trnsim::lowering

@@ -6,6 +6,7 @@
 #include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/isa/engine.hpp"
 #include "trnsim/neuron_core/instruction_cost.hpp"
+#include "trnsim/neuron_core/pe_array.hpp"
 
 #include <array>
 #include <cstdint>
@@ -48,11 +49,13 @@ struct IssueTemplate {
     std::string name{};        ///< "nc_matmul", "ACT_TABLE_LOAD"
     InstructionCost cost{};    ///< All operations but the tensor engine's and Transfer.
     Cycles tensor_interval{};  ///< LoadStationary, MultiplyMoving: at full rate.
-    std::int64_t busy_columns = 0;  ///< MultiplyMoving: what the clock gate counts.
-    double row_share = 1.0;         ///< MultiplyMoving: of the array's rows in use.
-    std::int64_t macs = 0;          ///< MultiplyMoving.
-    double peak_weight = 1.0;       ///< MultiplyMoving: cost of its dtype relative to BF16.
-    bool is_transpose = false;      ///< MultiplyMoving, StreamTranspose.
+    Cycles issue_interval{};   ///< MultiplyMoving: to the next one on another tile.
+    PeBlocks pe_blocks = kWholeArray;  ///< LoadStationary, MultiplyMoving.
+    std::int64_t busy_columns = 0;     ///< MultiplyMoving: what the clock gate counts.
+    double row_share = 1.0;            ///< MultiplyMoving: of the array's rows in use.
+    std::int64_t macs = 0;             ///< MultiplyMoving.
+    double peak_weight = 1.0;          ///< MultiplyMoving: cost of its dtype relative to BF16.
+    bool is_transpose = false;         ///< MultiplyMoving, StreamTranspose.
     bool touches_sbuf = false;
     bool touches_psum = false;
     std::uint32_t state_key =

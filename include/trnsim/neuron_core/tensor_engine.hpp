@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/neuron_core/clock_gate_timing.hpp"
+#include "trnsim/neuron_core/pe_array.hpp"
 #include "trnsim/neuron_core/sequencer.hpp"
 #include "trnsim/neuron_core/tensor_engine_spec.hpp"
 #include "trnsim/neuron_core/tensor_engine_stats.hpp"
@@ -16,8 +17,8 @@ namespace trnsim::neuron_core {
 ///     --> PSUM
 ///
 /// Models: LoadStationary in the background of the MultiplyMoving before it (one tile ahead),
-/// initiation intervals, array fill, the clock gate in its windows. Does not model: row and column
-/// tiles that run side by side, sparse matmuls, the power limit (D-06). One per NeuronCore.
+/// initiation intervals, row and column tiles side by side, array fill, the clock gate in its
+/// windows. Does not model: sparse matmuls, the power limit (D-06). One per NeuronCore.
 class TensorEngine : public Sequencer {
 public:
     TensorEngine(const sc_core::sc_module_name& name,
@@ -33,14 +34,13 @@ private:
                                             std::uint64_t sequence) const override;
     Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;
     Issue load_stationary(const IssueTemplate& what);
-    Issue multiply_moving(const IssueTemplate& what);
+    Issue multiply_moving(const IssueTemplate& what, std::uint64_t sequence);
 
     const TensorEngineSpec spec_;
     ClockGateState gate_;
+    PeArray array_;
     Picoseconds load_free_;        ///< LoadStationary path.
-    Picoseconds weights_ready_;    ///< The loaded tile may be multiplied.
-    Picoseconds multiply_start_;   ///< Of the last MultiplyMoving: its weights were swapped in.
-    Picoseconds multiply_free_;    ///< MultiplyMoving path.
+    Picoseconds multiply_free_;    ///< Issue of MultiplyMoving, to whatever tile.
     Picoseconds control_free_;     ///< The sequencer itself: registers and waits.
     std::uint64_t last_load_ = 0;  ///< Sequence numbers of the last on each path.
     std::uint64_t last_multiply_ = 0;

@@ -5,6 +5,7 @@
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/instruction.hpp"
 #include "trnsim/neuron_core/instruction_cost.hpp"
+#include "trnsim/neuron_core/pe_array.hpp"
 #include "trnsim/neuron_core/tensor_engine_spec.hpp"
 
 #include <cstdint>
@@ -46,12 +47,23 @@ struct MatmulShape {
 [[nodiscard]] Cycles multiply_moving_interval(const TensorEngineSpec& spec,
                                               const InstructionTemplate& instruction);
 
+/// TensorE cycles from the start of a MATMUL to that of one on another tile of the array: the least
+/// interval of its passes. [NKI-ISA] has tiles run in parallel; that instructions are still issued
+/// one after the other at this interval is [ASSUMED].
+[[nodiscard]] Cycles multiply_issue_interval(const TensorEngineSpec& spec,
+                                             const InstructionTemplate& instruction);
+
+/// The tile of the array that the instruction uses: all of it without tile_position. [NKI-ISA]
+[[nodiscard]] PeBlocks pe_blocks(const TensorEngineSpec& spec,
+                                 const InstructionTemplate& instruction);
+
 /// Array cycles that stream columns, overhead and padding to the least interval excluded: N x
-/// cycles per column x passes. The clock gate counts them (clock_gate_timing.hpp).
+/// cycles per column x passes x the tile's share of the array. The clock gate counts them
+/// (clock_gate_timing.hpp).
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 
-/// Share of the array's rows that hold weights, at most 1.
+/// Share of the rows, of the array or of its tile, that hold weights, at most 1.
 [[nodiscard]] double row_share(const TensorEngineSpec& spec,
                                const InstructionTemplate& instruction);
 

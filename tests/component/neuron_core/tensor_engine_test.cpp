@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -47,6 +48,12 @@ protected:
         what.busy_columns = cycles;
         what.macs = 1000;
         what.peak_weight = 4.0;
+        return core_.script.define(what);
+    }
+    /// The same on a part of the array, with 10 cycles to the next product on another one.
+    const IssueTemplate& on(PeBlocks blocks, IssueTemplate what) {
+        what.pe_blocks = blocks;
+        what.issue_interval = Cycles{10};
         return core_.script.define(what);
     }
     test::Script::Item& add(const IssueTemplate& what) {
@@ -135,6 +142,50 @@ TEST_F(TensorEngineTest, ProductsOfOneTileFollowWithoutLoads) {
     add(product);
     run();
     EXPECT_THAT(starts(), ElementsAre(0, 30, 130));
+}
+
+/// Quarters of the array's rows.
+constexpr std::array<PeBlocks, 4> kRowTiles{0x000F, 0x00F0, 0x0F00, 0xF000};
+
+TEST_F(TensorEngineTest, ProductsOnDisjointTilesRunSideBySide) {
+    for (const PeBlocks blocks : kRowTiles) {
+        add(on(blocks, load(5)));
+        add(on(blocks, multiply(100)));
+    }
+    const TensorEngine& engine = run();
+    // Issued 10 after each other; a load takes 5 and needs not wait for other tiles' products.
+    EXPECT_THAT(starts(), ElementsAre(0, 5, 5, 15, 15, 25, 25, 35));
+    EXPECT_EQ(engine.stats().active, ns(135));
+}
+
+TEST_F(TensorEngineTest, ProductsOnOneTileFollowEachOther) {
+    const IssueTemplate& product = on(kRowTiles[1], multiply(100));
+    add(product);
+    add(product);
+    add(on(kRowTiles[2], multiply(100)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 100, 110));
+}
+
+TEST_F(TensorEngineTest, AProductOfTheWholeArrayWaitsForAllTilesAndTheyForIt) {
+    add(on(kRowTiles[0], multiply(100)));
+    add(on(kRowTiles[1], multiply(40)));
+    add(multiply(100));
+    add(on(kRowTiles[3], multiply(100)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 10, 100, 200));
+}
+
+TEST_F(TensorEngineTest, ATileIsLoadedWhileItsProductRunsButOnlyOneAhead) {
+    const IssueTemplate& tile = on(kRowTiles[0], load(10));
+    const IssueTemplate& product = on(kRowTiles[0], multiply(100));
+    add(tile);
+    add(product);
+    add(tile);
+    add(product);
+    add(on(kRowTiles[1], load(10)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 10, 10, 110, 110));
 }
 
 TEST_F(TensorEngineTest, ControlInstructionsHoldUpWhatFollowsThem) {

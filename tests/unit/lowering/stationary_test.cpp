@@ -26,12 +26,17 @@ struct Matmuls {
     std::uint32_t matmul = multiply(128);
     std::uint32_t narrow = multiply(64);
 
-    std::uint32_t multiply(std::int32_t columns) {
+    std::uint32_t multiply(std::int32_t columns, const Attributes& attributes = {}) {
         return builder.add(Opcode::NcMatmul,
                            {Engine::Tensor},
                            {builder.part(Role::Dst, sum, 512, columns),
                             builder.part(Role::Stationary, left, columns),
-                            builder.whole(Role::Moving, right)});
+                            builder.whole(Role::Moving, right)},
+                           attributes);
+    }
+    /// On the tile of 128 x 32 PEs from a column of the array on.
+    std::uint32_t multiply_on(std::int32_t column) {
+        return multiply(32, {.tile_position = {{0, column}}, .tile_size = {{128, 32}}});
     }
 
     Matmuls() { builder.alloc(left).alloc(left).alloc(right).alloc(sum); }
@@ -101,6 +106,22 @@ TEST(StationaryTest, AnotherTileWrittenSinceDoesNotMatter) {
     p.builder.run(p.fill, {at(affine(1))});
     p.run(p.matmul);
     EXPECT_EQ(p.loads(), 1);
+}
+
+TEST(StationaryTest, EveryTileOfTheArrayHoldsOneOfItsOwn) {
+    Matmuls p;
+    const std::uint32_t first = p.multiply_on(0);
+    const std::uint32_t second = p.multiply_on(32);
+    for (int i = 0; i < 3; ++i) {
+        p.run(first, 0);
+        p.run(second, 1);
+    }
+    EXPECT_EQ(p.loads(), 2);
+    p.run(second, 0);  // Its bytes are in the other tile of the array.
+    EXPECT_EQ(p.loads(), 3);
+    p.run(p.matmul);  // The whole array.
+    p.run(first, 0);
+    EXPECT_EQ(p.loads(), 5);
 }
 
 TEST(StationaryTest, ATileInTheSlotOfAnotherIsLoaded) {

@@ -211,5 +211,39 @@ TEST(TensorEngineCost, SustainedBf16RateOfTrn1Is86PercentOfPeak) {
     EXPECT_NEAR(512.0 / static_cast<double>(interval.value), 0.86, 0.005);
 }
 
+InstructionTemplate on_tile(std::int32_t row,
+                            std::int32_t column,
+                            std::int32_t rows,
+                            std::int32_t columns) {
+    InstructionTemplate instruction = matmul(Dtype::Bfloat16, 512);
+    instruction.attributes.tile_position = {{row, column}};
+    instruction.attributes.tile_size = {{rows, columns}};
+    return instruction;
+}
+
+TEST(PeTiles, CoverTheirBlocksOfTheArray) {
+    const TensorEngineSpec& spec = array("trn2");
+    EXPECT_EQ(pe_blocks(spec, matmul(Dtype::Bfloat16, 512)), kWholeArray);
+    EXPECT_EQ(pe_blocks(spec, on_tile(0, 0, 128, 128)), kWholeArray);
+    EXPECT_EQ(pe_blocks(spec, on_tile(0, 0, 32, 128)), 0x000F);
+    EXPECT_EQ(pe_blocks(spec, on_tile(64, 0, 64, 128)), 0xFF00);
+    EXPECT_EQ(pe_blocks(spec, on_tile(0, 96, 128, 32)), 0x8888);
+    EXPECT_EQ(pe_blocks(spec, on_tile(32, 64, 32, 64)), 0x00C0);
+}
+
+TEST(PeTiles, AreIssuedAtTheLeastIntervalAndStreamAsLongAsEver) {
+    const TensorEngineSpec& spec = array("trn2");
+    EXPECT_EQ(multiply_issue_interval(spec, on_tile(0, 0, 32, 128)), Cycles{64});
+    EXPECT_EQ(multiply_moving_interval(spec, on_tile(0, 0, 32, 128)), Cycles{520});
+    EXPECT_EQ(multiply_issue_interval(spec, matmul(Dtype::Float32, 512)), Cycles{2L * 64});
+}
+
+TEST(PeTiles, WarmTheArrayByTheirShareOfIt) {
+    const TensorEngineSpec& spec = array("trn2");
+    EXPECT_EQ(multiply_moving_busy_columns(spec, on_tile(0, 0, 32, 128)), 128);
+    EXPECT_EQ(multiply_moving_busy_columns(spec, on_tile(0, 0, 32, 32)), 32);
+    EXPECT_EQ(row_share(spec, on_tile(0, 0, 128, 32)), 1.0);
+}
+
 }  // namespace
 }  // namespace trnsim::neuron_core

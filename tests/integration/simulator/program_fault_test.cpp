@@ -50,9 +50,9 @@ TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
     p.builder.run(p.load, {}, {}, {{1, 16, false}});
     p.builder.run(p.on_vector, {}, {{1, affine(17)}});
     EXPECT_EQ(p.error(),
-              "deadlock at 14.774 us: device.neuron_core_0.vector_engine stands before "
+              "deadlock at 15.314 us: device.neuron_core_0.vector_engine stands before "
               "tensor_copy: waits "
-              "for semaphore 1 >= 17, value 16, last raised by dma_copy at 14.774 us; raise the "
+              "for semaphore 1 >= 17, value 16, last raised by dma_copy at 15.314 us; raise the "
               "semaphore or drop the wait");
 }
 

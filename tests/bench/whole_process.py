@@ -9,7 +9,9 @@
 
 FOLDER holds checkouts called owner+repository, like tools/corpus's. Builds the release preset,
 traces each kernel once, then runs the traces several times in turn, pinned to one core. The table
-has the least of each, for a machine that others use too; --json writes all of it.
+has the least of each, for a machine that others use too; --json writes all of it. "cpu s" and
+calls/s count from opening the trace to the written result; "start s" is what comes before: the
+process, its libraries and the chip file.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,6 +55,7 @@ class Measurement:
     instructions: int
     trace_seconds: float
     wall_seconds: list[float] = field(default_factory=list)
+    start_seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     peak_rss_mib: float = 0.0
     simulated_seconds: float = 0.0
@@ -122,18 +126,39 @@ def executed(path: Path) -> int:
         return int(json.loads(text.read().splitlines()[-1])["instructions"])
 
 
-def run_once(binary: Path, path: Path, chip: str, result: Path,
-             core: int) -> tuple[float, float, float]:
-    """Wall seconds, processor seconds and peak MiB of one run, pinned to a core."""
-    start = time.perf_counter()
-    process = subprocess.Popen([binary, "run", path, "--chip", chip, "--quiet", "--json", result],
-                               preexec_fn=lambda: os.sched_setaffinity(0, {core}))
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
+def milestones(log: str) -> tuple[float, float]:
+    """Processor seconds of the process when it opened the trace and when its result was written."""
+    times = {verb: float(milliseconds) / 1e3 for milliseconds, verb in
+             re.findall(r"^info ([0-9.]+) ms: (reading|wrote) ", log, re.MULTILINE)}
+    return times["reading"], times["wrote"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run; processor seconds before the trace was opened, and from then to the result."""
+
+    wall_seconds: float
+    start_seconds: float
+    cpu_seconds: float
+    peak_rss_mib: float
+
+
+def run_once(binary: Path, path: Path, chip: str, result: Path, core: int) -> Run:
+    """Runs pinned to a core."""
+    with tempfile.TemporaryFile("w+") as log:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [binary, "run", path, "--chip", chip, "--quiet", "-v", "--json", result], stderr=log,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        said = log.read()
     if process.returncode != 0:
-        sys.exit(f"{path}: trnsim run ended with status {process.returncode}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        sys.exit(f"{path}: trnsim run ended with status {process.returncode}: {said}")
+    opened, written = milestones(said)
+    return Run(wall, opened, written - opened, usage.ru_maxrss / 1024)
 
 
 def measure(binary: Path, chosen: list[Case], chip: str, repetitions: int,
@@ -148,10 +173,11 @@ def measure(binary: Path, chosen: list[Case], chip: str, repetitions: int,
     core = min(os.sched_getaffinity(0))
     for _ in range(repetitions):
         for measurement, path in zip(measurements, traces, strict=True):
-            wall, cpu, rss = run_once(binary, path, chip, result, core)
-            measurement.wall_seconds.append(wall)
-            measurement.cpu_seconds.append(cpu)
-            measurement.peak_rss_mib = max(measurement.peak_rss_mib, rss)
+            run = run_once(binary, path, chip, result, core)
+            measurement.wall_seconds.append(run.wall_seconds)
+            measurement.start_seconds.append(run.start_seconds)
+            measurement.cpu_seconds.append(run.cpu_seconds)
+            measurement.peak_rss_mib = max(measurement.peak_rss_mib, run.peak_rss_mib)
             measurement.simulated_seconds = json.loads(
                 result.read_text())["summary"]["total_time"]
     return measurements
@@ -159,12 +185,13 @@ def measure(binary: Path, chosen: list[Case], chip: str, repetitions: int,
 
 def table(measurements: list[Measurement]) -> str:
     """Aligned columns, one row a kernel."""
-    rows = [["kernel", "nisa calls", "trace s", "wall s", "spread %", "cpu s", "calls/s",
-             "cpu/simulated", "peak MiB"]]
+    rows = [["kernel", "nisa calls", "trace s", "wall s", "start s", "spread %", "cpu s",
+             "calls/s", "cpu/simulated", "peak MiB"]]
     for m in measurements:
         spread = 100 * (max(m.cpu_seconds) - m.least_seconds) / m.least_seconds
         rows.append([m.name, f"{m.instructions:,}", f"{m.trace_seconds:.2f}",
-                     f"{min(m.wall_seconds):.3f}", f"{spread:.0f}", f"{m.least_seconds:.3f}",
+                     f"{min(m.wall_seconds):.3f}", f"{min(m.start_seconds):.4f}",
+                     f"{spread:.0f}", f"{m.least_seconds:.4f}",
                      f"{m.calls_per_second:,.0f}", f"{m.per_simulated:.2f}",
                      f"{m.peak_rss_mib:.1f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

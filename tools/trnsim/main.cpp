@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "help_formatter.hpp"
 #include "interrupt.hpp"
+#include "logging.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/nearest_name.hpp"
@@ -12,8 +13,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -72,16 +71,6 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("{}: {}; {} --help tells more", name, error.what(), name);
 }
 
-void set_up_logging() {
-    spdlog::set_default_logger(spdlog::stderr_color_st("trnsim"));
-    spdlog::set_pattern("%^%l%$: %v");
-    spdlog::set_level(spdlog::level::warn);
-}
-
-void set_verbosity(std::int64_t count) {
-    spdlog::set_level(count > 1 ? spdlog::level::debug : spdlog::level::info);
-}
-
 int run(int argc, char** argv) {
     CLI::App app{
         "trnsim simulates NKI kernels on AWS Trainium and Inferentia chips: how long, and why.\n",
@@ -93,8 +82,8 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", "trnsim " TRNSIM_VERSION);
     app.add_flag_function(
         "-v,--verbose",
-        [](std::int64_t count) { set_verbosity(count); },
-        "say on standard error what is done; twice for more");
+        [](std::int64_t count) { cli::set_verbosity(count); },
+        "say on standard error what is done, after how much processor time; twice for more");
     cli::add_run(app, exit_status);
     cli::add_compare(app, exit_status);
     cli::add_sweep(app, exit_status);
@@ -130,7 +119,7 @@ int sc_main(int /*argc*/, char* /*argv*/[]) {
 
 int main(int argc, char** argv) {
     cli::clean_up_on_signals();
-    set_up_logging();
+    cli::set_up_logging();
     sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
     try {
         return run(argc, argv);

@@ -14,6 +14,7 @@
 #include "trnsim/timeline/timeline_tee.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <iostream>
 #include <memory>
@@ -224,6 +225,7 @@ int run(RunCommandOptions options) {
     if (json) {
         json->stream() << report::to_json(report);
         json->commit();
+        spdlog::info("wrote {}", options.json);
     }
     if (!options.is_quiet && options.json != "-" && options.instructions != "-") {
         std::cout << report::to_text(report, standard_output_takes_colour());

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -63,8 +64,9 @@ def test_long_work_shows_its_progress(trnsim: CommandLine) -> None:
     assert "simulating long.nkt: " in on_terminal(trnsim, "run", "long.nkt", until=" %, ")
 
 
-def test_v_tells_the_steps(trnsim: CommandLine) -> None:
+def test_v_tells_the_steps_and_when(trnsim: CommandLine) -> None:
     outcome = trnsim("run", "add.nkt", "-v")
     assert outcome.status == 0
-    assert "reading add.nkt" in outcome.error and "simulating 6 instructions" in outcome.error
+    assert re.search(r"^info \d+\.\d{3} ms: reading add\.nkt$", outcome.error, re.MULTILINE)
+    assert "simulating 6 instructions" in outcome.error
     assert trnsim("run", "add.nkt").output == outcome.output

@@ -17,17 +17,17 @@ const QueuedInstruction* InstructionFetch::refill(QueueId queue) {
     if (!source_.uses(queue)) {
         return nullptr;
     }
-    while (queues_[queue].empty() && !exhausted_ && held_ < capacity_) {
+    while (queues_.empty(queue) && !exhausted_ && held_ < capacity_) {
         exhausted_ = !source_.produce(*this);
     }
-    if (queues_[queue].empty() && !exhausted_) {
+    if (queues_.empty(queue) && !exhausted_) {
         starving_ |= 1U << queue;
     }
     return peek(queue);
 }
 
 void InstructionFetch::push(QueueId queue, const QueuedInstruction& instruction) {
-    queues_[queue].push_back(instruction);
+    queues_.push_back(queue, instruction);
     ++held_;
     ++supplied_;
     if ((starving_ >> queue & 1U) != 0) {

@@ -2,7 +2,7 @@
 // The instruction queues of a NeuronCore, refilled on demand.
 #pragma once
 
-#include "trnsim/base/ring_buffer.hpp"
+#include "trnsim/base/shared_queues.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 
 #include <systemc>
@@ -32,17 +32,17 @@ public:
     /// The oldest instruction of a queue, or nullptr: either the queue will stay empty, or its
     /// consumer is woken when there is one.
     [[nodiscard]] const QueuedInstruction* front(QueueId queue) {
-        return queues_[queue].empty() ? refill(queue) : &queues_[queue].front();
+        return queues_.empty(queue) ? refill(queue) : &queues_.front(queue);
     }
 
     /// The oldest instruction that is in the queue already, or nullptr.
     [[nodiscard]] const QueuedInstruction* peek(QueueId queue) const {
-        return queues_[queue].empty() ? nullptr : &queues_[queue].front();
+        return queues_.empty(queue) ? nullptr : &queues_.front(queue);
     }
 
     /// Removes the oldest instruction. \pre front(queue) was not nullptr
     void pop(QueueId queue) {
-        queues_[queue].pop_front();
+        queues_.pop_front(queue);
         --held_;
         if (starving_ != 0 && held_ < kCapacity / 2) {
             wake_starving();
@@ -65,7 +65,7 @@ private:
     void wake(QueueId queue);
 
     InstructionSource& source_;
-    std::array<RingBuffer<QueuedInstruction>, kQueues> queues_;
+    SharedQueues<QueuedInstruction, kQueues> queues_;
     std::array<sc_core::sc_event*, kQueues> wake_{};
     std::uint32_t starving_ = 0;  ///< Queues whose consumers wait for an instruction, a bit each.
     std::int64_t capacity_ = kCapacity;

@@ -9,24 +9,8 @@ namespace trnsim::lowering {
 
 using neuron_core::QueueId;
 
-void WaitSet::need(const WaitSet& other, std::uint32_t done_queues, std::uint32_t read_queues) {
-    add(done_queues_, other.done_queues_ & done_queues, other, &Need::done);
-    add(read_queues_, other.read_queues_ & read_queues, other, &Need::read);
-}
-
-void WaitSet::add(std::uint32_t& known,
-                  std::uint32_t added,
-                  const WaitSet& other,
-                  std::uint64_t Need::*kind) {
-    for (std::uint32_t left = added & ~known; left != 0; left &= left - 1) {
-        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
-        needs_[queue].*kind = other.needs_[queue].*kind;
-    }
-    for (std::uint32_t left = added & known; left != 0; left &= left - 1) {
-        const auto queue = static_cast<std::size_t>(std::countr_zero(left));
-        needs_[queue].*kind = std::max(needs_[queue].*kind, other.needs_[queue].*kind);
-    }
-    known |= added;
+bool AccessHistory::Last::is_new_to(const WaitSet& waits) const {
+    return is_write ? waits.lacks_done(queue, number) : waits.lacks_read(queue, number);
 }
 
 void AccessHistory::Last::add_to(WaitSet& waits) const {
@@ -43,10 +27,11 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     const std::uint32_t others = ~(1U << access.queue);
     waits.need(everywhere_, is_flow ? ~0U : others, writes ? others : 0U);
     for (const Entry& entry : entries_) {
-        const bool is_own = entry.last.queue == access.queue;
-        const bool matters = entry.last.is_write ? !is_own || is_flow : writes && !is_own;
-        if (matters && overlap(entry.region, access.region)) {
-            entry.last.add_to(waits);
+        const Last& last = entry.last;
+        const bool is_own = last.queue == access.queue;
+        const bool matters = last.is_write ? !is_own || is_flow : writes && !is_own;
+        if (matters && last.is_new_to(waits) && overlap(entry.region, access.region)) {
+            last.add_to(waits);
         }
     }
 }

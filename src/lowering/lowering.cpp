@@ -158,6 +158,7 @@ void Lowering::plan(const Step& step) {
         planned.engine = choose_engine(index, plan);
         planned.queue = queue_of(planned.engine);
     }
+    planned.known = &emitter_.known(planned.queue);
     resolve(step, plan, planned);
     tiles_.admit(planned);
     window_.admit(planned);

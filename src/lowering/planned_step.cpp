@@ -54,8 +54,8 @@ void PlannedStep::clear() {
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {
-    own.waits.clear();
-    load.waits.clear();
+    own.waits.clear(*known);
+    load.waits.clear(*known);
     has_waits = true;
     for (const ResolvedOperand& operand : operands) {
         const Slot* slot = operand.tile == nullptr ? nullptr : operand.tile->slot;

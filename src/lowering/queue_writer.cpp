@@ -34,17 +34,17 @@ void QueueWriter::push(InstructionSink& sink,
     QueuedInstruction instruction;
     instruction.what = &what;
     instruction.psum_banks = psum_banks;
+    KnownWaits& known = known_[queue];
     for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
         const auto producer = static_cast<QueueId>(std::countr_zero(left));
         const WaitSet::Need need = waits[producer];
-        WaitSet::Need& known = known_[queue][producer];
-        if (need.done > known.done) {
+        if (need.done > known[producer].done) {
             add_wait(sink, queue, instruction, 2 * producer, need.done);
-            known.done = need.done;
+            known.add_done(producer, need.done);
         }
-        if (need.read > known.read && need.read > known.done) {
+        if (need.read > known[producer].read) {
             add_wait(sink, queue, instruction, 2 * producer + 1, need.read);
-            known.read = need.read;
+            known.add_read(producer, need.read);
         }
     }
     const auto done = static_cast<std::uint16_t>(2 * queue);

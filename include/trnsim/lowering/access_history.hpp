@@ -3,73 +3,15 @@
 #pragma once
 
 #include "trnsim/lowering/region.hpp"
+#include "trnsim/lowering/wait_set.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace trnsim::lowering {
-
-/// For each queue the latest of its instructions that must have ended (done) or have read its
-/// sources (read) before an access may begin. Instructions of a queue are numbered from 1; 0 is
-/// none.
-class WaitSet {
-public:
-    struct Need {
-        std::uint64_t done = 0;
-        std::uint64_t read = 0;
-    };
-
-    void clear() { done_queues_ = read_queues_ = 0; }
-    void need_done(neuron_core::QueueId queue, std::uint64_t number) {
-        raise(done_queues_, queue, needs_[queue].done, number);
-    }
-    void need_read(neuron_core::QueueId queue, std::uint64_t number) {
-        raise(read_queues_, queue, needs_[queue].read, number);
-    }
-    /// All that `other` needs too, of the queues whose bits are set.
-    void need(const WaitSet& other,
-              std::uint32_t done_queues = kAllQueues,
-              std::uint32_t read_queues = kAllQueues);
-
-    /// Queues with a need, one bit each: of an end,
-    [[nodiscard]] std::uint32_t done_queues() const { return done_queues_; }
-    /// of sources that have been read,
-    [[nodiscard]] std::uint32_t read_queues() const { return read_queues_; }
-    /// and either.
-    [[nodiscard]] std::uint32_t queues() const { return done_queues_ | read_queues_; }
-    [[nodiscard]] Need operator[](neuron_core::QueueId queue) const {
-        return {.done = has(done_queues_, queue) ? needs_[queue].done : 0,
-                .read = has(read_queues_, queue) ? needs_[queue].read : 0};
-    }
-
-private:
-    static constexpr std::uint32_t kAllQueues = ~0U;
-
-    [[nodiscard]] static bool has(std::uint32_t queues, neuron_core::QueueId queue) {
-        return (queues >> queue & 1U) != 0;
-    }
-    static void raise(std::uint32_t& queues,
-                      neuron_core::QueueId queue,
-                      std::uint64_t& need,
-                      std::uint64_t number) {
-        need = has(queues, queue) ? std::max(need, number) : number;
-        queues |= 1U << queue;
-    }
-    /// One kind of need of the queues `added`; `known` have it already.
-    void add(std::uint32_t& known,
-             std::uint32_t added,
-             const WaitSet& other,
-             std::uint64_t Need::*kind);
-
-    std::array<Need, neuron_core::kQueues> needs_;  ///< Anything where there is no bit.
-    std::uint32_t done_queues_ = 0;
-    std::uint32_t read_queues_ = 0;
-};
 
 /// One access by one instruction.
 struct RegionAccess {
@@ -112,6 +54,7 @@ private:
         neuron_core::QueueId queue = 0;
         bool is_write = false;
 
+        [[nodiscard]] bool is_new_to(const WaitSet& waits) const;
         void add_to(WaitSet& waits) const;
     };
     struct Entry {

@@ -40,6 +40,11 @@ public:
     /// [TRACES-TRN2]
     void emit_to(neuron_core::InstructionSink& sink);
 
+    /// What the instructions of a queue have waited for so far.
+    [[nodiscard]] const KnownWaits& known(neuron_core::QueueId queue) const {
+        return writer_.known(queue);
+    }
+
     /// \pre emit_to() was called; what the step waits for is known
     /// \throws ProgramError for the result of a matmul across PSUM banks
     void emit(const PlannedStep& step);

@@ -53,6 +53,7 @@ struct PlannedStep {
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
+    const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     bool is_in_order = false;  ///< Passes nothing on its queue, and nothing passes it.
     std::vector<ResolvedOperand> operands{};
     std::vector<program::Step::At> at{};
@@ -72,8 +73,8 @@ struct PlannedStep {
     /// As new, but for its memory.
     void clear();
 
-    /// Looks up what it waits for. With a tile of which nobody knows where it will be it is a
-    /// guess, and not final.
+    /// Looks up what it waits for and its queue did not. With a tile of which nobody knows where it
+    /// will be it is a guess, and not final.
     void find_waits(const TilePlaces& places);
 };
 

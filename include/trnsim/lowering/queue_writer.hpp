@@ -2,8 +2,8 @@
 // Turns dependencies into semaphore waits and numbers the instructions of every queue.
 #pragma once
 
-#include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/wait_set.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 
 #include <array>
@@ -24,6 +24,11 @@ public:
         return numbers_[queue] + 1;
     }
 
+    /// What a queue has waited for already.
+    [[nodiscard]] const KnownWaits& known(neuron_core::QueueId queue) const {
+        return known_[queue];
+    }
+
     /// Appends an instruction that starts when all of `waits` are met.
     void push(neuron_core::InstructionSink& sink,
               neuron_core::QueueId queue,
@@ -38,12 +43,9 @@ private:
                   int semaphore,
                   std::uint64_t number);
 
-    /// What a queue has waited for already.
-    using Known = std::array<WaitSet::Need, neuron_core::kQueues>;
-
     IssueTable& table_;
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
-    std::array<Known, neuron_core::kQueues> known_{};
+    std::array<KnownWaits, neuron_core::kQueues> known_{};
 };
 
 }  // namespace trnsim::lowering

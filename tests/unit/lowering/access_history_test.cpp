@@ -161,6 +161,19 @@ TEST(AccessHistoryTest, DistantBytesDoNotMatter) {
     EXPECT_EQ(waits_after({write(kVector, 3, 100)}, write(kScalar, 1, 110)), "");
 }
 
+TEST(AccessHistoryTest, WhatTheQueueHasWaitedForIsLeftOut) {
+    AccessHistory history;
+    history.record(write(kVector, 3));
+    history.record(write(kScalar, 4, 5));
+    KnownWaits known;
+    known.add_done(kVector, 3);
+    known.add_done(kScalar, 3);
+    WaitSet waits;
+    waits.clear(known);
+    history.collect(read(kTensor, 1, 5), waits);
+    EXPECT_EQ(waits.queues(), 1U << kScalar);
+}
+
 TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     AccessHistory old;
     old.record(write(kVector, 3, 500));

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an instruction has to wait for.
+#pragma once
+
+#include "trnsim/neuron_core/queued_instruction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace trnsim::lowering {
+
+/// Of one queue, the latest instruction that must have ended (done) and the latest that must have
+/// read its sources (read). Instructions of a queue are numbered from 1; 0 is none.
+struct QueueNeed {
+    std::uint64_t done = 0;
+    std::uint64_t read = 0;
+};
+
+/// What the instructions of a queue have waited for so far: those after them need not. Who has
+/// waited for an end has waited for the sources to be read.
+class KnownWaits {
+public:
+    [[nodiscard]] const QueueNeed& operator[](neuron_core::QueueId queue) const {
+        return known_[queue];
+    }
+    /// \pre it was not known
+    void add_done(neuron_core::QueueId queue, std::uint64_t number) {
+        known_[queue] = {.done = number, .read = std::max(known_[queue].read, number)};
+    }
+    /// \pre it was not known
+    void add_read(neuron_core::QueueId queue, std::uint64_t number) { known_[queue].read = number; }
+
+private:
+    std::array<QueueNeed, neuron_core::kQueues> known_{};
+};
+
+/// Nothing was waited for.
+inline constexpr KnownWaits kNothingKnown{};
+
+/// Per queue what must have happened before an instruction may begin, but for what is known.
+class WaitSet {
+public:
+    using Need = QueueNeed;
+
+    /// Empties it. From now on it leaves out what is known when it is added; `known` must outlive
+    /// it.
+    void clear(const KnownWaits& known = kNothingKnown) {
+        done_queues_ = read_queues_ = 0;
+        known_ = &known;
+    }
+
+    /// Whether this end would be a need that it does not have,
+    [[nodiscard]] bool lacks_done(neuron_core::QueueId queue, std::uint64_t number) const {
+        return number > (has(done_queues_, queue) ? needs_[queue].done : (*known_)[queue].done);
+    }
+    /// and whether these sources would.
+    [[nodiscard]] bool lacks_read(neuron_core::QueueId queue, std::uint64_t number) const {
+        return number > (has(read_queues_, queue) ? needs_[queue].read : (*known_)[queue].read);
+    }
+
+    void need_done(neuron_core::QueueId queue, std::uint64_t number) {
+        if (lacks_done(queue, number)) {
+            needs_[queue].done = number;
+            done_queues_ |= 1U << queue;
+        }
+    }
+    void need_read(neuron_core::QueueId queue, std::uint64_t number) {
+        if (lacks_read(queue, number)) {
+            needs_[queue].read = number;
+            read_queues_ |= 1U << queue;
+        }
+    }
+    /// All that `other` needs too, of the queues whose bits are set.
+    void need(const WaitSet& other,
+              std::uint32_t done_queues = kAllQueues,
+              std::uint32_t read_queues = kAllQueues);
+
+    /// Queues with a need, one bit each: of an end,
+    [[nodiscard]] std::uint32_t done_queues() const { return done_queues_; }
+    /// of sources that have been read,
+    [[nodiscard]] std::uint32_t read_queues() const { return read_queues_; }
+    /// and either.
+    [[nodiscard]] std::uint32_t queues() const { return done_queues_ | read_queues_; }
+    [[nodiscard]] Need operator[](neuron_core::QueueId queue) const {
+        return {.done = has(done_queues_, queue) ? needs_[queue].done : 0,
+                .read = has(read_queues_, queue) ? needs_[queue].read : 0};
+    }
+
+private:
+    static constexpr std::uint32_t kAllQueues = ~0U;
+
+    [[nodiscard]] static bool has(std::uint32_t queues, neuron_core::QueueId queue) {
+        return (queues >> queue & 1U) != 0;
+    }
+
+    std::array<Need, neuron_core::kQueues> needs_;  ///< Anything where there is no bit.
+    std::uint32_t done_queues_ = 0;
+    std::uint32_t read_queues_ = 0;
+    const KnownWaits* known_ = &kNothingKnown;
+};
+
+}  // namespace trnsim::lowering

@@ -9,6 +9,15 @@ namespace trnsim::lowering {
 
 using neuron_core::QueueId;
 
+namespace {
+
+/// Whether it reads what was written before.
+bool has_flow(Access access) {
+    return access == Access::Read || access == Access::Update;
+}
+
+}  // namespace
+
 bool AccessHistory::Last::is_new_to(const WaitSet& waits) const {
     return is_write ? waits.lacks_done(queue, number) : waits.lacks_read(queue, number);
 }
@@ -21,11 +30,23 @@ void AccessHistory::Last::add_to(WaitSet& waits) const {
     }
 }
 
+void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& waits) const {
+    const std::uint32_t own = 1U << access.queue;
+    const std::uint32_t done_queues = has_flow(access.access) ? ~0U : ~own;
+    const std::uint32_t read_queues = access.access != Access::Read ? ~own : 0U;
+    if (waits.knows(everywhere_, done_queues, read_queues)) {
+        known_by_[static_cast<std::size_t>(access.access)] |= own;
+    } else {
+        waits.need(everywhere_, done_queues, read_queues);
+    }
+}
+
 void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
-    const bool is_flow = access.access == Access::Read || access.access == Access::Update;
+    const bool is_flow = has_flow(access.access);
     const bool writes = access.access != Access::Read;
-    const std::uint32_t others = ~(1U << access.queue);
-    waits.need(everywhere_, is_flow ? ~0U : others, writes ? others : 0U);
+    if ((known_by_[static_cast<std::size_t>(access.access)] >> access.queue & 1U) == 0) {
+        collect_everywhere(access, waits);
+    }
     for (const Entry& entry : entries_) {
         const Last& last = entry.last;
         const bool is_own = last.queue == access.queue;
@@ -60,10 +81,12 @@ void AccessHistory::collect_all(WaitSet& waits) const {
 
 void AccessHistory::clear() {
     everywhere_.clear();
+    known_by_ = {};
     entries_.clear();
 }
 
 void AccessHistory::merge_oldest() {
+    known_by_ = {};
     // What is merged already is older than all entries.
     const std::size_t half = (merged_size() + entries_.size()) / 2;
     const std::size_t more = half > merged_size() ? half - merged_size() : 0;

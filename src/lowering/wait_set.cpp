@@ -19,4 +19,22 @@ void WaitSet::need(const WaitSet& other, std::uint32_t done_queues, std::uint32_
     }
 }
 
+bool WaitSet::knows(const WaitSet& other,
+                    std::uint32_t done_queues,
+                    std::uint32_t read_queues) const {
+    for (std::uint32_t left = other.done_queues_ & done_queues; left != 0; left &= left - 1) {
+        const auto queue = static_cast<QueueId>(std::countr_zero(left));
+        if (other.needs_[queue].done > (*known_)[queue].done) {
+            return false;
+        }
+    }
+    for (std::uint32_t left = other.read_queues_ & read_queues; left != 0; left &= left - 1) {
+        const auto queue = static_cast<QueueId>(std::countr_zero(left));
+        if (other.needs_[queue].read > (*known_)[queue].read) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace trnsim::lowering

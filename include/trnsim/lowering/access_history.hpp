@@ -6,6 +6,7 @@
 #include "trnsim/lowering/wait_set.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,8 @@ class AccessHistory {
 public:
     static constexpr std::size_t kMaxEntries = 96;
 
-    /// Adds to `waits` what `access` must wait for; its number is not looked at.
+    /// Adds to `waits` what `access` must wait for; its number is not looked at. What the waits of
+    /// one queue know has to be known to those that come after them.
     void collect(const RegionAccess& access, WaitSet& waits) const;
 
     /// Records the access, after collect() and with its number; drops what it makes redundant.
@@ -42,7 +44,10 @@ public:
 
     /// What every later access waits for, whatever its bytes: what is merged, and what is added
     /// when the bytes change hands.
-    [[nodiscard]] WaitSet& everywhere() { return everywhere_; }
+    [[nodiscard]] WaitSet& everywhere() {
+        known_by_ = {};
+        return everywhere_;
+    }
 
     /// As new, but for its memory.
     void clear();
@@ -62,6 +67,8 @@ private:
         Last last;
     };
 
+    static constexpr std::size_t kAccesses = 4;  ///< Kinds of access.
+
     /// Of what is merged: one per queue and kind.
     static constexpr std::size_t kMaxMerged = std::size_t{2} * neuron_core::kQueues;
     [[nodiscard]] std::size_t merged_size() const {
@@ -73,8 +80,11 @@ private:
                entries_.size() + merged_size() > kMaxEntries;
     }
     void merge_oldest();
+    void collect_everywhere(const RegionAccess& access, WaitSet& waits) const;
 
     WaitSet everywhere_;
+    /// By kind of access: queues, a bit each, that were found to know all they need from there.
+    mutable std::array<std::uint32_t, kAccesses> known_by_{};
     std::vector<Entry> entries_;  ///< In order of their recording.
 };
 

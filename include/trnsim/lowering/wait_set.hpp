@@ -76,6 +76,11 @@ public:
               std::uint32_t done_queues = kAllQueues,
               std::uint32_t read_queues = kAllQueues);
 
+    /// Whether all of that is known, and will be whatever is added.
+    [[nodiscard]] bool knows(const WaitSet& other,
+                             std::uint32_t done_queues,
+                             std::uint32_t read_queues) const;
+
     /// Queues with a need, one bit each: of an end,
     [[nodiscard]] std::uint32_t done_queues() const { return done_queues_; }
     /// of sources that have been read,

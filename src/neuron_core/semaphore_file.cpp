@@ -66,8 +66,11 @@ void SemaphoreFile::signal(int semaphore,
     const std::int64_t before =
         position == 0 ? counter.settled : counter.updates[position - 1].value_after;
     const bool is_last = position == counter.updates.size();
-    counter.updates.insert(position, {.at = at, .value_after = before + add, .producer = producer});
-    if (!is_last) {
+    const Update update{.at = at, .value_after = before + add, .producer = producer};
+    if (is_last) {
+        counter.updates.push_back(update);
+    } else {
+        counter.updates.insert(position, update);
         put_forward(counter, position + 1, add);
     }
     settle(counter);

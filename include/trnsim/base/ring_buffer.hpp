@@ -110,7 +110,7 @@ private:
     }
 
     void grow() {
-        std::vector<T> larger(items_.empty() ? 8 : items_.size() * 2);
+        std::vector<T> larger(items_.empty() ? 4 : items_.size() * 2);
         for (std::size_t i = 0; i < size_; ++i) {
             larger[i] = std::move((*this)[i]);
         }

@@ -18,18 +18,6 @@ bool has_flow(Access access) {
 
 }  // namespace
 
-bool AccessHistory::Last::is_new_to(const WaitSet& waits) const {
-    return is_write ? waits.lacks_done(queue, number) : waits.lacks_read(queue, number);
-}
-
-void AccessHistory::Last::add_to(WaitSet& waits) const {
-    if (is_write) {
-        waits.need_done(queue, number);
-    } else {
-        waits.need_read(queue, number);
-    }
-}
-
 void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& waits) const {
     const std::uint32_t own = 1U << access.queue;
     const std::uint32_t done_queues = has_flow(access.access) ? ~0U : ~own;
@@ -43,30 +31,40 @@ void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& wait
 
 void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     const bool is_flow = has_flow(access.access);
-    const bool writes = access.access != Access::Read;
     if ((known_by_[static_cast<std::size_t>(access.access)] >> access.queue & 1U) == 0) {
         collect_everywhere(access, waits);
     }
-    for (const Entry& entry : entries_) {
-        const Last& last = entry.last;
-        const bool is_own = last.queue == access.queue;
-        const bool matters = last.is_write ? !is_own || is_flow : writes && !is_own;
-        if (matters && last.is_new_to(waits) && overlap(entry.region, access.region)) {
-            last.add_to(waits);
+    for (const Entry& write : writes_) {
+        if ((is_flow || write.queue != access.queue) &&
+            waits.lacks_done(write.queue, write.number) && overlap(write.region, access.region)) {
+            waits.need_done(write.queue, write.number);
+        }
+    }
+    if (access.access == Access::Read) {
+        return;
+    }
+    for (const Entry& read : reads_) {
+        if (read.queue != access.queue && waits.lacks_read(read.queue, read.number) &&
+            overlap(read.region, access.region)) {
+            waits.need_read(read.queue, read.number);
         }
     }
 }
 
 void AccessHistory::record(const RegionAccess& access) {
     const bool writes = access.access != Access::Read;
-    std::erase_if(entries_, [&](const Entry& entry) {
-        const bool is_superseded =
-            writes || (!entry.last.is_write && entry.last.queue == access.queue);
-        return is_superseded && contains(access.region, entry.region);
+    std::erase_if(reads_, [&](const Entry& read) {
+        return (writes || read.queue == access.queue) && contains(access.region, read.region);
     });
-    entries_.push_back(
-        {.region = access.region,
-         .last = {.number = access.number, .queue = access.queue, .is_write = writes}});
+    if (writes) {
+        std::erase_if(writes_,
+                      [&](const Entry& write) { return contains(access.region, write.region); });
+    }
+    (writes ? writes_ : reads_)
+        .push_back({.region = access.region,
+                    .number = access.number,
+                    .queue = access.queue,
+                    .age = recorded_++});
     if (is_too_long()) {
         merge_oldest();
     }
@@ -74,26 +72,39 @@ void AccessHistory::record(const RegionAccess& access) {
 
 void AccessHistory::collect_all(WaitSet& waits) const {
     waits.need(everywhere_);
-    for (const Entry& entry : entries_) {
-        entry.last.add_to(waits);
+    for (const Entry& write : writes_) {
+        waits.need_done(write.queue, write.number);
+    }
+    for (const Entry& read : reads_) {
+        waits.need_read(read.queue, read.number);
     }
 }
 
 void AccessHistory::clear() {
     everywhere_.clear();
     known_by_ = {};
-    entries_.clear();
+    reads_.clear();
+    writes_.clear();
+    recorded_ = 0;
 }
 
 void AccessHistory::merge_oldest() {
     known_by_ = {};
     // What is merged already is older than all entries.
-    const std::size_t half = (merged_size() + entries_.size()) / 2;
-    const std::size_t more = half > merged_size() ? half - merged_size() : 0;
-    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(more);
-    std::for_each(
-        entries_.begin(), end, [this](const Entry& entry) { entry.last.add_to(everywhere_); });
-    entries_.erase(entries_.begin(), end);
+    const std::size_t half = (merged_size() + size()) / 2;
+    auto read = reads_.begin();
+    auto write = writes_.begin();
+    for (std::size_t left = half - std::min(half, merged_size()); left > 0; --left) {
+        if (read == reads_.end() || (write != writes_.end() && write->age < read->age)) {
+            everywhere_.need_done(write->queue, write->number);
+            ++write;
+        } else {
+            everywhere_.need_read(read->queue, read->number);
+            ++read;
+        }
+    }
+    reads_.erase(reads_.begin(), read);
+    writes_.erase(writes_.begin(), write);
 }
 
 }  // namespace trnsim::lowering

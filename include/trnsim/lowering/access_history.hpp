@@ -53,19 +53,13 @@ public:
     void clear();
 
 private:
-    /// A read or a write.
-    struct Last {
-        std::uint64_t number = 0;
-        neuron_core::QueueId queue = 0;
-        bool is_write = false;
-
-        [[nodiscard]] bool is_new_to(const WaitSet& waits) const;
-        void add_to(WaitSet& waits) const;
-    };
     struct Entry {
         Region region;
-        Last last;
+        std::uint64_t number = 0;
+        neuron_core::QueueId queue = 0;
+        std::uint32_t age = 0;  ///< Its place among all that were recorded.
     };
+    using Entries = std::vector<Entry>;  ///< In order of their recording.
 
     static constexpr std::size_t kAccesses = 4;  ///< Kinds of access.
 
@@ -75,9 +69,9 @@ private:
         return static_cast<std::size_t>(std::popcount(everywhere_.done_queues())) +
                static_cast<std::size_t>(std::popcount(everywhere_.read_queues()));
     }
+    [[nodiscard]] std::size_t size() const { return reads_.size() + writes_.size(); }
     [[nodiscard]] bool is_too_long() const {
-        return entries_.size() + kMaxMerged > kMaxEntries &&
-               entries_.size() + merged_size() > kMaxEntries;
+        return size() + kMaxMerged > kMaxEntries && size() + merged_size() > kMaxEntries;
     }
     void merge_oldest();
     void collect_everywhere(const RegionAccess& access, WaitSet& waits) const;
@@ -85,7 +79,9 @@ private:
     WaitSet everywhere_;
     /// By kind of access: queues, a bit each, that were found to know all they need from there.
     mutable std::array<std::uint32_t, kAccesses> known_by_{};
-    std::vector<Entry> entries_;  ///< In order of their recording.
+    std::uint32_t recorded_ = 0;
+    Entries reads_;
+    Entries writes_;
 };
 
 }  // namespace trnsim::lowering

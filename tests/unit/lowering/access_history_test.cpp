@@ -174,6 +174,34 @@ TEST(AccessHistoryTest, WhatTheQueueHasWaitedForIsLeftOut) {
     EXPECT_EQ(waits.queues(), 1U << kScalar);
 }
 
+TEST(AccessHistoryTest, WhatAQueueKnowsOfEverythingIsLookedAtAgainWhenThereIsMore) {
+    AccessHistory history;
+    KnownWaits known;
+    const auto waits_of_a_read = [&] {
+        WaitSet waits;
+        waits.clear(known);
+        history.collect(read(kTensor, 1), waits);
+        return waits[kVector].done;
+    };
+    history.everywhere().need_done(kVector, 3);
+    EXPECT_EQ(waits_of_a_read(), 3U);
+    known.add_done(kVector, 3);
+    EXPECT_EQ(waits_of_a_read(), 0U);
+    EXPECT_EQ(waits_of_a_read(), 0U);
+    history.everywhere().need_done(kVector, 5);
+    EXPECT_EQ(waits_of_a_read(), 5U);
+}
+
+TEST(AccessHistoryTest, AReadThatKnowsOfEveryEndSaysNothingOfAWriteThatMustWaitForReads) {
+    AccessHistory history;
+    history.everywhere().need_read(kVector, 3);
+    WaitSet waits;
+    history.collect(read(kTensor, 1), waits);
+    EXPECT_EQ(waits.queues(), 0U);
+    history.collect(write(kTensor, 2), waits);
+    EXPECT_EQ(waits[kVector].read, 3U);
+}
+
 TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     AccessHistory old;
     old.record(write(kVector, 3, 500));

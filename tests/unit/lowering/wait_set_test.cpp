@@ -76,6 +76,20 @@ TEST(WaitSetTest, TakesTheNeedsOfAnotherOnTheQueuesAskedForUnlessTheyAreKnown) {
     EXPECT_EQ(waits.read_queues(), 0U);
 }
 
+TEST(WaitSetTest, KnowsAnotherIfAllItNeedsOfTheQueuesAskedForIsKnown) {
+    WaitSet other;
+    other.need_done(kTensor, 3);
+    other.need_read(kVector, 3);
+    KnownWaits known;
+    known.add_done(kTensor, 3);
+    WaitSet waits;
+    waits.clear(known);
+    EXPECT_FALSE(waits.knows(other, ~0U, ~0U));
+    EXPECT_TRUE(waits.knows(other, ~0U, ~bit(kVector)));
+    waits.need_read(kVector, 3);
+    EXPECT_FALSE(waits.knows(other, ~0U, ~0U)) << "a need is not known before it is waited for";
+}
+
 TEST(WaitSetTest, ForgetsWhatIsKnownWhenItIsCleared) {
     KnownWaits known;
     known.add_done(kTensor, 3);

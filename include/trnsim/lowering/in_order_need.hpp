@@ -2,8 +2,12 @@
 // What the steps in a window would need of a full memory if they ran in program order.
 #pragma once
 
+#include "trnsim/base/folding_queue.hpp"
+#include "trnsim/base/ring_buffer.hpp"
+
+#include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <limits>
 
 namespace trnsim::lowering {
 
@@ -15,7 +19,8 @@ namespace trnsim::lowering {
 /// A step may take bytes ahead of its turn if at every step t that it passes need(t), the tiles
 /// that other steps took ahead of t, and its own fit, less what the step itself frees. Where
 /// program order does not fit either, nothing is held back: at such a t, and up to the most that
-/// program order needs in the window. Bytes per partition; gaps between tiles are left out.
+/// program order needs in the window. Bytes per partition; gaps between tiles are left out. Every
+/// question takes time logarithmic in the length of the window.
 class InOrderNeed {
 public:
     explicit InOrderNeed(std::int64_t capacity) : capacity_(capacity) {}
@@ -33,21 +38,32 @@ public:
     void take(std::uint64_t order, std::int64_t bytes);
 
 private:
+    /// Steps one after the other.
+    struct Stretch {
+        static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min() / 2;
+
+        std::int64_t early = 0;     ///< Bytes that they took ahead of their turn.
+        std::int64_t need = kNone;  ///< The most that program order needs.
+        /// The most that is needed where program order fits: by it, and by the steps behind that
+        /// place which took theirs early.
+        std::int64_t peak = kNone;
+
+        [[nodiscard]] static Stretch join(const Stretch& first, const Stretch& second) {
+            return {.early = first.early + second.early,
+                    .need = std::max(first.need, second.need),
+                    .peak = std::max(first.peak + second.early, second.peak)};
+        }
+    };
+
     struct Step {
-        std::int64_t need = 0;   ///< Bytes, with those it begins and those it ends.
         std::int64_t ended = 0;  ///< Bytes that are free after it.
-        std::int64_t early = 0;  ///< Bytes that it took ahead of its turn.
         bool is_retired = false;
     };
 
-    /// The capacity, or what program order needs if that is more.
-    [[nodiscard]] std::int64_t most() const;
-
     std::int64_t capacity_;
-    std::int64_t live_ = 0;    ///< After the last step admitted, in program order.
-    std::int64_t early_ = 0;   ///< Sum over the steps.
-    std::uint64_t first_ = 0;  ///< Place in the program of the first step.
-    std::deque<Step> steps_;   ///< From the earliest that is not retired on.
+    std::int64_t live_ = 0;        ///< After the last step admitted, in program order.
+    FoldingQueue<Stretch> needs_;  ///< By step, from the earliest that is not retired on.
+    RingBuffer<Step> steps_;       ///< The same ones.
 };
 
 }  // namespace trnsim::lowering

@@ -17,7 +17,7 @@ namespace trnsim::lowering {
 /// A site while slots are being dealt out. Bytes are per partition.
 struct PackedSite {
     std::uint32_t site = 0;
-    std::int64_t live = 0;  ///< Tiles at most; it keeps as many slots.
+    std::int64_t live = 0;    ///< Tiles at most; it keeps as many slots.
     std::int64_t wanted = 0;  ///< Slots, if there is room.
     std::int64_t slots = 0;
     std::int64_t slot_bytes = 0;

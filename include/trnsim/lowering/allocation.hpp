@@ -34,9 +34,9 @@ struct Allocation {
 /// Gives every site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one per
 /// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
-/// excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller than a bank share one; all sites of the memory share one pool
-/// (TilePool) and spill, if the policy allows. Sites whose addresses the program fixes get none of
-/// this; the others lie above them.
+/// excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller than a
+/// bank share one; all sites of the memory share one pool (TilePool) and spill, if the policy
+/// allows. Sites whose addresses the program fixes get none of this; the others lie above them.
 /// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,

@@ -23,9 +23,9 @@ struct Tile {
     std::int64_t uses_left = 0;
     std::int64_t uses_to_come = 0;  ///< Of steps that are not in the window yet.
     bool is_begun = false;          ///< A step in the window, or before, uses it.
-    Slot* slot = nullptr;        ///< nullptr: no bytes yet, or spilled.
-    bool is_spilled = false;     ///< Had bytes and gave them up.
-    bool is_dirty = false;       ///< Holds what HBM does not.
+    Slot* slot = nullptr;           ///< nullptr: no bytes yet, or spilled.
+    bool is_spilled = false;        ///< Had bytes and gave them up.
+    bool is_dirty = false;          ///< Holds what HBM does not.
     bool is_saved = false;       ///< A copy in HBM exists: saved, or never changed since its load.
     RegionAccess save{};         ///< The transfer that saved it, if one did.
     std::uint64_t last_use = 0;  ///< Stamp of the instruction.

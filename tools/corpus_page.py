@@ -151,6 +151,42 @@ def inherit(rows: list[Row]) -> None:
             row.inside = "ran"
 
 
+def remember(rows: list[Row], page_text: str) -> None:
+    """Lets rows without a comparison have what an earlier page says of it: comparing all kernels
+    takes hours, and the rows may be gone."""
+    known = _comparisons(page_text)
+    for row in rows:
+        found = known.get((row.case["repository"], row.name, _arguments(row)))
+        if found is None or row.right or row.inside == "right":
+            continue
+        if "inside" not in row.case:
+            reason = found["reason"].removesuffix(_difference(row))
+            row.right = {**found, "reason": reason}
+        elif not found["reason"]:
+            row.inside = "right"
+
+
+def _comparisons(page_text: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """By repository, name and arguments what a page says of values."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for section in page_text.split("\n## ")[1:]:
+        lines = section.splitlines()
+        wrong = dict(text.removeprefix("* ").split(": ", 1) for text in lines
+                     if text.startswith("* ") and ": " in text)
+        for text in lines[1:]:
+            cells = text.removeprefix("| ").split(" | ")
+            if "::" not in cells[0] or len(cells) < 4 or cells[3] == "–":
+                continue
+            key = (lines[0], cells[0], cells[1])
+            if cells[3] == "no":
+                reason = wrong.get(cells[0].rsplit("/", 1)[-1], "differs")
+                found[key] = {"error": None, "kernels": [], "reason": reason}
+            else:
+                error = None if cells[3] == "yes" else float(cells[3])
+                found[key] = {"error": error, "kernels": [], "reason": ""}
+    return found
+
+
 def summary(rows: list[Row], values: bool) -> str:
     """The last line of a run."""
     if not values:
@@ -189,14 +225,17 @@ def _macs(row: Row, summary: dict[str, Any]) -> str:
     return f"{macs:,.0f}" if expected is None or macs == 0 else f"{macs:,.0f} / 0"
 
 
-def line(row: Row) -> str:
-    """One row of the table."""
+def _arguments(row: Row) -> str:
     given = row.case.get("arguments", [])
     arguments = ", ".join(row.arguments or (given if isinstance(given, list) else []))
     if "inside" in row.case:
         arguments = f"called by {row.case['inside']}"
-    cells = [row.name, arguments if len(arguments) < 160 else f"{arguments[:150]} …",
-             "yes" if row.ran else "no", _right(row)]
+    return arguments if len(arguments) < 160 else f"{arguments[:150]} …"
+
+
+def line(row: Row) -> str:
+    """One row of the table."""
+    cells = [row.name, _arguments(row), "yes" if row.ran else "no", _right(row)]
     chip = next(iter(row.reports), None)
     if chip is None:
         cells += ["–"] * 3

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 
 namespace trnsim::lowering {
@@ -19,6 +18,7 @@ TileMemory::TileMemory(const program::Program& program,
     : program_(program),
       mover_(mover),
       sbuf_pool_(core.sbuf.usable_partition_kib * kKib),
+      sbuf_need_(sbuf_pool_.capacity()),
       psum_pool_(core.psum.banks * core.psum.bank_bytes, core.psum.bank_bytes),
       sites_(program.buffers.size()),
       slots_(program.buffers.size()),
@@ -33,6 +33,7 @@ TileMemory::TileMemory(const program::Program& program,
         if (placement.is_pooled) {
             TilePool& pool = program.buffers[buffer].space == Space::Psum ? psum_pool_ : sbuf_pool_;
             can_spill_ = true;
+            shares_sbuf_ = shares_sbuf_ || &pool == &sbuf_pool_;
             auto site =
                 std::make_unique<PooledTiles>(pool, buffer, placement.slot_bytes, liveness[buffer]);
             pooled_[buffer] = site.get();
@@ -72,57 +73,48 @@ const Slot* TileMemory::next_slot(const Tile& tile) const {
 }
 
 void TileMemory::admit(const PlannedStep& step) {
-    if (!can_spill_) {
+    if (!shares_sbuf_) {
         return;
     }
-    for (TilePool* pool : {&sbuf_pool_, &psum_pool_}) {
-        std::int64_t begun = 0;
-        std::int64_t ended = 0;
-        for (const ResolvedOperand& operand : step.operands) {
-            const PooledTiles* site = operand.tile ? pooled_[operand.tile->buffer] : nullptr;
-            if (site == nullptr || &site->pool() != pool) {
-                continue;
-            }
-            begun += operand.tile->is_begun ? 0 : site->tile_bytes();
+    std::int64_t begun = 0;
+    std::int64_t ended = 0;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (const std::int64_t bytes = shared_bytes(operand.tile); bytes > 0) {
+            begun += operand.tile->is_begun ? 0 : bytes;
             operand.tile->is_begun = true;
-            ended += --operand.tile->uses_to_come == 0 ? site->tile_bytes() : 0;
+            ended += --operand.tile->uses_to_come == 0 ? bytes : 0;
         }
-        pool->need().admit(begun, ended);
     }
+    sbuf_need_.admit(begun, ended);
 }
 
 bool TileMemory::retire(const PlannedStep& step) {
-    if (can_spill_) {
-        sbuf_pool_.need().retire(step.order);
-        psum_pool_.need().retire(step.order);
+    if (shares_sbuf_) {
+        sbuf_need_.retire(step.order);
     }
-    return can_spill_;
+    return shares_sbuf_;
 }
 
-std::int64_t TileMemory::lacking(const PlannedStep& step, const TilePool& pool) const {
+bool TileMemory::allows(const PlannedStep& step) const {
     std::int64_t bytes = 0;
     for (const ResolvedOperand& operand : step.operands) {
         const Tile* tile = operand.tile;
         if (tile != nullptr && tile->slot == nullptr && !tile->is_spilled) {
-            const PooledTiles* site = pooled_[tile->buffer];
-            bytes += site != nullptr && &site->pool() == &pool ? site->tile_bytes() : 0;
+            bytes += shared_bytes(tile);
         }
     }
-    return bytes;
+    return bytes == 0 || sbuf_need_.allows(step.order, bytes);
 }
 
-bool TileMemory::allows(const PlannedStep& step) const {
-    return !can_spill_ ||
-           std::ranges::all_of(std::array{&sbuf_pool_, &psum_pool_}, [&](const TilePool* pool) {
-               const std::int64_t bytes = lacking(step, *pool);
-               return bytes == 0 || pool->need().allows(step.order, bytes);
-           });
+std::int64_t TileMemory::shared_bytes(const Tile* tile) const {
+    const PooledTiles* site = tile != nullptr ? pooled_[tile->buffer] : nullptr;
+    return site != nullptr && &site->pool() == &sbuf_pool_ ? site->tile_bytes() : 0;
 }
 
 bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t stamp) {
     PooledTiles* pooled = pooled_[tile.buffer];
-    if (pooled != nullptr && !tile.is_spilled) {
-        pooled->pool().need().take(step.order, pooled->tile_bytes());
+    if (const std::int64_t bytes = tile.is_spilled ? 0 : shared_bytes(&tile); bytes > 0) {
+        sbuf_need_.take(step.order, bytes);
     }
     const bool has_moved = pooled != nullptr && make_room(tile, stamp);
     sites_[tile.buffer]->give(tile);

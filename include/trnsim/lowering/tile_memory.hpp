@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
+#include "trnsim/lowering/in_order_need.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/tile_pool.hpp"
 #include "trnsim/lowering/tile_slots.hpp"
@@ -83,15 +84,17 @@ private:
     const program::Program& program_;
     Mover& mover_;
     Allocation allocation_;
-    /// Of a step's tiles in a pool that never had any.
-    [[nodiscard]] std::int64_t lacking(const PlannedStep& step, const TilePool& pool) const;
+    /// What a tile takes of an SBUF that all sites share; 0: it has a slot, or is elsewhere.
+    [[nodiscard]] std::int64_t shared_bytes(const Tile* tile) const;
 
     TilePool sbuf_pool_;
+    InOrderNeed sbuf_need_;  ///< Of the pool: loads must not crowd out what is computed.
     TilePool psum_pool_;
     std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
     std::vector<TileSlots*> slots_;                  ///< The sites with slots of their own.
     std::vector<PooledTiles*> pooled_;               ///< The others.
     bool can_spill_ = false;
+    bool shares_sbuf_ = false;
     std::uint64_t ends_ = 0;  ///< Sites that are over, and bytes taken over from a site.
 };
 

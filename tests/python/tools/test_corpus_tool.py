@@ -84,6 +84,33 @@ def test_the_page_counts_what_ran_and_says_why_not(corpus: Any) -> None:
     assert "* a.py::double on trn2: a.py:1: no (the kernel: it is so)" in text
 
 
+def compared(corpus: Any, function: str, right: dict[str, Any], **case: Any) -> Any:
+    """A kernel that ran, and what is known of its values."""
+    return corpus.Row({"repository": "one/two", "path": "b/a.py", "function": function,
+                       "arguments": ["float32[8]"], **case}, reasons={"trn1": "a.py:1: no"},
+                      right=right)
+
+
+def test_a_page_is_remembered_where_nothing_was_compared_again(corpus: Any) -> None:
+    known = "the kernel rounds"
+    wrong = {"error": None, "reason": "1 of 2 comparisons fail", "kernels": []}
+    differs = {"reference": {"differs": known}}
+    earlier = corpus.page([
+        compared(corpus, "f", {"error": 2.5e-7, "reason": "", "kernels": []}),
+        compared(corpus, "g", {"error": None, "reason": "", "kernels": []}),
+        compared(corpus, "h", wrong, **differs),
+        compared(corpus, "new", {})])
+    again = [compared(corpus, name, {}) for name in ("f", "g", "new")]
+    again.insert(2, compared(corpus, "h", {}, **differs))
+    corpus.remember(again, earlier)
+    assert corpus.page(again) == earlier
+    fresh = compared(corpus, "f", {"error": 1e-3, "reason": "", "kernels": []})
+    other = compared(corpus, "f", {})
+    other.arguments = ["float32[16]"]
+    corpus.remember([fresh, other], earlier)
+    assert fresh.right["error"] == 1e-3 and other.right == {}
+
+
 # Arguments by name ------------------------------------------------------------------------------
 
 OBJECTS = """

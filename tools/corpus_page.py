@@ -156,7 +156,8 @@ def remember(rows: list[Row], page_text: str) -> None:
     takes hours, and the rows may be gone."""
     known = _comparisons(page_text)
     for row in rows:
-        found = known.get((row.case["repository"], row.name, _arguments(row)))
+        same = known.get((row.case["repository"], row.name, _arguments(row)))
+        found = same.pop(0) if same else None
         if found is None or row.right or row.inside == "right":
             continue
         if "inside" not in row.case:
@@ -166,24 +167,26 @@ def remember(rows: list[Row], page_text: str) -> None:
             row.inside = "right"
 
 
-def _comparisons(page_text: str) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """By repository, name and arguments what a page says of values."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+def _comparisons(page_text: str) -> dict[tuple[str, str, str], list[dict[str, Any] | None]]:
+    """By repository, name and arguments what a page says of values, in its order."""
+    found: dict[tuple[str, str, str], list[dict[str, Any] | None]] = {}
     for section in page_text.split("\n## ")[1:]:
         lines = section.splitlines()
         wrong = dict(text.removeprefix("* ").split(": ", 1) for text in lines
                      if text.startswith("* ") and ": " in text)
         for text in lines[1:]:
             cells = text.removeprefix("| ").split(" | ")
-            if "::" not in cells[0] or len(cells) < 4 or cells[3] == "–":
+            if "::" not in cells[0] or len(cells) < 4:
                 continue
-            key = (lines[0], cells[0], cells[1])
-            if cells[3] == "no":
+            same = found.setdefault((lines[0], cells[0], cells[1]), [])
+            if cells[3] == "–":
+                same.append(None)
+            elif cells[3] == "no":
                 reason = wrong.get(cells[0].rsplit("/", 1)[-1], "differs")
-                found[key] = {"error": None, "kernels": [], "reason": reason}
+                same.append({"error": None, "kernels": [], "reason": reason})
             else:
                 error = None if cells[3] == "yes" else float(cells[3])
-                found[key] = {"error": error, "kernels": [], "reason": ""}
+                same.append({"error": error, "kernels": [], "reason": ""})
     return found
 
 

@@ -174,6 +174,19 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     return words;
 }
 
+/// The report as text, and what is wrong with the values. \returns the exit status
+int tell(const report::Report& report, const RunCommandOptions& options) {
+    if (!options.is_quiet && options.json != "-" && options.instructions != "-") {
+        std::cout << report::to_text(report, standard_output_takes_colour());
+    }
+    if (report.values && !report.values->passes()) {
+        flush_standard_output();
+        fmt::print(stderr, "{}\n", report::failure(*report.values, options.input.input));
+        return kCheckFailed;
+    }
+    return 0;
+}
+
 /// \returns the exit status
 int run(RunCommandOptions options) {
     check_input_kind(options);
@@ -227,15 +240,7 @@ int run(RunCommandOptions options) {
         json->commit();
         spdlog::info("wrote {}", options.json);
     }
-    if (!options.is_quiet && options.json != "-" && options.instructions != "-") {
-        std::cout << report::to_text(report, standard_output_takes_colour());
-    }
-    if (report.values && !report.values->passes()) {
-        flush_standard_output();
-        fmt::print(stderr, "{}\n", report::failure(*report.values, options.input.input));
-        return kCheckFailed;
-    }
-    return 0;
+    return tell(report, options);
 }
 
 }  // namespace

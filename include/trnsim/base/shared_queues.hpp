@@ -54,7 +54,7 @@ private:
     static constexpr std::size_t kItems = 16;  ///< Of a block.
 
     struct Block {
-        std::array<T, kItems> items;
+        std::array<T, kItems> items{};
         Block* next = nullptr;  ///< Of its queue, or of those unused.
     };
     struct Queue {

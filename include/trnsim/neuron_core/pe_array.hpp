@@ -5,6 +5,7 @@
 #include "trnsim/base/units.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace trnsim::neuron_core {
@@ -13,6 +14,7 @@ namespace trnsim::neuron_core {
 /// [NKI-ISA, nc_matmul, tiling mode]
 using PeBlocks = std::uint16_t;
 inline constexpr int kPeBlocksPerSide = 4;
+inline constexpr std::size_t kPeBlockCount = 16;
 inline constexpr PeBlocks kWholeArray = 0xFFFF;
 
 /// What happened last in the blocks of the array.
@@ -40,7 +42,7 @@ private:
     void split();
 
     bool is_split_ = false;  ///< Else every block is like the first.
-    std::array<Times, kPeBlocksPerSide * kPeBlocksPerSide> blocks_{};
+    std::array<Times, kPeBlockCount> blocks_{};
 };
 
 }  // namespace trnsim::neuron_core

@@ -13,12 +13,6 @@ using neuron_core::IssueTemplate;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 
-namespace {
-
-constexpr int kBlocks = std::popcount(neuron_core::kWholeArray);
-
-}  // namespace
-
 TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
     : chip_(chip),
       dma_rate_(dma_rate),
@@ -63,7 +57,7 @@ void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds re
             const Picoseconds interval =
                 to_picoseconds(what.tensor_interval, chip_.neuron_core.tensor_engine.clock_ghz);
             to.free_at =
-                start + Picoseconds{interval.value * std::popcount(what.pe_blocks) / kBlocks};
+                start + Picoseconds{neuron_core::share_of_array(what.pe_blocks, interval.value)};
             return append(to, {.read = start + interval, .done = start + interval + fill_});
         }
         default:

@@ -5,14 +5,8 @@
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace trnsim::neuron_core {
-namespace {
-
-constexpr int kBlocks = std::popcount(kWholeArray);
-
-}  // namespace
 
 TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
                            const TensorEngineSpec& spec,
@@ -95,7 +89,7 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what, std::u
         begin + std::min(interval, to_picoseconds(what.issue_interval, spec_.clock_ghz));
     array_.multiply(what.pe_blocks, begin, run.end, sequence);
     if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
-        tensor_stats_.cold += Picoseconds{interval.value * std::popcount(what.pe_blocks) / kBlocks};
+        tensor_stats_.cold += Picoseconds{share_of_array(what.pe_blocks, interval.value)};
     }
     if (what.is_transpose) {
         tensor_stats_.transpose_macs += what.macs;

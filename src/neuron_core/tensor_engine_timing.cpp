@@ -5,7 +5,6 @@
 #include "streamed_operands.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
 
@@ -126,8 +125,8 @@ std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                           const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
     const double pass = static_cast<double>(shape.moving_columns) * cycles_per_column(spec, shape);
-    return passes(spec, instruction) * std::llround(pass) *
-           std::popcount(pe_blocks(spec, instruction)) / std::popcount(kWholeArray);
+    return share_of_array(pe_blocks(spec, instruction),
+                          passes(spec, instruction) * std::llround(pass));
 }
 
 Cycles multiply_issue_interval(const TensorEngineSpec& spec,

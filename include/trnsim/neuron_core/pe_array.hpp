@@ -5,7 +5,7 @@
 #include "trnsim/base/units.hpp"
 
 #include <array>
-#include <cstddef>
+#include <bit>
 #include <cstdint>
 
 namespace trnsim::neuron_core {
@@ -14,8 +14,13 @@ namespace trnsim::neuron_core {
 /// [NKI-ISA, nc_matmul, tiling mode]
 using PeBlocks = std::uint16_t;
 inline constexpr int kPeBlocksPerSide = 4;
-inline constexpr std::size_t kPeBlockCount = 16;
+inline constexpr int kPeBlockCount = kPeBlocksPerSide * kPeBlocksPerSide;
 inline constexpr PeBlocks kWholeArray = 0xFFFF;
+
+/// The share that blocks have in what belongs to the whole array, rounded down.
+[[nodiscard]] constexpr std::int64_t share_of_array(PeBlocks blocks, std::int64_t whole) {
+    return whole * std::popcount(blocks) / kPeBlockCount;
+}
 
 /// What happened last in the blocks of the array.
 ///

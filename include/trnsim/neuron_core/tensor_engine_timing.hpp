@@ -58,8 +58,8 @@ struct MatmulShape {
                                  const InstructionTemplate& instruction);
 
 /// Array cycles that stream columns, overhead and padding to the least interval excluded: N x
-/// cycles per column x passes x the tile's share of the array. The clock gate counts them
-/// (clock_gate_timing.hpp).
+/// cycles per column x passes. The clock gate counts them (clock_gate_timing.hpp), those of a tile
+/// by its share of the array [ASSUMED].
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 

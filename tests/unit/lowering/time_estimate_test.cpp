@@ -111,6 +111,17 @@ TEST_F(TimeEstimateTest, AMatmulIsThereWhenTheArrayHasEmptied) {
     EXPECT_EQ(estimate_.met(kTensor, done(kTensor, 1)), interval + neuron_core::fill_time(spec));
 }
 
+TEST_F(TimeEstimateTest, AMatmulOnATileOfTheArrayTakesItsShareOfTheTimeAndEndsNoSooner) {
+    IssueTemplate tile;
+    tile.operation = Operation::MultiplyMoving;
+    tile.tensor_interval = Cycles{2400};  // 1 us at 2.4 GHz.
+    tile.pe_blocks = 0x000F;
+    push(kTensor, tile);
+    EXPECT_EQ(estimate_.free_at(kTensor), Picoseconds{250'000});
+    const Picoseconds fill = neuron_core::fill_time(chip_.neuron_core.tensor_engine);
+    EXPECT_EQ(estimate_.met(kTensor, done(kTensor, 1)), Picoseconds{1'000'000} + fill);
+}
+
 TEST_F(TimeEstimateTest, ATransferIsThereAfterItsServiceAndTheCompletion) {
     IssueTemplate load = transfer(1000, 0xffff);
     load.dge_cost.first_byte = Picoseconds{200'000};

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 
 namespace trnsim::dma {
 namespace {
@@ -193,11 +194,24 @@ const DgeModeSpec& dge_mode(const DgeSpec& spec, DgeMode mode) {
     }
 }
 
+namespace {
+
+/// Whether the engine that triggers, if any is named, reaches a DGE block. [NKI-DGE]
+bool may_go_by_hardware(const std::optional<Engine>& trigger) {
+    return !trigger || *trigger == Engine::Sync || *trigger == Engine::Scalar;
+}
+
+}  // namespace
+
 DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
     const DgeModeSpec& chosen = dge_mode(spec, mode);
     return {.sequencer = chosen.sequencer_ns,
             .generator = chosen.issue_interval_ns + descriptors * chosen.per_descriptor_ns,
             .first_byte = chosen.first_byte_ns};
+}
+
+Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost) {
+    return mode == DgeMode::Software ? std::max(cost.sequencer, cost.generator) : cost.sequencer;
 }
 
 DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction) {
@@ -211,10 +225,13 @@ DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction)
     if (most_indices > 1 || instruction.attributes.trigger == Engine::Gpsimd) {
         return DgeMode::Software;
     }
-    if (!spec.hardware.available) {
+    if (!spec.hardware.available || !may_go_by_hardware(instruction.attributes.trigger)) {
         return most_indices == 0 ? DgeMode::None : DgeMode::Software;
     }
-    return casts(instruction) ? DgeMode::Software : DgeMode::Hardware;
+    if (casts(instruction)) {
+        return instruction.attributes.trigger ? DgeMode::None : DgeMode::Software;
+    }
+    return DgeMode::Hardware;
 }
 
 }  // namespace trnsim::dma

@@ -30,6 +30,18 @@ std::int64_t base_of(const ResolvedOperand& operand) {
     return operand.tile == nullptr ? 0 : operand.tile->slot->address;
 }
 
+/// How tiles of any site go to HBM, or come back.
+DmaTrigger plan_spill(const program::Program& program,
+                      const ChipSpec& chip,
+                      const Policies& policies,
+                      const IssueTable& table,
+                      bool is_save) {
+    return program.buffers.empty()
+               ? DmaTrigger{}
+               : plan_trigger(
+                     chip.neuron_core.dge, policies, table.spill_instruction(0, is_save), true);
+}
+
 }  // namespace
 
 InstructionEmitter::InstructionEmitter(const program::Program& program,
@@ -40,7 +52,8 @@ InstructionEmitter::InstructionEmitter(const program::Program& program,
                                        TimeEstimate& estimate)
     : program_(program),
       psum_(chip.neuron_core.psum),
-      dge_(policies.dge),
+      save_(plan_spill(program, chip, policies, table, true)),
+      reload_(plan_spill(program, chip, policies, table, false)),
       reuses_stationary_(policies.reuse_stationary),
       keeps_estimate_(policies.reorders()),
       plans_(plans),
@@ -142,8 +155,24 @@ void InstructionEmitter::emit_transfer(const PlannedStep& step) {
         }
     }
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.transfer(step.instruction, dge_, partition), step.own);
+    const DmaTrigger& trigger = plans_[step.instruction].trigger;
+    push_transfer(step.queue, *table_.transfer(step.instruction, trigger, partition), step.own);
     record(step, number);
+}
+
+void InstructionEmitter::push_transfer(QueueId ring,
+                                       const IssueTemplate& what,
+                                       const PlannedStep::Condition& when) {
+    if (what.trigger == Engine::Dma) {
+        push(ring, what, when);
+        return;
+    }
+    const QueueId queue = queue_of(what.trigger);
+    PlannedStep::Condition triggered;
+    triggered.waits.need_read(queue, writer_.next_number(queue));
+    triggered.met = std::max(estimate_.free_at(queue), when.met);
+    push(queue, *table_.trigger(what), when);
+    push(ring, what, triggered);
 }
 
 void InstructionEmitter::push(QueueId queue,
@@ -206,7 +235,7 @@ void InstructionEmitter::move(Tile& tile, const RegionAccess& access, bool is_sa
     if (keeps_estimate_) {
         when.met = estimate_.met(access.queue, when.waits);
     }
-    push(access.queue, *table_.spill(tile.buffer, is_save, dge_), when);
+    push_transfer(access.queue, *table_.spill(tile.buffer, is_save, spill_trigger(is_save)), when);
     tile.slot->history.record(access);
     if (observer_ != nullptr) {
         observer_->moved(tile, is_save);

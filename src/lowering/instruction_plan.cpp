@@ -34,13 +34,20 @@ bool loads_copy(const InstructionTemplate& instruction, const std::vector<bool>&
            });
 }
 
+bool touches(const InstructionTemplate& instruction, const std::vector<bool>& buffers) {
+    return std::ranges::any_of(instruction.operands,
+                               [&](const Operand& operand) { return buffers[operand.buffer]; });
+}
+
 }  // namespace
 
 std::vector<InstructionPlan> plan_instructions(const program::Program& program,
                                                const ChipSpec& chip,
                                                const IssueTable& table,
-                                               const RingPlan& rings) {
+                                               const RingPlan& rings,
+                                               const Policies& policies) {
     const std::vector<bool> is_written = written_buffers(program);
+    const std::vector<bool> is_scratch = scratch_buffers(program);
     std::vector<InstructionPlan> plans;
     plans.reserve(program.templates.size());
     for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
@@ -59,6 +66,10 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
         plan.ring = rings.ring[index];
         plan.is_fence = is_fence(instruction);
         plan.is_transfer = is_dma(instruction.op);
+        if (plan.is_transfer) {
+            plan.trigger = plan_trigger(
+                chip.neuron_core.dge, policies, instruction, touches(instruction, is_scratch));
+        }
         plan.loads_copy = loads_copy(instruction, is_written);
         plan.uses_array = uses_array(instruction.op);
         plans.push_back(std::move(plan));
@@ -76,6 +87,21 @@ std::vector<bool> written_buffers(const program::Program& program) {
         }
     }
     return written;
+}
+
+std::vector<bool> scratch_buffers(const program::Program& program) {
+    std::vector<bool> scratch = written_buffers(program);
+    std::vector<bool> is_read(program.buffers.size());
+    for (const InstructionTemplate& instruction : program.templates) {
+        for (const Operand& operand : instruction.operands) {
+            is_read[operand.buffer] = is_read[operand.buffer] || operand.reads();
+        }
+    }
+    for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer) {
+        scratch[buffer] =
+            scratch[buffer] && is_read[buffer] && program.buffers[buffer].space == Space::Hbm;
+    }
+    return scratch;
 }
 
 Operand whole_buffer(const program::Program& program, std::uint32_t buffer) {

@@ -66,6 +66,11 @@ std::string operand_text(const Operand& operand) {
                        fmt::join(counts, "x"));
 }
 
+int way_of(const DmaTrigger& trigger) {
+    constexpr int kModes = 8;
+    return static_cast<int>(trigger.engine) * kModes + static_cast<int>(trigger.dge);
+}
+
 /// Which 32 partitions a transpose on Vector reads and writes; not 0.
 std::int32_t partition_groups(const InstructionTemplate& instruction,
                               std::span<const program::Step::At> at) {
@@ -188,17 +193,13 @@ const IssueTemplate* IssueTable::multiply_moving(std::uint32_t instruction) {
 
 void IssueTable::fill_transfer(IssueTemplate& what,
                                const InstructionTemplate& instruction,
-                               DgeMode dge,
+                               const DmaTrigger& trigger,
                                std::int32_t partition) const {
     const DgeSpec& spec = chip_.neuron_core.dge;
-    const bool is_open = instruction.attributes.dge == DgeMode::Auto;
-    InstructionTemplate resolved = instruction;
-    if (is_open && dge != DgeMode::Auto && dma::dge_mode(spec, dge).available) {
-        resolved.attributes.dge = dge;
-    }
-    what.dge = dma::resolve_dge(spec, resolved);
+    what.dge = trigger.dge;
+    what.trigger = trigger.engine;
     what.transfer = dma::transfer_cost(
-        chip_.dma, chip_.hbm, dma::dge_mode(spec, what.dge), resolved, partition);
+        chip_.dma, chip_.hbm, dma::dge_mode(spec, what.dge), instruction, partition);
     what.dge_cost = dma::dge_cost(spec, what.dge, what.transfer.descriptors);
     if (is_exchange(instruction.op)) {
         dma::add_exchange_latency(
@@ -222,16 +223,16 @@ void IssueTable::meet(IssueTemplate& what, const InstructionTemplate& from) cons
 }
 
 const IssueTemplate* IssueTable::transfer(std::uint32_t instruction,
-                                          DgeMode dge,
+                                          const DmaTrigger& trigger,
                                           std::int32_t partition) {
-    const Key key{Kind::Transfer, instruction, static_cast<int>(dge), partition};
+    const Key key{Kind::Transfer, instruction, way_of(trigger), partition};
     if (const IssueTemplate* known = find(key)) {
         return known;
     }
     const InstructionTemplate& from = program_.templates[instruction];
     IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, instruction);
     what.name = name(from.op);
-    fill_transfer(what, from, dge, partition);
+    fill_transfer(what, from, trigger, partition);
     meet(what, from);
     return &what;
 }
@@ -256,6 +257,21 @@ const IssueTemplate* IssueTable::wait_only(const IssueTemplate& before) {
     IssueTemplate& what = add(key, Operation::Control, before.engine, before.source);
     what.name = "EVENT_SEMAPHORE";
     if (const auto spilled = spill_buffers_.find(before.index); spilled != spill_buffers_.end()) {
+        spill_buffers_.emplace(what.index, spilled->second);
+    }
+    return &what;
+}
+
+const IssueTemplate* IssueTable::trigger(const IssueTemplate& transfer) {
+    const Key key{Kind::Trigger, transfer.index, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const Picoseconds held = dma::trigger_interval(transfer.dge, transfer.dge_cost);
+    IssueTemplate& what = add(key, Operation::Trigger, transfer.trigger, transfer.source);
+    what.name = "DMA_DIRECT2D";
+    what.cost = {.interval = held, .read = Picoseconds{}, .done = held};
+    if (const auto spilled = spill_buffers_.find(transfer.index); spilled != spill_buffers_.end()) {
         spill_buffers_.emplace(what.index, spilled->second);
     }
     return &what;
@@ -288,7 +304,9 @@ InstructionTemplate IssueTable::spill_instruction(std::uint32_t buffer, bool is_
     return instruction;
 }
 
-const IssueTemplate* IssueTable::spill(std::uint32_t buffer, bool is_save, DgeMode dge) {
+const IssueTemplate* IssueTable::spill(std::uint32_t buffer,
+                                       bool is_save,
+                                       const DmaTrigger& trigger) {
     const Key key{is_save ? Kind::Save : Kind::Reload, buffer, 0, 0};
     if (const IssueTemplate* known = find(key)) {
         return known;
@@ -298,7 +316,7 @@ const IssueTemplate* IssueTable::spill(std::uint32_t buffer, bool is_save, DgeMo
     what.is_spill_save = is_save;
     what.is_spill_reload = !is_save;
     spill_buffers_.emplace(what.index, buffer);
-    fill_transfer(what, spill_instruction(buffer, is_save), dge, 0);
+    fill_transfer(what, spill_instruction(buffer, is_save), trigger, 0);
     return &what;
 }
 

@@ -58,7 +58,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       policies_(policies),
       table_(program, chip),
       rings_(plan_rings(program, chip.dma, policies)),
-      plans_(plan_instructions(program, chip, table_, rings_)),
+      plans_(plan_instructions(program, chip, table_, rings_, policies)),
       estimate_(chip, policies.planned_dma_rate),
       emitter_(program, chip, policies, plans_, table_, estimate_),
       tiles_(program, chip.neuron_core, policies, emitter_),
@@ -99,6 +99,7 @@ void Lowering::find_used_queues() {
     for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
         if (is_dma(program_.templates[index].op)) {
             uses_[queue_of_ring(plans_[index].ring)] = true;
+            use_trigger(plans_[index].trigger.engine);
             continue;
         }
         const std::vector<Engine>& engines = table_.engines(index);
@@ -111,6 +112,14 @@ void Lowering::find_used_queues() {
     }
     if (tiles_.can_spill()) {
         uses_[queue_of_ring(0)] = true;
+        use_trigger(emitter_.spill_trigger(true).engine);
+        use_trigger(emitter_.spill_trigger(false).engine);
+    }
+}
+
+void Lowering::use_trigger(Engine engine) {
+    if (engine != Engine::Dma) {
+        uses_[queue_of(engine)] = true;
     }
 }
 

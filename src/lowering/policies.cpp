@@ -104,6 +104,7 @@ Policies default_policies(std::string_view api) {
                 .psum_buffers = PsumBuffers::AllBanks,
                 .dma_rings = 8,
                 .dge = DgeMode::None,
+                .scratch_dge = DgeMode::Hardware,
                 .merge_iterations = true,
                 .matmul_window = 256,
                 .reorder_window = 16};
@@ -137,6 +138,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.dma_interval_ns = number<std::int64_t>(name, text, 0, kMostInterval);
     } else if (name == "dge") {
         policies.dge = choose(kDge, name, text);
+    } else if (name == "scratch_dge") {
+        policies.scratch_dge = choose(kDge, name, text);
     } else if (name == "merge_iterations") {
         policies.merge_iterations = choose(kBooleans, name, text);
     } else if (name == "reuse_stationary") {
@@ -168,6 +171,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
             {"dma_interval_ns", fmt::format("{}", policies.dma_interval_ns)},
             {"dge", text_of(kDge, policies.dge)},
+            {"scratch_dge", text_of(kDge, policies.scratch_dge)},
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
@@ -176,7 +180,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -188,6 +192,7 @@ std::string_view meaning_of(std::string_view policy) {
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
         {"dma_interval_ns", "least time between two DMAs of a ring; 0: that of the chip"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},
+        {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},
         {"merge_iterations", "small instructions of several iterations of a loop become one"},
         {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
         {"matmul_window", "of so many next matmuls the one that can start first goes first"},

@@ -3,6 +3,7 @@
 #include "trnsim/lowering/replay.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/lowering/psum_banks.hpp"
 #include "trnsim/lowering/stationary.hpp"
 
@@ -224,8 +225,9 @@ bool Replay::produce(InstructionSink& sink) {
             on_chip == from.operands.end()
                 ? 0
                 : step->at[static_cast<std::size_t>(on_chip - from.operands.begin())].partition;
-        next.what =
-            table_.transfer(index, from.attributes.dge, static_cast<std::int32_t>(partition));
+        next.what = table_.transfer(index,
+                                    {.dge = dma::resolve_dge(chip_.neuron_core.dge, from)},
+                                    static_cast<std::int32_t>(partition));
     } else if (from.engines.front() == Engine::Tensor && uses_array(from.op)) {
         QueuedInstruction load = next;
         load.what = table_.load_stationary(index);

@@ -2,7 +2,6 @@
 // The cost of any instruction on any engine.
 #include "trnsim/neuron_core/instruction_timing.hpp"
 
-#include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/neuron_core/gpsimd_engine_timing.hpp"
 #include "trnsim/neuron_core/scalar_engine_timing.hpp"
 #include "trnsim/neuron_core/sync_engine_timing.hpp"
@@ -19,18 +18,10 @@ bool is_control(Opcode op) {
            op == Opcode::RegisterStore || op == Opcode::CoreBarrier;
 }
 
-InstructionCost trigger_cost(const DgeSpec& spec, const InstructionTemplate& instruction) {
-    const Picoseconds held = dma::dge_mode(spec, dma::resolve_dge(spec, instruction)).sequencer_ns;
-    return {.interval = held, .read = held, .done = held, .uses_fast_mode = false};
-}
-
 }  // namespace
 
 InstructionCost cost(const ChipSpec& chip, Engine engine, const InstructionTemplate& instruction) {
     const NeuronCoreSpec& core = chip.neuron_core;
-    if (is_dma(instruction.op)) {
-        return trigger_cost(core.dge, instruction);
-    }
     if (is_control(instruction.op)) {
         return sync_engine_cost(core.sync_engine, instruction);
     }

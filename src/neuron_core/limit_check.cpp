@@ -164,6 +164,12 @@ void LimitCheck::dma() const {
             std::string(name(mode)) + " descriptor generation is not on " + chip_.short_name +
                 (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
                 "; choose another dge mode");
+    if (const std::optional<Engine> trigger = instruction_.attributes.trigger) {
+        require(can_run(chip_, *trigger, instruction_),
+                std::string(name(*trigger)) + " cannot trigger a DMA with " +
+                    std::string(name(mode)) + " descriptor generation; " +
+                    (mode == DgeMode::Hardware ? "sync and scalar can" : "gpsimd can"));
+    }
     for (const Operand& src : instruction_.operands) {
         if (src.role != Role::Src ||
             (is_exchange(instruction_.op) && instruction_.op != Opcode::Sendrecv)) {

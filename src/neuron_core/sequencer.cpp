@@ -13,6 +13,11 @@ sc_core::sc_time to_sc_time(Picoseconds span) {
     return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(span.value));
 }
 
+/// Whether a DMA ring was let go by its trigger: until then there was nothing for it to wait with.
+bool is_triggered(const std::optional<Producer>& held_by) {
+    return held_by && held_by->what->operation == Operation::Trigger;
+}
+
 /// Index of a gap's cause in EngineStats::waiting: the engines, DMA, memory ports.
 std::size_t cause_of(const Producer* held_by) {
     return held_by == nullptr ? static_cast<std::size_t>(EngineStats::kCauses - 1)
@@ -124,8 +129,9 @@ bool Sequencer::find_readiness(const QueuedInstruction& next) {
 }
 
 void Sequencer::met_by(const SemaphoreFile::Update& update) {
-    const bool is_own = update.producer.queue == queue_;
-    const Picoseconds at = is_own ? update.at : update.at + wakeup_time_;
+    const bool is_at_once =
+        update.producer.queue == queue_ || update.producer.what->operation == Operation::Trigger;
+    const Picoseconds at = is_at_once ? update.at : update.at + wakeup_time_;
     if (at > ready_.at) {
         ready_.at = at;
         ready_.held_by = update.producer;
@@ -179,7 +185,7 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
         execution.held_by = ready_.held_by;
         execution.held_until = ready_.released;
     }
-    if (begin > active_until_) {
+    if (begin > active_until_ && !is_triggered(ready_.held_by)) {
         execution.stalled = begin - active_until_;
         const bool is_kept_by_queue = ready_.at > active_until_ && ready_.held_by.has_value();
         const std::size_t charged = ready_.is_kept_by_cores

@@ -29,10 +29,10 @@ std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next)
 
 std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
                                         std::uint64_t sequence) const {
-    if (next.what->operation == Operation::Control) {
+    const bool is_load = next.what->operation == Operation::LoadStationary;
+    if (!is_load && next.what->operation != Operation::MultiplyMoving) {
         return sequence - 1;
     }
-    const bool is_load = next.what->operation == Operation::LoadStationary;
     const PeArray::Times tile = array_.of(next.what->pe_blocks);
     const Picoseconds multiply = is_load ? tile.multiply_start : tile.multiply_end;
     const Picoseconds issue = is_load ? Picoseconds{} : multiply_free_;

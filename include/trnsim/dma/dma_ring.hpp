@@ -13,9 +13,11 @@ namespace trnsim::dma {
 ///
 ///     queue --> [ wait for semaphores ] --> DGE --> [ DMA engines ] --> completion --> semaphores
 ///
+/// A transfer that an engine triggers waits for that instruction of the engine's queue, and begins
+/// with it; others wait for what they need themselves, as if the ring had a queue (D-05).
+///
 /// Models: order, generation of descriptors, least interval between triggers, a limit of
-/// outstanding transfers, completion latency. Does not model: the trigger as an instruction of a
-/// compute engine's queue (D-05). One per ring in use.
+/// outstanding transfers, completion latency. One per ring in use.
 class DmaRing : public neuron_core::Sequencer {
 public:
     DmaRing(const sc_core::sc_module_name& name,

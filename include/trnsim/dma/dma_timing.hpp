@@ -57,9 +57,14 @@ struct DgeCost {
                                           DgeMode mode);  ///< \pre mode != Auto
 [[nodiscard]] DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors);
 
+/// How long the engine that triggers a DMA is held: its sequencer by the trigger, GpSimd until it
+/// has made the descriptors. [TRACES-TRN2] [NKI-DGE]
+[[nodiscard]] Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost);
+
 /// The mode of a DMA: the one it asks for, or by default software for gathers, scatters, GpSimd
-/// triggers and (where the alternative is hardware, which does not cast) casts, else hardware where
-/// the chip has it, else none. [NKI-DGE] [NKI-ISA]
+/// triggers and casts that nobody in particular triggers (hardware does not cast), else hardware
+/// where the chip has it and Sync, Scalar or nobody in particular triggers, else none. [NKI-DGE]
+/// [NKI-ISA]
 [[nodiscard]] DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction);
 
 }  // namespace trnsim::dma

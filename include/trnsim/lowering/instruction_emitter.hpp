@@ -52,6 +52,11 @@ public:
     void save(Tile& tile) override;
     void reload(Tile& tile) override;
 
+    /// How save() and reload() begin.
+    [[nodiscard]] const DmaTrigger& spill_trigger(bool is_save) const {
+        return is_save ? save_ : reload_;
+    }
+
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     /// LoadStationary and spills; the rest is not counted here.
     [[nodiscard]] const LoweringCounts& counts() const { return counts_; }
@@ -66,6 +71,10 @@ private:
     void load_stationary(const PlannedStep& step);
     void emit_matmul(const PlannedStep& step);
     void emit_transfer(const PlannedStep& step);
+    /// On its ring, behind its trigger if an engine's queue has one.
+    void push_transfer(neuron_core::QueueId ring,
+                       const neuron_core::IssueTemplate& what,
+                       const PlannedStep::Condition& when);
     void push(neuron_core::QueueId queue,
               const neuron_core::IssueTemplate& what,
               const PlannedStep::Condition& when,
@@ -78,7 +87,8 @@ private:
 
     const program::Program& program_;
     const PsumSpec& psum_;
-    const DgeMode dge_;
+    const DmaTrigger save_;
+    const DmaTrigger reload_;
     const bool reuses_stationary_;
     const bool keeps_estimate_;  ///< Which matters only where steps are reordered.
     const std::vector<InstructionPlan>& plans_;

@@ -17,6 +17,7 @@ struct InstructionPlan {
     std::vector<Picoseconds> costs;   ///< By engine of IssueTable::engines().
     std::string_view table;           ///< Activation table it needs.
     int ring = 0;                     ///< DMA.
+    DmaTrigger trigger{};             ///< DMA.
     bool is_fence = false;            ///< Nothing passes it: others wait for it, or its operands
                                       ///< do not tell all that it reads and writes.
     bool is_transfer = false;         ///< DMA.
@@ -28,10 +29,14 @@ struct InstructionPlan {
 [[nodiscard]] std::vector<InstructionPlan> plan_instructions(const program::Program& program,
                                                              const ChipSpec& chip,
                                                              const IssueTable& table,
-                                                             const RingPlan& rings);
+                                                             const RingPlan& rings,
+                                                             const Policies& policies);
 
 /// By buffer: whether any template writes it.
 [[nodiscard]] std::vector<bool> written_buffers(const program::Program& program);
+
+/// By buffer: whether it is a tensor in HBM that the program both writes and reads.
+[[nodiscard]] std::vector<bool> scratch_buffers(const program::Program& program);
 
 /// All elements of a tile or tensor, as an operand.
 [[nodiscard]] Operand whole_buffer(const program::Program& program, std::uint32_t buffer);

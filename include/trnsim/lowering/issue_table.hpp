@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include "trnsim/lowering/trigger_plan.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/neuron_core/template_names.hpp"
 #include "trnsim/program/cursor.hpp"
@@ -43,17 +44,24 @@ public:
     /// The two halves of a matmul or of a transpose on the Tensor Engine.
     [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
     [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);
-    /// A DMA whose on-chip side starts at `partition`; DGE Auto: the chip's default for it.
+    /// A DMA whose on-chip side starts at `partition`.
     [[nodiscard]] const IssueTemplate* transfer(std::uint32_t instruction,
-                                                DgeMode dge,
+                                                const DmaTrigger& trigger,
                                                 std::int32_t partition);
     /// ACT_TABLE_LOAD before an instruction of that template.
     [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
     /// An instruction that only waits (EVENT_SEMAPHORE) for what `before` could not wait for
     /// itself.
     [[nodiscard]] const IssueTemplate* wait_only(const IssueTemplate& before);
+    /// What lets `transfer` begin (DMA_DIRECT2D), on the engine that triggers it.
+    /// \pre there is one
+    [[nodiscard]] const IssueTemplate* trigger(const IssueTemplate& transfer);
     /// The transfer that saves a tile of a site to HBM, or brings it back.
-    [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer, bool is_save, DgeMode dge);
+    [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer,
+                                             bool is_save,
+                                             const DmaTrigger& trigger);
+    /// The program's part of a spill().
+    [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
     [[nodiscard]] std::string details(const IssueTemplate& what) const override;
@@ -67,6 +75,7 @@ private:
         Transfer,
         TableLoad,
         Wait,
+        Trigger,
         Save,
         Reload,
         Count
@@ -75,7 +84,7 @@ private:
     struct Key {
         Kind kind = Kind::Compute;
         std::uint32_t number = 0;  ///< Of the instruction template, buffer or issue template.
-        int way = 0;               ///< Engine or DGE mode.
+        int way = 0;               ///< Engine or trigger.
         std::int32_t place = 0;    ///< Partition, or pair of partition groups.
     };
     struct Known {
@@ -90,11 +99,10 @@ private:
     [[nodiscard]] const IssueTemplate* find(const Key& key) const;
     void fill_transfer(IssueTemplate& what,
                        const InstructionTemplate& instruction,
-                       DgeMode dge,
+                       const DmaTrigger& trigger,
                        std::int32_t partition) const;
     /// Lets a barrier or an exchange wait for the other cores.
     void meet(IssueTemplate& what, const InstructionTemplate& from) const;
-    [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     const program::Program& program_;
     const ChipSpec& chip_;

@@ -57,6 +57,7 @@ public:
 
 private:
     void find_used_queues();
+    void use_trigger(Engine engine);
     bool read_step();
     void plan(const program::Step& step);
     void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);

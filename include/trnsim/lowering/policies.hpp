@@ -46,10 +46,12 @@ struct Policies {
     Spilling spilling = Spilling::FarthestUse;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    std::int64_t dma_interval_ns = 0;  ///< Least time between two DMAs of a ring; 0: the chip's.
-    DgeMode dge = DgeMode::Auto;       ///< Where the program leaves the choice.
-    bool merge_iterations = false;     ///< One instruction for several iterations of a loop.
-    bool reuse_stationary = true;      ///< No LoadStationary when the array already holds the tile.
+    std::int64_t dma_interval_ns = 0;     ///< Least time between two DMAs of a ring; 0: the chip's.
+    DgeMode dge = DgeMode::Auto;          ///< Where the program leaves the choice.
+    DgeMode scratch_dge = DgeMode::Auto;  ///< The same of tensors in HBM that the kernel both
+                                          ///< writes and reads, and of spills; Auto: as `dge`.
+    bool merge_iterations = false;        ///< One instruction for several iterations of a loop.
+    bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
     double planned_dma_rate = 1.0;  ///< Share of the DMA engines' rate on which that order counts.

@@ -8,8 +8,8 @@ namespace trnsim::neuron_core {
 
 /// The GpSimd Engine (Pool): eight SIMD processors, for what no other engine does.
 ///
-/// Models: see DataPathEngine; its accesses reach SBUF only. Does not model: time it spends on
-/// software descriptor generation between its own instructions (D-08). One per NeuronCore.
+/// Models: see DataPathEngine; its accesses reach SBUF only; software descriptor generation takes
+/// its time, as triggers in its queue. One per NeuronCore.
 class GpsimdEngine : public DataPathEngine {
 public:
     GpsimdEngine(const sc_core::sc_module_name& name,

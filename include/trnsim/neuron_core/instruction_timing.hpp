@@ -10,9 +10,8 @@
 
 namespace trnsim::neuron_core {
 
-/// The cost on that engine, by its *_engine_timing.hpp; TensorE at full clock. Of a DMA operation:
-/// how long its trigger holds the sequencer of `engine`, descriptors as resolve_dge() says. \pre
-/// can_run(chip, engine, instruction)
+/// The cost on that engine, by its *_engine_timing.hpp; TensorE at full clock. Of DMA operations
+/// see dma_timing.hpp. \pre can_run(chip, engine, instruction), and it is no DMA operation
 [[nodiscard]] InstructionCost cost(const ChipSpec& chip,
                                    Engine engine,
                                    const InstructionTemplate& instruction);

@@ -37,6 +37,7 @@ enum class Operation : std::uint8_t {
     StreamShuffle,    ///< nc_stream_shuffle: loads its mask when that changes.
     ActivationTableLoad,  ///< ACT_TABLE_LOAD.
     Control,              ///< Registers, barriers, waits that did not fit: no data path.
+    Trigger,              ///< DMA_DIRECT2D: lets a transfer on a DMA ring begin; no data path.
     Transfer,             ///< DMA.
 };
 
@@ -63,6 +64,7 @@ struct IssueTemplate {
     dma::DmaTransferCost transfer{};  ///< Transfer.
     dma::DgeCost dge_cost{};          ///< Transfer.
     DgeMode dge = DgeMode::None;      ///< Transfer.
+    Engine trigger = Engine::Dma;     ///< Transfer: in whose queue its trigger is; Dma: in none.
     std::uint32_t meeting_cores = 0;  ///< Starts when these cores have come to it; 0: at once.
     std::uint32_t meeting_channel = 0;
     bool is_spill_save = false;    ///< Transfer made by the lowering, SBUF to HBM.

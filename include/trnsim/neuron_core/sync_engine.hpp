@@ -8,8 +8,8 @@ namespace trnsim::neuron_core {
 
 /// The Sync Engine (SP): a sequencer without a data path, for registers, barriers and DMA triggers.
 ///
-/// Models: see DataPathEngine; its instructions touch no memory port. Does not model: DMA triggers
-/// as instructions of its queue, which every DMA ring issues by itself (D-05). One per NeuronCore.
+/// Models: see DataPathEngine; its instructions touch no memory port. Does not model: triggers of
+/// DMAs for which nothing says who triggers them (D-05). One per NeuronCore.
 class SyncEngine : public DataPathEngine {
 public:
     SyncEngine(const sc_core::sc_module_name& name,

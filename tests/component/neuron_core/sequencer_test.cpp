@@ -92,6 +92,18 @@ TEST_F(SequencerTest, AQueueNeedsNoWakeUpForItsOwnResult) {
     EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(0, 250));
 }
 
+TEST_F(SequencerTest, ATriggerIsHeardAtOnce) {
+    IssueTemplate doorbell = timed("trigger", ns(100), ns(0), ns(100));
+    doorbell.operation = neuron_core::Operation::Trigger;
+    const IssueTemplate& trigger = define(doorbell);
+    const IssueTemplate& work = define(timed("work", ns(50)));
+    add(Engine::Scalar, work);
+    add(Engine::Scalar, trigger).signal_at_read(1);
+    add(Engine::Vector, work).wait(1, 1);
+    run();
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(50));
+}
+
 TEST_F(SequencerTest, ASemaphoreRaisedLongAgoCostsNothing) {
     const IssueTemplate& fast = define(timed("fast", ns(10)));
     const IssueTemplate& slow = define(timed("slow", ns(5000)));

@@ -237,6 +237,13 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     transfer = load(128, 512, 512);
     transfer.attributes.trigger = Engine::Gpsimd;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
+    transfer.attributes.trigger = Engine::Scalar;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
+    transfer.operands[0].dtype = kBf16;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None) << "Scalar makes no descriptors";
+    transfer.operands[0].dtype = transfer.operands[1].dtype;
+    transfer.attributes.trigger = Engine::Vector;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None) << "only Sync and Scalar reach hardware";
     transfer.attributes.dge = DgeMode::None;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None);
 }
@@ -251,6 +258,16 @@ TEST(DgeTrace, SoftwareTriggersOf128DescriptorsAre586nsApart) {  // [TRACES-TRN2
     const DgeCost cost = dge_cost(chip("trn2").neuron_core.dge, DgeMode::Software, 128);
     test::expect_near_measured(cost.generator, 586);
     test::expect_near_measured(cost.first_byte, 739);
+}
+
+TEST(DgeTrace, ATriggerHoldsItsSequencerAndGpsimdUntilTheDescriptorsAreMade) {  // [TRACES-TRN2]
+    const auto held = [](DgeMode mode) {
+        return trigger_interval(mode, dge_cost(chip("trn2").neuron_core.dge, mode, 128));
+    };
+    test::expect_near_measured(held(DgeMode::Hardware), 524);
+    test::expect_near_measured(held(DgeMode::Software), 586);
+    EXPECT_EQ(held(DgeMode::None), from_nanoseconds(8));
+    EXPECT_EQ(trigger_interval(DgeMode::Software, {.sequencer = Picoseconds{7}}), Picoseconds{7});
 }
 
 TEST(Dge, SoftwareTakesLongerForMoreDescriptors) {  // [KDA]

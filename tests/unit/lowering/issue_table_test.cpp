@@ -56,8 +56,8 @@ TEST(IssueTableTest, GivesTheSameTemplateForTheSameUse) {
     EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector, kAtZero));
     EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar, kAtZero));
     EXPECT_NE(table.load_stationary(sample.matmul), table.multiply_moving(sample.matmul));
-    EXPECT_NE(table.transfer(sample.load, DgeMode::Auto, 0),
-              table.transfer(sample.load, DgeMode::Auto, 64));
+    EXPECT_NE(table.transfer(sample.load, {.dge = DgeMode::Hardware}, 0),
+              table.transfer(sample.load, {.dge = DgeMode::Hardware}, 64));
 }
 
 TEST(IssueTableTest, NumbersItsTemplatesInOrder) {
@@ -126,7 +126,7 @@ TEST(IssueTableTest, ATransferKnowsItsEnginesBytesAndDescriptors) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(sample.program, trn2);
-    const auto* load = table.transfer(sample.load, DgeMode::Auto, 0);
+    const auto* load = table.transfer(sample.load, {.dge = DgeMode::Hardware}, 0);
     EXPECT_EQ(load->operation, Operation::Transfer);
     EXPECT_EQ(load->transfer.engine_mask, 0xFFFFU);
     EXPECT_EQ(load->transfer.bytes, Bytes{128L * 1024});
@@ -135,17 +135,39 @@ TEST(IssueTableTest, ATransferKnowsItsEnginesBytesAndDescriptors) {
     EXPECT_EQ(load->transfer.descriptors, 128);
 }
 
-TEST(IssueTableTest, TheModeOfATransferIsTheProgramsThenThePolicysThenTheChips) {
+TEST(IssueTableTest, ATransferBeginsAsItIsTold) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");
-    const ChipSpec trn1 = chip("trainium1");
-    IssueTable on_trn2(sample.program, trn2);
-    IssueTable on_trn1(sample.program, trn1);
-    EXPECT_EQ(on_trn2.transfer(sample.forced, DgeMode::Software, 0)->dge, DgeMode::None);
-    EXPECT_EQ(on_trn2.transfer(sample.load, DgeMode::Software, 0)->dge, DgeMode::Software);
-    EXPECT_EQ(on_trn2.transfer(sample.load, DgeMode::Auto, 0)->dge, DgeMode::Hardware);
-    EXPECT_EQ(on_trn1.transfer(sample.load, DgeMode::Hardware, 0)->dge, DgeMode::None)
-        << "a policy that the chip cannot follow falls back to what it has";
+    IssueTable table(sample.program, trn2);
+    const auto* by_sync =
+        table.transfer(sample.load, {.dge = DgeMode::Hardware, .engine = Engine::Sync}, 0);
+    const auto* by_scalar =
+        table.transfer(sample.load, {.dge = DgeMode::Hardware, .engine = Engine::Scalar}, 0);
+    EXPECT_NE(by_sync, by_scalar);
+    EXPECT_EQ(by_scalar->trigger, Engine::Scalar);
+    EXPECT_EQ(by_scalar->dge, DgeMode::Hardware);
+    EXPECT_EQ(table.transfer(sample.load, {.dge = DgeMode::None}, 0)->trigger, Engine::Dma);
+}
+
+TEST(IssueTableTest, ATriggerHoldsItsEngineUntilTheTransferIsDescribed) {  // [TRACES-TRN2]
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto trigger = [&](DgeMode dge, Engine engine) {
+        return table.trigger(*table.transfer(sample.load, {.dge = dge, .engine = engine}, 0));
+    };
+    const auto* hardware = trigger(DgeMode::Hardware, Engine::Scalar);
+    EXPECT_EQ(hardware->name, "DMA_DIRECT2D");
+    EXPECT_EQ(hardware->operation, Operation::Trigger);
+    EXPECT_EQ(hardware->engine, Engine::Scalar);
+    EXPECT_EQ(hardware->cost.interval, from_nanoseconds(524));
+    EXPECT_EQ(hardware->cost.read, Picoseconds{}) << "the transfer begins with it";
+    EXPECT_EQ(table.source_text(*hardware), "kernel.py:103");
+    EXPECT_EQ(trigger(DgeMode::Software, Engine::Gpsimd)->cost.interval,
+              from_nanoseconds(330 + 128 * 2))
+        << "128 descriptors";
+    EXPECT_EQ(trigger(DgeMode::None, Engine::Vector)->cost.interval, from_nanoseconds(8));
+    EXPECT_EQ(trigger(DgeMode::Hardware, Engine::Scalar), hardware);
 }
 
 TEST(IssueTableTest, ATableLoadTakesTheChipsTime) {
@@ -162,8 +184,8 @@ TEST(IssueTableTest, ASpillMovesTheWholeTileOnceToHbmOrBack) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(sample.program, trn2);
-    const auto* save = table.spill(sample.right, true, DgeMode::Auto);
-    const auto* reload = table.spill(sample.right, false, DgeMode::Auto);
+    const auto* save = table.spill(sample.right, true, {.dge = DgeMode::Hardware});
+    const auto* reload = table.spill(sample.right, false, {.dge = DgeMode::Hardware});
     const Bytes tile{128L * 1024};
     EXPECT_TRUE(save->is_spill_save);
     EXPECT_EQ(save->transfer.bytes_written_hbm, tile);
@@ -185,7 +207,7 @@ TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
         table.details(*multiply),
         "dst float32 psum 128p [512], stationary bfloat16 sbuf 128p [128], moving bfloat16 sbuf "
         "128p [512]");
-    EXPECT_EQ(table.details(*table.transfer(sample.load, DgeMode::Auto, 0)),
+    EXPECT_EQ(table.details(*table.transfer(sample.load, {.dge = DgeMode::Hardware}, 0)),
               "dst bfloat16 sbuf 128p [512], src bfloat16 hbm [65536]");
 }
 
@@ -196,7 +218,7 @@ TEST(IssueTableTest, AWaitComesFromWhatItIsPutBefore) {
     const auto* wait = table.wait_only(*table.multiply_moving(sample.matmul));
     EXPECT_EQ(wait->engine, Engine::Tensor);
     EXPECT_EQ(table.source_text(*wait), "kernel.py:101");
-    const auto* save = table.spill(sample.right, true, DgeMode::Auto);
+    const auto* save = table.spill(sample.right, true, {.dge = DgeMode::Hardware});
     EXPECT_EQ(table.source_text(*table.wait_only(*save)), "kernel.py:3 right");
 }
 

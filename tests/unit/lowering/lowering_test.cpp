@@ -325,8 +325,32 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
     const LoweredProgram queues(builder.build());
     const std::string stores =
         std::to_string(test::done_semaphore(queues.entries()[0].queue)) + ">=";
+    ASSERT_EQ(queues.entries().size(), 6U) << "GpSimd triggers the gather and the scatter";
     EXPECT_THAT(waits_of(queues.entries()[1].instruction), testing::HasSubstr(stores + "1"));
-    EXPECT_THAT(waits_of(queues.entries()[3].instruction), testing::HasSubstr(stores + "2"));
+    EXPECT_THAT(waits_of(queues.entries()[5].instruction), testing::HasSubstr(stores + "2"));
+}
+
+TEST(LoweringTest, ATransferWaitsForItsTriggerAloneAndTheTriggerForAllElse) {
+    ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto out = builder.output("out", Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto load = builder.copy(tile, in, DgeMode::None);
+    const auto store = builder.add(Opcode::DmaCopy,
+                                   {Engine::Dma},
+                                   {builder.whole(Role::Dst, out), builder.whole(Role::Src, tile)},
+                                   {.dge = DgeMode::None, .trigger = Engine::Vector});
+    builder.alloc(tile).run(load).run(store);
+    const LoweredProgram queues(builder.build());
+    const auto& entries = queues.entries();
+    ASSERT_EQ(entries.size(), 3U);
+    EXPECT_EQ(entries[1].queue, neuron_core::queue_of(Engine::Vector));
+    EXPECT_EQ(entries[1].instruction.what->name, "DMA_DIRECT2D");
+    EXPECT_EQ(waits_of(entries[1].instruction),
+              std::to_string(test::done_semaphore(entries[0].queue)) + ">=1");
+    EXPECT_EQ(waits_of(entries[2].instruction),
+              std::to_string(test::done_semaphore(entries[1].queue) + 1) + ">=1")
+        << "its sources are read when it begins";
 }
 
 }  // namespace

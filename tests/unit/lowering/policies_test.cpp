@@ -48,6 +48,10 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "dge=none",
                                          "dge=software",
                                          "dge=hardware",
+                                         "scratch_dge=auto",
+                                         "scratch_dge=none",
+                                         "scratch_dge=software",
+                                         "scratch_dge=hardware",
                                          "merge_iterations=true",
                                          "merge_iterations=false",
                                          "reuse_stationary=true",
@@ -123,6 +127,12 @@ TEST(PoliciesTest, OnlyTheNewApisCompilerCountsOnLessThanAllOfTheDmaEngines) {
     EXPECT_EQ(default_policies("trace").planned_dma_rate, 1.0);
 }
 
+TEST(PoliciesTest, OnlyTheOldApisCompilerHasScratchDescribedByHardware) {
+    EXPECT_EQ(default_policies("neuronxcc.nki").scratch_dge, DgeMode::Hardware);
+    EXPECT_EQ(default_policies("nki").scratch_dge, DgeMode::Auto);
+    EXPECT_EQ(default_policies("trace").scratch_dge, DgeMode::Auto);
+}
+
 TEST(PoliciesTest, OnlyTheOldApisCompilerMergesIterations) {
     EXPECT_TRUE(default_policies("neuronxcc.nki").merge_iterations);
     EXPECT_FALSE(default_policies("nki").merge_iterations);
@@ -138,7 +148,7 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, psum_buffers, spilling, ring_assignment, "
-              "dma_rings, dma_interval_ns, dge, "
+              "dma_rings, dma_interval_ns, dge, scratch_dge, "
               "merge_iterations, reuse_stationary, matmul_window, reorder_window, "
               "planned_dma_rate");
 }

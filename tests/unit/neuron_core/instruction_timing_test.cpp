@@ -55,13 +55,6 @@ TEST(InstructionCost, IsThatOfTheEngine) {
     EXPECT_EQ(cost(trn2, Engine::Gpsimd, copy()), gpsimd_engine_cost(core.gpsimd_engine, copy()));
 }
 
-TEST(InstructionCost, OfADmaIsHowLongItsTriggerHoldsTheSequencer) {  // [TRACES-TRN2]
-    const ChipSpec& trn2 = chip("trn2");
-    test::expect_near_measured(cost(trn2, Engine::Sync, load(DgeMode::Hardware)).interval, 518);
-    test::expect_near_measured(cost(trn2, Engine::Scalar, load(DgeMode::Auto)).interval, 524);
-    test::expect_near_measured(cost(trn2, Engine::Gpsimd, load(DgeMode::Software)).interval, 50);
-}
-
 TEST(InstructionCost, OfARegisterMoveIsTheSameOnEverySequencer) {
     const ChipSpec& trn2 = chip("trn2");
     const InstructionTemplate move = make(Opcode::RegisterMove, {});

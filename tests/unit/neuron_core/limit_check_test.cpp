@@ -294,6 +294,18 @@ TEST(DmaLimits, OfDescriptorGeneration) {
     expect_rejected("trn1",
                     dma(dst, src, DgeMode::Hardware),
                     "hardware descriptor generation is not on trn1, only on trn2 and trn3");
+    InstructionTemplate by_vector = dma(dst, src, DgeMode::Hardware);
+    by_vector.attributes.trigger = Engine::Vector;
+    expect_rejected("trn2",
+                    by_vector,
+                    "vector cannot trigger a DMA with hardware descriptor generation; sync and "
+                    "scalar can");
+    by_vector.attributes.dge = DgeMode::Software;
+    expect_rejected("trn2",
+                    by_vector,
+                    "vector cannot trigger a DMA with software descriptor generation; gpsimd can");
+    by_vector.attributes.dge = DgeMode::Auto;
+    expect_accepted("trn2", by_vector);
     Operand narrow = src;
     narrow.dtype = kBf16;
     expect_rejected(

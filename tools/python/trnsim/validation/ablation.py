@@ -31,6 +31,7 @@ VARIANTS: tuple[Variant, ...] = (
     _policy("dma_rings", "one DMA ring", "dma_rings=1"),
     _policy("ring_assignment", "one ring in program order", "ring_assignment=single"),
     _policy("dge", "hardware descriptor generation", "dge=hardware"),
+    _policy("scratch_dge", "descriptors of scratch as of all else", "scratch_dge=auto"),
     _policy("matmul_window", "matmuls in program order", "matmul_window=1"),
     _policy("reorder_window", "all else in program order", "reorder_window=1"),
     _policy("planned_dma_rate", "an order that counts on all of the DMA engines' rate",

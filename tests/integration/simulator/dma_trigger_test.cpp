@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DMA that an engine triggers is an instruction of that engine's queue.
+#include "support/program_builder.hpp"
+#include "support/recorded_timeline.hpp"
+#include "support/simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace trnsim {
+namespace {
+
+constexpr std::int64_t kRounds = 50;
+
+/// In every iteration one instruction of `engine` and one load, which have nothing to do with each
+/// other.
+RunResult run_beside(Engine engine, DgeMode dge, std::optional<Engine> trigger) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
+    const auto work = builder.unary(Opcode::TensorCopy, engine, right, left);
+    const auto load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
+                    {.dge = dge, .trigger = trigger});
+    builder.alloc(tile).alloc(left).alloc(right);
+    builder.loop(kRounds).run(work).run(load).end();
+    return test::run(builder.build(), test::chip("trn2"));
+}
+
+Picoseconds active(const RunResult& result, Engine engine) {
+    return result.engines.at(engine).active;
+}
+
+TEST(DmaTrigger, HardwareTriggersTakeTheTimeOfTheEngineThatIsNamed) {
+    const auto alone = run_beside(Engine::Scalar, DgeMode::Hardware, Engine::Sync);
+    const auto both = run_beside(Engine::Scalar, DgeMode::Hardware, Engine::Scalar);
+    const Picoseconds trigger = test::chip("trn2").neuron_core.dge.hardware.sequencer_ns;
+    EXPECT_EQ(active(both, Engine::Scalar), active(alone, Engine::Scalar) + kRounds * trigger);
+    EXPECT_EQ(active(alone, Engine::Sync), kRounds * trigger);
+    EXPECT_EQ(both.engines.at(Engine::Scalar).instructions, 2 * kRounds);
+    EXPECT_EQ(both.dma.transfers, kRounds);
+    EXPECT_EQ(both.dma.bytes, alone.dma.bytes);
+}
+
+TEST(DmaTrigger, DescriptorsBySoftwareTakeGpsimdsTime) {
+    const auto alone = run_beside(Engine::Gpsimd, DgeMode::None, std::nullopt);
+    const auto both = run_beside(Engine::Gpsimd, DgeMode::Software, std::nullopt);
+    const auto& software = test::chip("trn2").neuron_core.dge.software;
+    const Picoseconds generation = software.issue_interval_ns + 128 * software.per_descriptor_ns;
+    EXPECT_EQ(active(both, Engine::Gpsimd), active(alone, Engine::Gpsimd) + kRounds * generation);
+}
+
+TEST(DmaTrigger, WhatNobodyTriggersTakesNobodysTime) {
+    const auto result = run_beside(Engine::Vector, DgeMode::None, std::nullopt);
+    EXPECT_EQ(result.engines.at(Engine::Vector).instructions, kRounds);
+    for (const Engine engine : {Engine::Sync, Engine::Scalar, Engine::Gpsimd, Engine::Tensor}) {
+        EXPECT_EQ(active(result, engine), Picoseconds{});
+    }
+}
+
+/// When the load behind one long instruction begins.
+Picoseconds start_of_load(std::optional<Engine> trigger) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
+    const auto work = builder.unary(Opcode::TensorCopy, Engine::Vector, right, left);
+    const auto load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
+                    {.dge = DgeMode::None, .trigger = trigger});
+    builder.alloc(tile).alloc(left).alloc(right).run(work).run(load);
+    return test::executions(builder.build(), test::chip("trn2"), "dma_copy").at(0).start;
+}
+
+TEST(DmaTrigger, AnEngineTriggersWhenItsEarlierInstructionsAreIssued) {
+    const Picoseconds start = test::chip("trn2").runtime.kernel_start_ns;
+    EXPECT_EQ(start_of_load(std::nullopt), start);
+    EXPECT_EQ(start_of_load(Engine::Gpsimd), start) << "in another queue, and heard at once";
+    EXPECT_GT(start_of_load(Engine::Vector), start + Picoseconds{4'000'000});
+}
+
+TEST(DmaTrigger, ScratchOfTheOldApiIsStoredInScalarsTime) {  // [TRACES-TRN2]
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto scratch = builder.output("scratch", Dtype::Float32, {128, 64});
+    const auto store = builder.copy(scratch, tile);
+    const auto load = builder.copy(tile, scratch);
+    const auto clear =
+        builder.add(Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)});
+    builder.alloc(tile).run(clear).loop(kRounds).run(store).run(load).end();
+    const program::Program program = builder.build();
+    const Picoseconds trigger = test::chip("trn2").neuron_core.dge.hardware.sequencer_ns;
+    const auto of = [&](const std::string& chip, const std::string& api) {
+        return test::run(program, test::chip(chip), lowering::default_policies(api));
+    };
+    const RunResult old_api = of("trn2", "neuronxcc.nki");
+    EXPECT_EQ(active(old_api, Engine::Scalar), kRounds * trigger);
+    EXPECT_EQ(active(old_api, Engine::Sync), kRounds * trigger);
+    EXPECT_EQ(active(of("trn2", "nki"), Engine::Scalar), Picoseconds{});
+    EXPECT_EQ(active(of("trn1", "neuronxcc.nki"), Engine::Scalar), Picoseconds{}) << "no hardware";
+}
+
+}  // namespace
+}  // namespace trnsim

@@ -34,15 +34,18 @@ std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
         return sequence - 1;
     }
     const PeArray::Times tile = array_.of(next.what->pe_blocks);
-    const Picoseconds multiply = is_load ? tile.multiply_start : tile.multiply_end;
-    const Picoseconds issue = is_load ? Picoseconds{} : multiply_free_;
-    if (control_free_ >= std::max({multiply, issue, load_free_})) {
+    if (control_free_ == now()) {
         return last_control_;
     }
-    if (load_free_ >= std::max(multiply, issue)) {
+    if ((is_load ? load_free_ : tile.weights_ready) == now()) {
+        // A load of another tile behind that of these weights began where that ended: now.
         return last_load_;
     }
-    return multiply >= issue ? tile.multiply : last_multiply_;
+    if ((is_load ? tile.multiply_start : tile.multiply_end) == now()) {
+        return tile.multiply;
+    }
+    const bool follows_issue = !is_load && multiply_free_ == now();
+    return follows_issue ? last_multiply_ : sequence - 1;
 }
 
 Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {

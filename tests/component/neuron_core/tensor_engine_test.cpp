@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace trnsim::neuron_core {
@@ -19,6 +20,7 @@ using test::ns;
 using test::PlainEngine;
 using test::timed;
 using testing::ElementsAre;
+using testing::Pair;
 
 /// One cycle is one nanosecond.
 constexpr TensorEngineSpec plain_spec() {
@@ -65,6 +67,16 @@ protected:
         engine_->start_at(Picoseconds{});
         test::CoreHarness::run();
         return *engine_;
+    }
+    /// What the critical path calls it.
+    [[nodiscard]] std::string kind(const IssueTemplate& what) const {
+        return core_.script.source_text(what) + " " + what.name + " (" +
+               std::string(name(what.engine)) + ")";
+    }
+    /// What the start of an instruction hung on: times by kind, the longest first.
+    [[nodiscard]] auto chain(std::uint64_t sequence) const {
+        const auto start = static_cast<std::int64_t>(starts()[sequence]);
+        return core_.log().critical_path().chain(queue_of(Engine::Tensor), sequence, ns(start));
     }
     [[nodiscard]] std::vector<double> starts() const { return core_.starts(Engine::Tensor); }
     [[nodiscard]] std::vector<double> ends() const { return core_.ends(Engine::Tensor); }
@@ -167,6 +179,13 @@ TEST_F(TensorEngineTest, ProductsOnOneTileFollowEachOther) {
     EXPECT_THAT(starts(), ElementsAre(0, 100, 110));
 }
 
+TEST_F(TensorEngineTest, AProductShorterThanTheIssueIntervalHoldsUpNoOther) {
+    add(on(kRowTiles[0], multiply(6)));
+    add(on(kRowTiles[1], multiply(6)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 6));
+}
+
 TEST_F(TensorEngineTest, AProductOfTheWholeArrayWaitsForAllTilesAndTheyForIt) {
     add(on(kRowTiles[0], multiply(100)));
     add(on(kRowTiles[1], multiply(40)));
@@ -186,6 +205,91 @@ TEST_F(TensorEngineTest, ATileIsLoadedWhileItsProductRunsButOnlyOneAhead) {
     add(on(kRowTiles[1], load(10)));
     run();
     EXPECT_THAT(starts(), ElementsAre(0, 10, 10, 110, 110));
+}
+
+TEST_F(TensorEngineTest, AProductHangsOnTheLastOnItsTileWhereThatEndsLast) {
+    const IssueTemplate& product = on(kRowTiles[0], multiply(100));
+    add(product);
+    add(on(kRowTiles[1], multiply(100)));
+    add(product);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 10, 100));
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(product), ns(100))));
+}
+
+TEST_F(TensorEngineTest, AProductHangsOnTheLastOneIssuedWhereItsTileIsFree) {
+    const IssueTemplate& first = on(kRowTiles[0], multiply(100));
+    const IssueTemplate& second = on(kRowTiles[1], multiply(100));
+    add(first);
+    add(second);
+    add(on(kRowTiles[2], multiply(100)));
+    run();
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(first), ns(10)), Pair(kind(second), ns(10))));
+}
+
+TEST_F(TensorEngineTest, ALoadHangsOnTheProductThatTookTheWeightsBefore) {
+    const IssueTemplate& tile = on(kRowTiles[0], load(5));
+    const IssueTemplate& product = on(kRowTiles[0], multiply(100));
+    add(tile);
+    add(product);
+    add(tile);
+    add(product);
+    add(tile);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 5, 5, 105, 105));
+    EXPECT_THAT(chain(4), ElementsAre(Pair(kind(product), ns(100)), Pair(kind(tile), ns(5))));
+}
+
+TEST_F(TensorEngineTest, AProductHangsOnTheLoadOfItsWeightsWhereThatEndsLast) {
+    const IssueTemplate& first = on(kRowTiles[0], load(5));
+    const IssueTemplate& second = on(kRowTiles[1], load(40));
+    add(first);
+    add(on(kRowTiles[0], multiply(100)));
+    add(second);
+    add(on(kRowTiles[1], multiply(100)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 5, 5, 45));
+    EXPECT_THAT(chain(3), ElementsAre(Pair(kind(second), ns(40)), Pair(kind(first), ns(5))));
+}
+
+TEST_F(TensorEngineTest, AProductNeitherWaitsForNorHangsOnTheLoadOfAnotherTile) {
+    const IssueTemplate& product = on(kRowTiles[0], multiply(100));
+    add(product);
+    add(on(kRowTiles[1], load(300)));
+    add(product);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 0, 100));
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(product), ns(100))));
+}
+
+TEST_F(TensorEngineTest, WhatStoodBehindAnotherHangsOnWhatThatWaitedFor) {
+    const IssueTemplate& slow = core_.script.define(timed("slow", ns(500)));
+    core_.script.add(Engine::Vector, slow).signal(1);
+    add(on(kRowTiles[0], multiply(100)));
+    add(on(kRowTiles[1], load(30))).wait(1, 1);
+    add(on(kRowTiles[0], multiply(100)));
+    add(on(kRowTiles[1], multiply(10))).wait(1, 1);
+    add(on(kRowTiles[2], load(30)));
+    PlainEngine vector("vector", Engine::Vector, core_);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 520, 520, 550, 550));
+    EXPECT_THAT(
+        chain(2),
+        ElementsAre(Pair("kernel.py:1 slow (vector)", ns(500)), Pair("semaphore wake-up", ns(20))));
+}
+
+TEST_F(TensorEngineTest, WhatFollowsAControlInstructionHangsOnIt) {
+    IssueTemplate what = timed("register_move", ns(60));
+    what.operation = Operation::Control;
+    const IssueTemplate& move = core_.script.define(what);
+    const IssueTemplate& tile = load(30);
+    add(move);
+    add(tile);
+    add(move);
+    add(multiply(100));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 60, 60, 120));
+    EXPECT_THAT(chain(3), ElementsAre(Pair(kind(move), ns(120))));
 }
 
 TEST_F(TensorEngineTest, ControlInstructionsHoldUpWhatFollowsThem) {
@@ -242,6 +346,11 @@ TEST_F(TensorEngineTest, TheFirstWindowRunsAtHalfRateAndTheNextAtFull) {
     EXPECT_EQ(engine.tensor_stats().cold, ns(1000));
     EXPECT_EQ(ends().front(), 270) << "filling takes longer when cold";
     EXPECT_EQ(ends().back(), 1550);
+}
+
+TEST_F(TensorEngineTest, ATileIsColdForItsShareOfTheArray) {
+    add(on(kRowTiles[0], multiply(100)));
+    EXPECT_EQ(run(gated_spec()).tensor_stats().cold, ns(50)) << "a quarter of 200";
 }
 
 TEST_F(TensorEngineTest, AProductOverTheEndOfAColdWindowIsPartSlowPartFast) {

@@ -43,8 +43,7 @@ public:
             return after;
         }
         after.sum = std::max(0.0, state.sum + activity - spec_.warm_up_leak);
-        after.is_warm = activity >= spec_.warm_up_utilization ||
-                        after.sum >= spec_.warm_up_utilization - spec_.warm_up_leak;
+        after.is_warm = after.sum >= spec_.warm_up_utilization - spec_.warm_up_leak;
         return after;
     }
 
@@ -56,7 +55,7 @@ public:
         while (changes && state.window < target) {
             const ClockGateState before = state;
             state = next(state);
-            changes = before.is_warm || state.is_warm || state.sum != before.sum;
+            changes = state.is_warm || state.sum != before.sum;
         }
         state.window = std::max(state.window, target);
         return state;
@@ -101,7 +100,7 @@ ClockGateRun stream(const ClockGateSpec& spec,
     state = windows.idle_until(state, now);
     while (true) {
         const double speed = rate(spec, state);
-        const double in_window = std::max(0.0, windows.end_of(state.window) - now) * speed;
+        const double in_window = (windows.end_of(state.window) - now) * speed;
         const double done = std::min(left, in_window);
         state.busy_columns += done * columns_per_cycle;
         state.active_columns += done * columns_per_cycle * work.row_share;

@@ -139,6 +139,41 @@ TEST(ClockGate, OneWindowThatWouldWarmAColdArrayBeginsTheCountAnew) {
     EXPECT_FALSE(advance(kGate, kClock, tired, kWindow + Picoseconds{10}).is_warm);
 }
 
+/// Thresholds that doubles hold exactly.
+constexpr ClockGateSpec kExactGate{.enabled = true,
+                                   .warm_up_utilization = 0.5,
+                                   .warm_up_leak = 0.25,
+                                   .cool_down_utilization = 0.25,
+                                   .warm_windows = 4,
+                                   .cold_rate = 0.5};
+
+TEST(ClockGate, AWindowAtAThresholdIsEnough) {
+    const auto after = [](const ClockGateState& state) {
+        return advance(kExactGate, kClock, state, kWindow + Picoseconds{10});
+    };
+    EXPECT_TRUE(after({.active_columns = 0.5 * 8192}).is_warm);
+    EXPECT_TRUE(after({.active_columns = 0.375 * 8192, .sum = 0.125}).is_warm);
+    const ClockGateState cooling{.busy_columns = 0.25 * 8192, .stale = 2, .is_warm = true};
+    EXPECT_EQ(after(cooling), (ClockGateState{.window = 1, .stale = 3, .is_warm = true}));
+    ClockGateState busy = cooling;
+    busy.active_columns = 8192;
+    EXPECT_EQ(after(busy), (ClockGateState{.window = 1, .is_warm = true}));
+}
+
+TEST(ClockGate, WhatAddedUpLeaksInIdleWindows) {
+    const ClockGateState tepid{.active_columns = 0.375 * 8192};
+    EXPECT_EQ(advance(kExactGate, kClock, tepid, kWindow + Picoseconds{10}),
+              (ClockGateState{.window = 1, .sum = 0.125}));
+    EXPECT_EQ(advance(kExactGate, kClock, tepid, 9 * kWindow + Picoseconds{10}),
+              (ClockGateState{.window = 9}));
+}
+
+TEST(ClockGate, WhatEndsWithAWindowIsAllInIt) {
+    const ClockGateRun run =
+        stream(kGate, kClock, {}, Picoseconds{0}, {.cycles = Cycles{4096}, .columns = 4096});
+    EXPECT_EQ(run.state, (ClockGateState{.busy_columns = 4096, .active_columns = 4096}));
+}
+
 TEST(ClockGate, DecidesNothingBeforeTheWindowEnds) {
     const ClockGateState busy{
         .window = 0, .busy_columns = 4000, .active_columns = 4000, .is_warm = false};

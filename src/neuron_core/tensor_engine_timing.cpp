@@ -136,7 +136,7 @@ Cycles multiply_issue_interval(const TensorEngineSpec& spec,
 
 PeBlocks pe_blocks(const TensorEngineSpec& spec, const InstructionTemplate& instruction) {
     const Attributes& attributes = instruction.attributes;
-    if (!attributes.tile_position || !attributes.tile_size) {
+    if (!attributes.tile_position) {
         return kWholeArray;
     }
     const unsigned rows = blocks_of(spec.pe_rows, attributes, 0);
@@ -152,7 +152,7 @@ double row_share(const TensorEngineSpec& spec, const InstructionTemplate& instru
     const auto rows = static_cast<double>(matmul_shape(instruction).rows);
     const std::int64_t most =
         instruction.attributes.tile_size ? (*instruction.attributes.tile_size)[0] : spec.pe_rows;
-    return std::min(1.0, rows / static_cast<double>(most));
+    return rows / static_cast<double>(most);
 }
 
 InstructionCost multiply_moving_cost(const TensorEngineSpec& spec,

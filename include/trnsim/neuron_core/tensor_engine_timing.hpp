@@ -63,7 +63,7 @@ struct MatmulShape {
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 
-/// Share of the rows, of the array or of its tile, that hold weights, at most 1.
+/// Share of the rows, of the array or of its tile, that hold weights.
 [[nodiscard]] double row_share(const TensorEngineSpec& spec,
                                const InstructionTemplate& instruction);
 

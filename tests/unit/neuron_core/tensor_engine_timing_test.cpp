@@ -242,7 +242,15 @@ TEST(PeTiles, WarmTheArrayByTheirShareOfIt) {
     const TensorEngineSpec& spec = array("trn2");
     EXPECT_EQ(multiply_moving_busy_columns(spec, on_tile(0, 0, 32, 128)), 128);
     EXPECT_EQ(multiply_moving_busy_columns(spec, on_tile(0, 0, 32, 32)), 32);
-    EXPECT_EQ(row_share(spec, on_tile(0, 0, 128, 32)), 1.0);
+}
+
+TEST(PeTiles, HoldWeightsInAShareOfTheirOwnRows) {
+    const TensorEngineSpec& spec = array("trn2");
+    InstructionTemplate instruction = matmul(Dtype::Bfloat16, 512, 32, 16);
+    EXPECT_EQ(row_share(spec, instruction), 0.125);
+    instruction.attributes.tile_position = {{0, 0}};
+    instruction.attributes.tile_size = {{32, 64}};
+    EXPECT_EQ(row_share(spec, instruction), 0.5);
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ def remember(rows: list[Row], page_text: str) -> None:
     for row in rows:
         same = known.get((row.case["repository"], row.name, _arguments(row)))
         found = same.pop(0) if same else None
-        if found is None or row.right or row.inside == "right":
+        if found is None or row.right:
             continue
         if "inside" not in row.case:
             reason = found["reason"].removesuffix(_difference(row))
@@ -172,8 +172,11 @@ def _comparisons(page_text: str) -> dict[tuple[str, str, str], list[dict[str, An
     found: dict[tuple[str, str, str], list[dict[str, Any] | None]] = {}
     for section in page_text.split("\n## ")[1:]:
         lines = section.splitlines()
-        wrong = dict(text.removeprefix("* ").split(": ", 1) for text in lines
-                     if text.startswith("* ") and ": " in text)
+        wrong: dict[str, list[str]] = {}
+        for text in lines:
+            if text.startswith("* ") and ": " in text:
+                name, reason = text.removeprefix("* ").split(": ", 1)
+                wrong.setdefault(name, []).append(reason)
         for text in lines[1:]:
             cells = text.removeprefix("| ").split(" | ")
             if "::" not in cells[0] or len(cells) < 4:
@@ -182,7 +185,8 @@ def _comparisons(page_text: str) -> dict[tuple[str, str, str], list[dict[str, An
             if cells[3] == "–":
                 same.append(None)
             elif cells[3] == "no":
-                reason = wrong.get(cells[0].rsplit("/", 1)[-1], "differs")
+                reasons = wrong.get(cells[0].rsplit("/", 1)[-1], [])
+                reason = reasons.pop(0) if reasons else "differs"
                 same.append({"error": None, "kernels": [], "reason": reason})
             else:
                 error = None if cells[3] == "yes" else float(cells[3])

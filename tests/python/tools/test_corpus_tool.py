@@ -111,6 +111,40 @@ def test_a_page_is_remembered_where_nothing_was_compared_again(corpus: Any) -> N
     assert fresh.right["error"] == 1e-3 and other.right == {}
 
 
+def test_kernels_of_one_name_are_remembered_apart(corpus: Any) -> None:
+    def wrong(reason: str) -> dict[str, Any]:
+        return {"error": None, "reason": reason, "kernels": []}
+
+    values = [{}, {"error": 1e-3, "reason": "", "kernels": []},
+              {"error": 2e-3, "reason": "", "kernels": []}, wrong("a.py:1: ValueError: no"),
+              wrong("1 of 2 comparisons fail")]
+    earlier = corpus.page([compared(corpus, "f", right) for right in values]
+                          + [compared(corpus, "f", wrong("so"), repository="three/four"),
+                             compared(corpus, "f", wrong("so"), path="c/a.py")])
+    again = [compared(corpus, "f", {}) for _ in values]
+    again += [compared(corpus, "f", {}, repository="three/four"),
+              compared(corpus, "f", {}, path="c/a.py")]
+    corpus.remember(again, earlier)
+    assert corpus.page(again) == earlier
+
+
+def test_a_page_without_reasons_is_remembered(corpus: Any) -> None:
+    wrong = {"error": None, "reason": "1 of 2 comparisons fail", "kernels": []}
+    row = compared(corpus, "f", {})
+    corpus.remember([row], corpus.page([compared(corpus, "f", wrong)]).replace("* a.py::f: ", ""))
+    assert row.is_right is False
+
+
+def test_of_a_helper_is_remembered_only_that_it_was_right(corpus: Any) -> None:
+    wrong = {"error": None, "reason": "1 of 2 comparisons fail", "kernels": []}
+    helpers = [compared(corpus, name, {}, inside="f") for name in ("right", "ran", "wrong")]
+    earlier = [corpus.Row(row.case) for row in helpers]
+    earlier[0].inside, earlier[1].inside, earlier[2].right = "right", "ran", wrong
+    corpus.remember(helpers, corpus.page(earlier))
+    assert [row.inside for row in helpers] == ["right", "", ""]
+    assert all(not row.right for row in helpers)
+
+
 # Arguments by name ------------------------------------------------------------------------------
 
 OBJECTS = """

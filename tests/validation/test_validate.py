@@ -175,6 +175,27 @@ def test_bad_input_is_told(words: list[str], message: str) -> None:
     assert message in ended.stderr and ended.stdout == ""
 
 
+ROWS_OF_THE_USER = """id,family,class,chip,measured_us,kernel,arguments
+none,own,as_written,trn2,20,none.py::f,float32[128]
+some,own,as_written,trn2,20,kernels.py::vector_add_columns,float32[25600] float32[25600] width=200
+type,own,as_written,trn2,20,kernels.py::vector_add_columns,float3[25600] float32[25600] width=200
+"""
+
+
+def test_an_option_that_no_row_can_be_run_with_is_told_whatever_ails_the_first_row(
+        tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples/kernels/vector_add.py", tmp_path / "kernels.py")
+    rows = tmp_path / "mine.csv"
+    rows.write_text(ROWS_OF_THE_USER)
+    mine = ("--rows", str(rows), "--family", "own")
+    ended = command(*mine, "--policy", "spill=off")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--policy spill: there is no such policy" in ended.stderr
+    ended = command(*mine)
+    assert ended.returncode == 2
+    assert "--arg 'float3[25600]': there is no data type 'float3'" in ended.stdout
+
+
 def test_row_that_cannot_be_run_sets_the_exit_status(tmp_path: Path) -> None:
     rows = tmp_path / "mine.csv"
     rows.write_text("id,family,class,chip,measured_us,kernel,arguments\n"

@@ -82,7 +82,6 @@ void AccessHistory::collect_all(WaitSet& waits) const {
 
 void AccessHistory::clear() {
     everywhere_.clear();
-    known_by_ = {};
     reads_.clear();
     writes_.clear();
     recorded_ = 0;

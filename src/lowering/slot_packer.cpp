@@ -67,9 +67,7 @@ bool SlotPacker::shrink() {
 void SlotPacker::refill() {
     std::vector<PackedSite*> order;
     for (PackedSite& site : sites_) {
-        if (site.slots < site.wanted) {
-            order.push_back(&site);
-        }
+        order.push_back(&site);
     }
     std::ranges::stable_sort(order, {}, &PackedSite::slot_bytes);
     for (PackedSite* site : order) {

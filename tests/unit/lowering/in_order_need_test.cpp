@@ -67,6 +67,38 @@ TEST_F(InOrderNeedTest, NothingIsHeldBackWhereProgramOrderDoesNotFitEither) {
     EXPECT_FALSE(need_.allows(3, 41)) << "more than that at the first step, which fits";
 }
 
+TEST_F(InOrderNeedTest, WhatWasTakenEarlyCountsBesideTilesThatDieBeforeItsTurn) {
+    need_.admit(60, 40);
+    need_.admit(30, 0);
+    need_.admit(10, 0);
+    need_.take(1, 30);
+    EXPECT_TRUE(need_.allows(2, 10));
+    EXPECT_FALSE(need_.allows(2, 11)) << "60 and 30 at the first step";
+}
+
+TEST_F(InOrderNeedTest, WhatAStepFreesItMayTake) {
+    need_.admit(60, 0);
+    need_.admit(40, 20);  // 100.
+    need_.admit(20, 60);
+    EXPECT_TRUE(need_.allows(2, 60));
+    EXPECT_FALSE(need_.allows(2, 61));
+}
+
+TEST_F(InOrderNeedTest, AsMuchMayBeTakenAsAStepThatIsPassedNeeds) {
+    need_.admit(90, 0);
+    need_.admit(40, 90);  // 130.
+    need_.admit(40, 0);
+    EXPECT_TRUE(need_.allows(2, 40));
+    EXPECT_FALSE(need_.allows(2, 41));
+}
+
+TEST_F(InOrderNeedTest, AsMuchMayBeTakenAsTheStepItselfNeedsAtItsTurn) {
+    need_.admit(60, 0);
+    need_.admit(50, 0);  // 110.
+    EXPECT_TRUE(need_.allows(1, 50));
+    EXPECT_FALSE(need_.allows(1, 51));
+}
+
 TEST_F(InOrderNeedTest, StepsMayRetireInAnyOrder) {
     need_.admit(40, 0);
     need_.admit(50, 50);

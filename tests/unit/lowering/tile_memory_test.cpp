@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A memory that all sites share: whose bytes count, and until when.
+#include "trnsim/lowering/tile_memory.hpp"
+
+#include "lowered_program.hpp"
+#include "support/program_builder.hpp"
+#include "trnsim/lowering/planned_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace trnsim::lowering {
+namespace {
+
+using test::affine;
+using test::at;
+
+class NoMover : public TileMemory::Mover {
+public:
+    void save(Tile& /*tile*/) override {}
+    void reload(Tile& /*tile*/) override {}
+};
+
+/// Tiles of 1 KiB per partition in 2 KiB of SBUF: the first is used twice at once, the others once
+/// each and then twice more.
+class TileMemoryTest : public testing::Test {
+protected:
+    explicit TileMemoryTest(Space space = Space::Sbuf, std::int64_t count = 4)
+        : program_(uses(space, count)), memory_(program_, core(), {}, mover_) {
+        for (std::int64_t tile = 0; tile < count; ++tile) {
+            memory_.begin(0);
+        }
+    }
+
+    [[nodiscard]] Tile& tile(std::int64_t instance) { return *memory_.find(0, instance); }
+
+    /// The next step of the program, which uses an instance.
+    PlannedStep step(std::int64_t instance) {
+        PlannedStep step;
+        step.order = steps_++;
+        step.operands.push_back({.tile = &tile(instance)});
+        memory_.admit(step);
+        return step;
+    }
+
+    NoMover mover_;
+    program::Program program_;
+    TileMemory memory_;
+
+private:
+    static NeuronCoreSpec core() {
+        NeuronCoreSpec core = test::chip_named("trainium2").neuron_core;
+        core.sbuf.usable_partition_kib = 2;
+        return core;
+    }
+
+    static program::Program uses(Space space, std::int64_t count) {
+        test::ProgramBuilder builder;
+        const auto tile = builder.tile("tile", space, Dtype::Float32, {128, 256});
+        const auto fill = builder.add(
+            Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)}, {.value = 1.0});
+        builder.alloc(tile).run(fill, {at(affine(0))}).run(fill, {at(affine(0))});
+        for (std::int64_t i = 1; i < count; ++i) {
+            builder.alloc(tile).run(fill, {at(affine(i))});
+        }
+        for (std::int64_t i = 1; i < count; ++i) {
+            builder.run(fill, {at(affine(i))}).run(fill, {at(affine(i))});
+        }
+        return builder.build();
+    }
+
+    std::uint64_t steps_ = 0;
+};
+
+TEST_F(TileMemoryTest, WhoseTilesHaveBytesMayAlwaysGoAhead) {
+    const PlannedStep first = step(1);
+    const PlannedStep second = step(2);
+    const PlannedStep third = step(1);
+    EXPECT_FALSE(memory_.allows(third)) << "the first two fill the memory";
+    memory_.give_bytes(tile(1), first, 1);
+    EXPECT_TRUE(memory_.allows(third));
+}
+
+TEST_F(TileMemoryTest, WhatComesBackWasCountedAtItsFirstUse) {
+    const PlannedStep first = step(1);
+    const PlannedStep second = step(2);
+    const PlannedStep third = step(1);
+    tile(1).is_spilled = true;
+    EXPECT_TRUE(memory_.allows(third));
+}
+
+TEST_F(TileMemoryTest, BytesTakenAheadOfItsTurnCountForThoseThatArePassed) {
+    const PlannedStep first = step(0);
+    const PlannedStep second = step(0);  // Its last use.
+    const PlannedStep third = step(1);
+    const PlannedStep fourth = step(2);
+    EXPECT_TRUE(memory_.allows(fourth));
+    memory_.give_bytes(tile(0), first, 1);
+    memory_.give_bytes(tile(1), third, 2);
+    EXPECT_FALSE(memory_.allows(fourth)) << "0 and 1 fill the memory at the second step";
+}
+
+TEST_F(TileMemoryTest, AStepThatIsOverMayLetOthersTakeBytes) {
+    const PlannedStep first = step(0);
+    EXPECT_TRUE(memory_.retire(first));
+}
+
+class TileMemoryOfPsum : public TileMemoryTest {
+protected:
+    TileMemoryOfPsum() : TileMemoryTest(Space::Psum, 24) {}
+};
+
+TEST_F(TileMemoryOfPsum, NobodyIsHeldBackForTilesOfPsum) {
+    const PlannedStep first = step(1);
+    for (std::int64_t tile = 2; tile < 23; ++tile) {
+        EXPECT_TRUE(memory_.allows(step(tile)));
+    }
+    EXPECT_FALSE(memory_.retire(first));
+    EXPECT_TRUE(memory_.can_spill());
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

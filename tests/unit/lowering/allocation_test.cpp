@@ -236,6 +236,33 @@ TEST(AllocationTest, RoomThatIsLeftGoesBackToTheSmallestTiles) {
     EXPECT_LE(result.sbuf_bytes, 16 * kKib);
 }
 
+TEST(AllocationTest, RoomThatIsTooLittleForAllGoesBackToTheSmallerTiles) {
+    Sites sites;
+    const auto large = sites.add(Space::Sbuf, kKib, 2, 100);
+    const auto small = sites.add(Space::Sbuf, kKib / 2, 2, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 7.0});
+    EXPECT_EQ(result.sites[large].slots, 9);
+    EXPECT_EQ(result.sites[small].slots, 14);
+}
+
+TEST(AllocationTest, SitesKeepSlotsInProportionToTheirLiveTiles) {
+    Sites sites;
+    const auto few = sites.add(Space::Sbuf, kKib, 1, 100);
+    const auto many = sites.add(Space::Sbuf, kKib / 2, 3, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 8.0});
+    EXPECT_EQ(result.sites[few].slots, 7);
+    EXPECT_EQ(result.sites[many].slots, 18);
+}
+
+TEST(AllocationTest, OfSitesThatCouldSpareAsMuchTheOneWithLargerTilesLosesASlot) {
+    Sites sites;
+    const auto small = sites.add(Space::Sbuf, 3 * kKib / 2, 1, 100);
+    const auto large = sites.add(Space::Sbuf, 2 * kKib, 1, 100);
+    const Allocation result = sites.allocate({.buffer_factor = 5.0});
+    EXPECT_EQ(result.sites[small].slots, 5);
+    EXPECT_EQ(result.sites[large].slots, 4);
+}
+
 TEST(AllocationTest, ASiteGetsBackWhatFitsAndNoMoreThanItWanted) {
     Sites sites;
     const auto large = sites.add(Space::Sbuf, 6 * kKib, 2, 100);

@@ -202,6 +202,18 @@ TEST(AccessHistoryTest, AReadThatKnowsOfEveryEndSaysNothingOfAWriteThatMustWaitF
     EXPECT_EQ(waits[kVector].read, 3U);
 }
 
+TEST(AccessHistoryTest, AWriteDoesNotWaitForTheInheritedAccessesOfItsOwnQueue) {
+    AccessHistory history;
+    history.everywhere().need_done(kTensor, 3);
+    history.everywhere().need_read(kTensor, 5);
+    WaitSet waits;
+    history.collect(write(kTensor, 6), waits);
+    EXPECT_EQ(waits.queues(), 0U);
+    history.collect(read(kTensor, 7), waits);
+    EXPECT_EQ(waits[kTensor].done, 3U);
+    EXPECT_EQ(waits[kTensor].read, 0U);
+}
+
 TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     AccessHistory old;
     old.record(write(kVector, 3, 500));
@@ -227,6 +239,33 @@ TEST(AccessHistoryTest, ForgetsNothingWhenThereAreManyAccesses) {
         history.collect(read(kScalar, 1, 10 * i), waits);
         ASSERT_GE(waits[kVector].done, static_cast<std::uint64_t>(i + 1));
     }
+}
+
+TEST(AccessHistoryTest, BeyondSoManyEntriesTheOlderHalfOverlapsWithEverything) {
+    AccessHistory history;
+    std::uint64_t recorded = 0;
+    const auto record_up_to = [&](std::uint64_t number) {
+        while (recorded < number) {
+            const auto byte = static_cast<std::int64_t>(10 * ++recorded);
+            history.record(recorded % 2 == 0 ? write(kScalar, recorded, byte)
+                                             : read(kVector, recorded, byte));
+        }
+    };
+    const auto waits_far_away = [&] {
+        WaitSet waits;
+        history.collect(write(kTensor, 1, 100'000), waits);
+        return waits;
+    };
+    record_up_to(96);
+    EXPECT_EQ(waits_far_away().queues(), 0U);
+    record_up_to(97);
+    EXPECT_EQ(waits_far_away()[kVector].read, 47U);
+    EXPECT_EQ(waits_far_away()[kScalar].done, 48U);
+    record_up_to(142);  // 94 and the two that are merged.
+    EXPECT_EQ(waits_far_away()[kScalar].done, 48U);
+    record_up_to(143);  // The older half of all: 46 beside those two.
+    EXPECT_EQ(waits_far_away()[kVector].read, 93U);
+    EXPECT_EQ(waits_far_away()[kScalar].done, 94U);
 }
 
 /// Accesses of up to `elements` elements that begin below `span` bytes.

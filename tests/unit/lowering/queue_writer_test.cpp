@@ -79,6 +79,10 @@ TEST_F(QueueWriterTest, AWaitThatTheQueueMadeBeforeIsLeftOut) {
     EXPECT_EQ(last_waits(), "");
     push(kScalar, done(kTensor, 5));
     EXPECT_EQ(last_waits(), "0>=5");
+    push(kScalar, has_read(kVector, 4));
+    EXPECT_EQ(last_waits(), "3>=4");
+    push(kScalar, has_read(kVector, 4));
+    EXPECT_EQ(last_waits(), "");
 }
 
 TEST_F(QueueWriterTest, AnotherQueueMakesItsOwnWaits) {

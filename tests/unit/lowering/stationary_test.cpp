@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoadStationary is left out exactly when the array holds the tile already.
+#include "trnsim/lowering/stationary.hpp"
+
 #include "lowered_program.hpp"
 #include "support/program_builder.hpp"
 
@@ -106,6 +108,34 @@ TEST(StationaryTest, AnotherTileWrittenSinceDoesNotMatter) {
     p.builder.run(p.fill, {at(affine(1))});
     p.run(p.matmul);
     EXPECT_EQ(p.loads(), 1);
+}
+
+TEST(StationaryTest, AnotherPartOfTheTileWrittenSinceDoesNotMatter) {
+    Matmuls p;
+    p.run(p.matmul);
+    p.builder.run(p.fill, {at(affine(0), affine(200))});
+    p.run(p.matmul);
+    EXPECT_EQ(p.loads(), 1);
+}
+
+TEST(StationaryTest, ThePartOfTheArrayThatWasLoadedHoldsThatRegionAndNoOther) {
+    const auto shape = [](Dtype dtype, std::int32_t partitions) {
+        return RegionShape({.dtype = dtype, .partitions = partitions, .pattern = {{1, 32}}});
+    };
+    const RegionShape loaded = shape(Dtype::Bfloat16, 64);
+    const RegionShape wider = shape(Dtype::Float32, 64);
+    const RegionShape shorter = shape(Dtype::Bfloat16, 32);
+    const StationaryReuse::Tile tile{.buffer = 1, .instance = 2};
+    StationaryReuse array;
+    array.load(0x00FF, tile, {.shape = &loaded});
+    EXPECT_TRUE(array.holds(0x00FF, tile, {.shape = &loaded}));
+    EXPECT_FALSE(array.holds(0x000F, tile, {.shape = &loaded}));
+    EXPECT_FALSE(array.holds(neuron_core::kWholeArray, tile, {.shape = &loaded}));
+    EXPECT_FALSE(array.holds(0x00FF, {.buffer = 1, .instance = 3}, {.shape = &loaded}));
+    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &wider}));
+    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &shorter}));
+    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &loaded, .partition = 64}));
+    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &loaded, .base_byte = 64}));
 }
 
 TEST(StationaryTest, EveryTileOfTheArrayHoldsOneOfItsOwn) {

@@ -119,6 +119,7 @@ TEST_F(TimeEstimateTest, AMatmulOnATileOfTheArrayTakesItsShareOfTheTimeAndEndsNo
     push(kTensor, tile);
     EXPECT_EQ(estimate_.free_at(kTensor), Picoseconds{250'000});
     const Picoseconds fill = neuron_core::fill_time(chip_.neuron_core.tensor_engine);
+    EXPECT_EQ(estimate_.met(kTensor, has_read(kTensor, 1)), Picoseconds{1'000'000});
     EXPECT_EQ(estimate_.met(kTensor, done(kTensor, 1)), Picoseconds{1'000'000} + fill);
 }
 
@@ -130,6 +131,16 @@ TEST_F(TimeEstimateTest, ATransferIsThereAfterItsServiceAndTheCompletion) {
     EXPECT_EQ(estimate_.met(kRing, has_read(kRing, 1)), moved);
     EXPECT_EQ(estimate_.met(kRing, done(kRing, 1)), moved + chip_.dma.completion_ns);
     EXPECT_EQ(estimate_.free_at(kRing), chip_.dma.ring_interval_ns);
+}
+
+TEST_F(TimeEstimateTest, ARingIsFreeWhenTheSlowestPartOfATriggerIs) {
+    IssueTemplate load = transfer(1, 0xffff);
+    load.dge_cost.sequencer = Picoseconds{3'000'000};
+    push(kRing, load);
+    load.dge_cost.generator = Picoseconds{5'000'000};
+    push(kOtherRing, load);
+    EXPECT_EQ(estimate_.free_at(kRing), load.dge_cost.sequencer);
+    EXPECT_EQ(estimate_.free_at(kOtherRing), load.dge_cost.generator);
 }
 
 TEST_F(TimeEstimateTest, RingsShareTheDmaEngines) {
@@ -159,6 +170,25 @@ TEST_F(TimeEstimateTest, AFullRingIsFreeWhenItsOldestTransferHasMoved) {
     }
     push(kRing, transfer(1000, 0xffff));
     EXPECT_EQ(estimate_.free_at(kRing), Picoseconds{1'000'000});
+}
+
+TEST_F(TimeEstimateTest, ARingWithoutALimitIsNeverFull) {
+    ChipSpec chip = chip_;
+    chip.dma.ring_outstanding_transfers = 0;
+    TimeEstimate estimate(chip);
+    constexpr int kMany = 300;
+    for (int i = 0; i < kMany; ++i) {
+        estimate.push(kRing, transfer(1000, 0xffff), {});
+    }
+    EXPECT_EQ(estimate.free_at(kRing), kMany * chip.dma.ring_interval_ns);
+}
+
+TEST_F(TimeEstimateTest, TheLast256InstructionsOfAQueueAreRemembered) {
+    for (int i = 0; i < 257; ++i) {
+        push(kVector, work_);
+    }
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, 1)), Picoseconds{});
+    EXPECT_EQ(estimate_.met(kVector, done(kVector, 2)), work_.cost.interval + work_.cost.done);
 }
 
 TEST_F(TimeEstimateTest, WhatIsLongPastHoldsNobodyUp) {

@@ -88,6 +88,11 @@ TEST(WaitSetTest, KnowsAnotherIfAllItNeedsOfTheQueuesAskedForIsKnown) {
     EXPECT_TRUE(waits.knows(other, ~0U, ~bit(kVector)));
     waits.need_read(kVector, 3);
     EXPECT_FALSE(waits.knows(other, ~0U, ~0U)) << "a need is not known before it is waited for";
+    known.add_read(kVector, 3);
+    EXPECT_TRUE(waits.knows(other, ~0U, ~0U));
+    other.need_done(kScalar, 1);
+    EXPECT_FALSE(waits.knows(other, ~0U, ~0U));
+    EXPECT_TRUE(waits.knows(other, ~bit(kScalar), ~0U));
 }
 
 TEST(WaitSetTest, ForgetsWhatIsKnownWhenItIsCleared) {

@@ -29,23 +29,23 @@ std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next)
 
 std::uint64_t TensorEngine::predecessor(const QueuedInstruction& next,
                                         std::uint64_t sequence) const {
+    // What follows a control instruction, or the product that took the weights before, stands
+    // behind that or behind others that began now.
     const bool is_load = next.what->operation == Operation::LoadStationary;
     if (!is_load && next.what->operation != Operation::MultiplyMoving) {
         return sequence - 1;
     }
     const PeArray::Times tile = array_.of(next.what->pe_blocks);
-    if (control_free_ == now()) {
-        return last_control_;
-    }
     if ((is_load ? load_free_ : tile.weights_ready) == now()) {
-        // A load of another tile behind that of these weights began where that ended: now.
-        return last_load_;
+        return last_load_;  // One behind that of these weights began where that ended: now.
     }
-    if ((is_load ? tile.multiply_start : tile.multiply_end) == now()) {
+    if (is_load) {
+        return sequence - 1;
+    }
+    if (tile.multiply_end == now()) {
         return tile.multiply;
     }
-    const bool follows_issue = !is_load && multiply_free_ == now();
-    return follows_issue ? last_multiply_ : sequence - 1;
+    return multiply_free_ == now() ? last_multiply_ : sequence - 1;
 }
 
 Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {
@@ -57,7 +57,6 @@ Sequencer::Issue TensorEngine::issue(const QueuedInstruction& next, std::uint64_
             last_multiply_ = sequence;
             return multiply_moving(*next.what, sequence);
         default:
-            last_control_ = sequence;
             control_free_ = now() + next.what->cost.interval;
             return {.interval = next.what->cost.interval,
                     .read = next.what->cost.read,

@@ -44,7 +44,6 @@ private:
     Picoseconds control_free_;     ///< The sequencer itself: registers and waits.
     std::uint64_t last_load_ = 0;  ///< Sequence numbers of the last on each path.
     std::uint64_t last_multiply_ = 0;
-    std::uint64_t last_control_ = 0;
     TensorEngineStats tensor_stats_;
 };
 

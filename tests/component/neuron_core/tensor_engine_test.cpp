@@ -227,6 +227,38 @@ TEST_F(TensorEngineTest, AProductHangsOnTheLastOneIssuedWhereItsTileIsFree) {
     EXPECT_THAT(chain(2), ElementsAre(Pair(kind(first), ns(10)), Pair(kind(second), ns(10))));
 }
 
+TEST_F(TensorEngineTest, AProductHangsOnTheOneIssuedBeforeWhateverIsLoadedBetween) {
+    const IssueTemplate& first = on(kRowTiles[0], multiply(100));
+    add(first);
+    add(on(kRowTiles[2], load(5)));
+    add(on(kRowTiles[1], multiply(100)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 0, 10));
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(first), ns(10))));
+}
+
+TEST_F(TensorEngineTest, WhatNeedsALoadHangsOnItWhateverIsMultipliedBetween) {
+    const IssueTemplate& tile = on(kRowTiles[0], load(40));
+    add(tile);
+    add(on(kRowTiles[1], multiply(100)));
+    add(on(kRowTiles[0], multiply(100)));
+    add(on(kRowTiles[2], load(40)));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 0, 40, 40));
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(tile), ns(40))));
+    EXPECT_THAT(chain(3), ElementsAre(Pair(kind(tile), ns(40))));
+}
+
+TEST_F(TensorEngineTest, AProductHangsOnItsTileEvenIfALoadOfAnotherEndsThen) {
+    const IssueTemplate& product = on(kRowTiles[0], multiply(100));
+    add(product);
+    add(on(kRowTiles[1], load(100)));
+    add(product);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 0, 100));
+    EXPECT_THAT(chain(2), ElementsAre(Pair(kind(product), ns(100))));
+}
+
 TEST_F(TensorEngineTest, ALoadHangsOnTheProductThatTookTheWeightsBefore) {
     const IssueTemplate& tile = on(kRowTiles[0], load(5));
     const IssueTemplate& product = on(kRowTiles[0], multiply(100));

@@ -310,6 +310,20 @@ TEST_F(TensorEngineTest, WhatStoodBehindAnotherHangsOnWhatThatWaitedFor) {
         ElementsAre(Pair("kernel.py:1 slow (vector)", ns(500)), Pair("semaphore wake-up", ns(20))));
 }
 
+TEST_F(TensorEngineTest, ALoadDoesNotHangOnTheEndOfTheProductOnItsTile) {
+    const IssueTemplate& slow = core_.script.define(timed("slow", ns(80)));
+    core_.script.add(Engine::Vector, slow).signal(1);
+    add(on(kRowTiles[0], multiply(100)));
+    add(on(kRowTiles[1], multiply(100))).wait(1, 1);
+    add(on(kRowTiles[0], load(5)));
+    PlainEngine vector("vector", Engine::Vector, core_);
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 100, 100));
+    EXPECT_THAT(
+        chain(2),
+        ElementsAre(Pair("kernel.py:1 slow (vector)", ns(80)), Pair("semaphore wake-up", ns(20))));
+}
+
 TEST_F(TensorEngineTest, WhatFollowsAControlInstructionHangsOnIt) {
     IssueTemplate what = timed("register_move", ns(60));
     what.operation = Operation::Control;

@@ -3,7 +3,8 @@
 
     a, b [128 n], n a multiple of width   ->   a + b  [128, n] or [n / width, 128, width]
 
-    vector_add_columns   each partition has n neighbours; a tile is `width` columns of all rows
+    vector_add_columns   each partition has n neighbours; a tile is `width` columns of all rows;
+                         compiled as it is written, in this order
     vector_add_blocks    a tile is 128 x width neighbours, one stretch of HBM
 
 Whether a tile is one stretch or 128 of them decides how large DMA's descriptors can be; its width
@@ -31,6 +32,7 @@ def tile_count(a, b, width):
     return a.shape[0] // tile
 
 
+@nki.compiler.skip_middle_end_transformations
 @nki.jit
 def vector_add_columns(a, b, width):
     """One row per partition, cut into columns; loads and the store are explicit DMA copies."""

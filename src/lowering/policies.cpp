@@ -98,6 +98,15 @@ Policies default_policies(std::string_view api) {
                 .matmul_window = 256,
                 .planned_dma_rate = 0.625};
     }
+    if (api == "neuronxcc.nki.as_written") {
+        Policies policies = default_policies("neuronxcc.nki");
+        policies.buffer_factor = 8.0;
+        policies.ring_assignment = RingAssignment::Single;
+        policies.merge_iterations = false;
+        policies.matmul_window = 1;
+        policies.reorder_window = 1;
+        return policies;
+    }
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 4.0,

@@ -26,7 +26,8 @@ void read_sha256(const JsonValue& value, std::string& target) {
 }
 
 void check_api(const JsonValue& value) {
-    constexpr std::array<std::string_view, 3> kApis{"nki", "neuronxcc.nki", "trace"};
+    constexpr std::array<std::string_view, 4> kApis{
+        "nki", "neuronxcc.nki", "neuronxcc.nki.as_written", "trace"};
     const std::string_view given = value.text();
     if (std::ranges::find(kApis, given) == kApis.end()) {
         value.fail(

@@ -284,6 +284,36 @@ def test_tiles_are_given_by_the_names_that_the_api_has() -> None:
     program(kernel, F32)
 
 
+def test_a_kernel_without_middle_end_is_traced_as_written() -> None:
+    skip = nki.compiler.skip_middle_end_transformations
+
+    def body(x: Any) -> None:
+        nl.load(x)
+
+    def api_of(kernel: Any) -> str:
+        return str(json.loads(next(iter(program(kernel, F32).lines())))["api"])
+
+    assert api_of(nki.jit(body)) == "neuronxcc.nki"
+
+    @skip
+    @nki.jit
+    def outside(x: Any) -> None:
+        nl.load(x)
+
+    @nki.jit
+    @skip(log_level=20)
+    def inside(x: Any) -> None:
+        nl.load(x)
+
+    @nki.jit
+    def caller(x: Any) -> None:
+        outside(x)
+
+    assert api_of(outside) == api_of(inside) == "neuronxcc.nki.as_written"
+    assert api_of(outside[1]) == api_of(nki.benchmark()(outside)) == "neuronxcc.nki.as_written"
+    assert api_of(caller) == "neuronxcc.nki", "the kernel that is launched says how"
+
+
 def test_decorators_and_directives_are_accepted() -> None:
     compiler = nki.compiler
     assert compiler.force_auto_alloc(func=program) is program

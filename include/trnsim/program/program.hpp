@@ -25,7 +25,7 @@ struct Header {
     std::string target{};  ///< Chip whose limits the frontend applied.
     std::string kernel{};
     std::string source_sha256{};
-    std::string api = "trace";  ///< "nki", "neuronxcc.nki" or "trace".
+    std::string api = "trace";  ///< "nki", "neuronxcc.nki", "neuronxcc.nki.as_written" or "trace".
     std::int32_t cores = 1;     ///< Each runs a program of its own.
     std::vector<std::string> arguments{};
     friend bool operator==(const Header&, const Header&) = default;

@@ -9,7 +9,7 @@ namespace trnsim {
 /// Four of five published measurements of a chip and API are within this share of the simulation:
 /// |simulated - measured| / measured. [docs/accuracy.md]
 struct AccuracySpec {
-    double new_api_error = 0.0;   ///< Kernels of nki, and traces by hand.
+    double new_api_error = 0.0;   ///< Kernels as they are written: nki's, traces by hand.
     double old_api_error = 0.0;   ///< Kernels of neuronxcc.nki, which a compiler rewrites.
     bool is_extrapolated = true;  ///< Nothing was measured on this chip.
 

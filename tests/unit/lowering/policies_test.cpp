@@ -97,6 +97,14 @@ TEST(PoliciesTest, TheOldApiBalancesEnginesAndWritesDescriptorsBeforehand) {
     EXPECT_EQ(policies.dge, DgeMode::None);
 }
 
+TEST(PoliciesTest, AKernelCompiledAsItIsWrittenKeepsItsOrder) {
+    const Policies policies = default_policies("neuronxcc.nki.as_written");
+    EXPECT_FALSE(policies.reorders());
+    EXPECT_FALSE(policies.merge_iterations);
+    EXPECT_EQ(policies.ring_assignment, RingAssignment::Single);
+    EXPECT_EQ(policies.engine_choice, default_policies("neuronxcc.nki").engine_choice);
+}
+
 TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
     const Policies policies = default_policies("trace");
     EXPECT_EQ(policies.buffer_factor, 1.0);

@@ -38,7 +38,11 @@ TEST(HeaderRecordTest, RejectsUnknownFormsAndApis) {
         "t.nkt:1: header: \"form\" is \"lowerd\", an unknown name; did you mean \"lowered\"?");
     EXPECT_EQ(error_of(edited(sample(), "\"api\":\"trace\"", "\"api\":\"jax\"")),
               "t.nkt:1: header: \"api\" is \"jax\", an unknown name; allowed: nki, neuronxcc.nki, "
-              "trace");
+              "neuronxcc.nki.as_written, trace");
+    EXPECT_EQ(error_of(edited(sample(),
+                              "\"api\":\"trace\"",
+                              "\"api\":\"neuronxcc.nki.as_written\"")),
+              "no error");
 }
 
 TEST(HeaderRecordTest, RejectsEmptyNamesAndMalformedDigests) {

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from trnsim.frontend.errors import UserError
 Edge = tuple[str, Any]
 CORES = (1, 2)
 """Cores of a logical NeuronCore, for the API that launches one program on each. [NKI-LANGUAGE]"""
+_AS_WRITTEN = "__trnsim_as_written__"
 Launcher = Callable[["Kernel", tuple[Any, ...], dict[str, Any]], Any]
 
 _launcher: Launcher | None = None
@@ -83,6 +85,18 @@ class Kernel:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+def mark_as_written(kernel: Any) -> None:
+    """The kernel, decorated by nki.jit before or after, is compiled as it is written."""
+    function = kernel.function if isinstance(kernel, Kernel) else kernel
+    if inspect.isfunction(function):
+        function.__dict__[_AS_WRITTEN] = True
+
+
+def is_as_written(function: Callable[..., Any]) -> bool:
+    """Whether a kernel's function was marked so."""
+    return getattr(function, _AS_WRITTEN, False) is True
 
 
 def _grid_size(item: Any) -> int:

@@ -20,7 +20,7 @@ from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.outputs import declare_outputs
 from trnsim.frontend.program import Program
@@ -286,7 +286,7 @@ def _header(body: Callable[..., Any], launch: Launch, used: Dialect,
     path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
     if path is not None and Path(path).is_file():
         header["source_sha256"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    header["api"] = used.api
+    header["api"] = f"{used.api}.as_written" if is_as_written(body) else used.api
     if cores > 1:
         header["cores"] = cores
     header["arguments"] = described

@@ -20,13 +20,6 @@ from trnsim.validation.rows import Row
 from trnsim.validation.statistics import Point
 from trnsim.validation.traces import Cache
 
-CLASS_POLICIES: Mapping[str, tuple[str, ...]] = {
-    "new_api": (),
-    "as_written": ("matmul_window=1", "reorder_window=1", "ring_assignment=single",
-                   "buffer_factor=8", "merge_iterations=false"),
-    "old_api": (),
-}
-"""A class's policies beyond the defaults of its API; no row has policies of its own."""
 DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
     "default": (), "off": ("dge=none", "ring_assignment=per_site")}
 """With static descriptors nothing is triggered by one engine in program order."""
@@ -80,8 +73,8 @@ def check_jobs(jobs: int) -> None:
 
 
 def policies(row: Row, variant: Variant = Variant()) -> tuple[str, ...]:
-    """What --policy gets: by class, by DGE mode, and by variant, which has the last word."""
-    return (*CLASS_POLICIES[row.kind], *DGE_POLICIES[row.dge], *variant.policies)
+    """What --policy gets: by DGE mode, and by variant, which has the last word."""
+    return (*DGE_POLICIES[row.dge], *variant.policies)
 
 
 def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), jobs: int = 2,

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, Self
 
 from trnsim.frontend import recorder
+from trnsim.frontend.kernel import mark_as_written
 from trnsim.frontend.legacy.allocation import psum, sbuf
 
 
@@ -16,7 +17,14 @@ def _passed_through(func: Any = None, log_level: int = 50, **_: Any) -> Any:
     return func if func is not None else _passed_through
 
 
-skip_middle_end_transformations = _passed_through
+def skip_middle_end_transformations(func: Any = None, log_level: int = 50, **_: Any) -> Any:
+    """Has a kernel compiled as it is written: nothing is moved, merged or hoisted."""
+    if func is None:
+        return skip_middle_end_transformations
+    mark_as_written(func)
+    return func
+
+
 enable_stack_allocator = _passed_through
 force_auto_alloc = _passed_through
 

@@ -103,9 +103,10 @@ def test_a_reduction_reads_only_what_its_mask_keeps() -> None:
 
 
 def test_a_mask_that_couples_axes_is_recorded_in_full_with_a_note() -> None:
-    def kernel(x: Any) -> None:
+    def kernel(x: Any) -> Any:
         tile = nl.load(x)
         nl.exp(tile, mask=P + F < 400)
+        return x
 
     found = program(kernel, F32)
     assert len(found.notes) == 1 and "the mask couples axes" in found.notes[0]

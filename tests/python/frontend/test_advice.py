@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -160,6 +161,32 @@ def test_a_value_per_partition_is_an_operand_of_tensor_scalar() -> None:
 def test_a_kernel_without_instructions_is_a_warning() -> None:
     assert remarks(lambda x: x) == [
         "the kernel has no instruction: its time is that of the launch"]
+
+
+def test_a_kernel_whose_results_are_lost_is_a_warning() -> None:
+    def kernel(x: Any) -> None:
+        out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, nl.load(x))
+    line = kernel.__code__.co_firstlineno
+    assert remarks(kernel) == [
+        f"test_advice.py:{line}: kernel returns no tensor and writes to no argument, so that "
+        f"nothing it computes is kept; return 'out' of test_advice.py:{line + 1}, which it writes"]
+
+
+def test_a_kernel_that_keeps_its_results_on_chip_is_a_warning() -> None:
+    def kernel(x: Any) -> Any:
+        nl.load(x)
+        return [3, None]
+    (remark,) = remarks(kernel)
+    assert remark.endswith("nothing it computes is kept; return a tensor in HBM, or write to an "
+                           "argument")
+
+
+@pytest.mark.parametrize("kernel", [
+    lambda x: nisa.dma_copy(x, nl.load(x)) and None, lambda x: {"data": [nl.load(x) and x]},
+    lambda x: nl.load(x) and SimpleNamespace(data=x)])
+def test_what_a_kernel_writes_to_an_argument_or_returns_is_kept(kernel: Any) -> None:
+    assert remarks(kernel) == []
 
 
 async def later(x: Any) -> None:

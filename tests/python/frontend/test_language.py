@@ -167,13 +167,14 @@ def test_a_constant_is_a_buffer_of_its_own_kind() -> None:
 
 
 def test_no_reorder_is_a_loop_of_one_iteration_that_keeps_its_order() -> None:
-    def kernel(x: Any) -> None:
+    def kernel(x: Any) -> Any:
         tile = nl.load(x)
         with nl.no_reorder():
             nl.exp(tile)
             for _ in nl.affine_range(3):
                 nl.sqrt(tile)
         nl.exp(tile)
+        return x
     lines = [json.loads(line) for line in program(nki.jit(kernel), X).lines()]
     steps = [line for line in lines if line["record"] in ("loop", "end", "run")]
     assert [step["record"] for step in steps] == ["run", "loop", "run", "loop", "run", "end",
@@ -184,9 +185,10 @@ def test_no_reorder_is_a_loop_of_one_iteration_that_keeps_its_order() -> None:
 
 
 def test_a_dependency_leaves_a_note() -> None:
-    def kernel(x: Any) -> None:
+    def kernel(x: Any) -> Any:
         tile = nl.load(x)
         nisa.memset(tile, value=0).depends_on(nisa.memset(tile, value=1))
+        return x
     (note,) = parse(program(nki.jit(kernel), X).lines()).notes
     assert "depends_on" in note["text"]
 

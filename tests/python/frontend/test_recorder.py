@@ -255,9 +255,10 @@ def test_a_retargeted_value_stays_readable() -> None:
 
 def test_a_helper_called_by_a_plain_loop_compresses_too() -> None:
     @nki.jit
-    def kernel(x: Any) -> None:
+    def kernel(x: Any) -> Any:
         buffers = [nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf) for _ in range(2)]
         for i in nl.affine_range(64):
             nisa.dma_copy(buffers[i % 2], x)
+        return x
     lines = program(kernel, tensor("float32", 128, 64)).lines()
     assert len(expand(lines)) == 64 and len(lines) < 16

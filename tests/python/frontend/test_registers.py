@@ -23,32 +23,36 @@ def loaded(count: Any) -> Any:
     return rows
 
 
-def by_dynamic_range(table: Any, count: Any) -> None:
+def by_dynamic_range(table: Any, count: Any) -> Any:
     for i in nl.dynamic_range(loaded(count)):
         tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(tile, table.ap([[64, 128], [1, 64]], scalar_offset=i, indirect_dim=0))
+    return table
 
 
-def by_fori_loop(table: Any, count: Any) -> None:
+def by_fori_loop(table: Any, count: Any) -> Any:
     def body(i: Any) -> None:
         tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(tile, table.ap([[64, 128], [1, 64]], scalar_offset=i, indirect_dim=0))
     nl.fori_loop(0, loaded(count), body)
+    return table
 
 
-def by_while_loop(table: Any, count: Any) -> None:
+def by_while_loop(table: Any, count: Any) -> Any:
     def body(rows: Any) -> Any:
         nl.load(table[0:128, 0:64])
         nisa.register_load(rows, count)
         return rows
     nl.while_loop(loaded(count), body)
+    return table
 
 
-def by_while(table: Any, count: Any) -> None:
+def by_while(table: Any, count: Any) -> Any:
     rows = loaded(count)
     while rows:
         nl.load(table[0:128, 0:64])
         nisa.register_load(rows, count)
+    return table
 
 
 @pytest.mark.parametrize("kernel", [by_dynamic_range, by_fori_loop, by_while_loop, by_while])

@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import Buffer, Storage, View
+
+PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
+"""What a kernel may return that hides no tensor from those who look for them."""
 
 
 def declare_outputs(active: Recorder, returned: list[View]) -> None:
@@ -45,6 +50,32 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
         if id(buffer) in read and id(buffer) not in written and _needs_writing(buffer):
             active.note("warning", f"{_allocated_at(buffer)}tile {buffer.name!r} is read, but "
                                    "nothing in the kernel writes it")
+
+
+def warn_of_lost_results(recorders: Sequence[Recorder], body: Any, result: Any,
+                         returned: Sequence[View]) -> None:
+    """A warning if nobody can see what the kernel `body` did on any core: it returned `result`,
+    without a tensor in it, and writes to none of its arguments."""
+    if returned or not isinstance(result, PLAIN):
+        return
+    lost: list[Buffer] = []
+    for active in recorders:
+        _, _, written = _executed(active)
+        lost += [buffer for buffer in active.buffers if id(buffer) in written]
+    if not lost or any(buffer.kind != "internal" and not buffer.stack for buffer in lost):
+        return  # Those that no line of the kernel allocates are arguments.
+    todo = "return a tensor in HBM, or write to an argument"
+    for buffer in lost:
+        if buffer.space == "hbm" and buffer.stack:
+            todo = f"return {buffer.name!r} of {_allocated_at(buffer)[:-2]}, which it writes"
+            break
+    name, code = getattr(body, "__name__", "the kernel"), getattr(body, "__code__", None)
+    at, where = source.UNKNOWN, ""
+    if code is not None:
+        at = source.Position(code.co_filename, code.co_firstlineno)
+        where = f"{Path(at.path).name}:{at.line}: "
+    recorders[0].note("warning", f"{where}{name} returns no tensor and writes to no argument, so "
+                                 f"that nothing it computes is kept; {todo}", at)
 
 
 def _needs_writing(buffer: Buffer) -> bool:

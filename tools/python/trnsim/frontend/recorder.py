@@ -552,9 +552,10 @@ class Recorder:
 
     # Notes ------------------------------------------------------------------------------------
 
-    def note(self, kind: str, text: str) -> None:
-        """A remark for the reader of the trace; each is kept once."""
-        note = Note(kind, text, source.here())
+    def note(self, kind: str, text: str, at: source.Position | None = None) -> None:
+        """A remark for the reader of the trace, on the user's current line or another one; each is
+        kept once."""
+        note = Note(kind, text, source.here() if at is None else at)
         if note not in self._noted:
             self._noted.add(note)
             self.notes.append(note)

@@ -22,7 +22,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
-from trnsim.frontend.outputs import declare_outputs
+from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
@@ -114,9 +114,10 @@ class _Attempt:
             self._recorders[0].note(
                 "assumption", "with_schedule: instructions run in program order where the data "
                 "allow it; its edges are not in the trace")
-        return Program([self._recorders[core] for core in range(self.cores)],
-                       _header(self._body, self._launch, self._used, self.cores),
-                       self._results[0])
+        recorders = [self._recorders[core] for core in range(self.cores)]
+        result = self._results[0]
+        warn_of_lost_results(recorders, self._body, result, list(_views(result)))
+        return Program(recorders, _header(self._body, self._launch, self._used, self.cores), result)
 
 
 def _trace(launch: Launch, api: str | None, allowed: Allowed) -> Program:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from legacy_helpers import F32, nisa, nl, ops, traced
+from legacy_helpers import F32, nisa, nl, ops, program, tensor, traced
 from trnsim.frontend import FrontendError, trace
 
 
@@ -47,6 +47,60 @@ def test_a_function_of_torch_on_a_tile_is_answered_with_the_api_s() -> None:
         kind = type(tile)
         return kind.__torch_function__(SimpleNamespace(__name__="exp"), (kind,), (tile,))
     assert refusal(lambda t, x: exp(t)).endswith("call neuronxcc.nki.language.exp")
+
+
+def warnings(kernel: Any) -> list[str]:
+    """The warnings in the trace of a kernel of [512,512]."""
+    lines = [json.loads(line) for line in program(kernel, tensor("float32", 512, 512)).lines()]
+    return [line["text"] for line in lines if line["record"] == "note"]
+
+
+def test_a_tile_that_a_branch_on_a_loop_index_makes_ends_with_it() -> None:
+    def kernel(x: Any) -> Any:
+        for i in nl.affine_range(4):
+            t = nl.load(x[nl.ds(i * 128, 128)])
+            if i == 0:
+                t = nl.exp(t)
+            nl.store(x[nl.ds(i * 128, 128)], t)
+        return x
+    first = kernel.__code__.co_firstlineno
+    assert warnings(kernel) == [
+        f"test_legacy_advice.py:{first + 4}: 't' is made in the 'if' of line {first + 3} and used "
+        f"behind it, in line {first + 5}, but neuronx-cc ends a tile with its block; make it before "
+        f"line {first + 3} and write t[...] = in the block"]
+
+
+def test_a_tile_that_a_loop_makes_ends_with_it() -> None:
+    def kernel(x: Any) -> Any:
+        total = nl.zeros((128, 512), dtype=nl.float32)
+        for i in nl.sequential_range(4):
+            total = total + nl.load(x[nl.ds(i * 128, 128)])
+        nl.store(x[0:128], total)
+        return x
+    first = kernel.__code__.co_firstlineno
+    (said,) = warnings(kernel)
+    assert f"'total' is made in the 'for' of line {first + 2} and used behind it, in line " in said
+    assert said.endswith("write total[...] = in the block")
+
+
+def test_a_branch_on_a_loop_index_may_write_to_a_tile() -> None:
+    def kernel(x: Any, is_exp: bool = True) -> Any:
+        total = nl.zeros((128, 512), dtype=nl.float32)
+        for i in nl.affine_range(4):
+            t = nl.load(x[nl.ds(i * 128, 128)])
+            start = i * 128
+            if is_exp:
+                t = nl.exp(t)
+            if start > 128:
+                t[...] = nl.exp(t)
+                kept = nl.exp(t)
+                total += kept
+            kept = nl.copy(t)
+            nl.store(x[nl.ds(start, 128)], kept)
+        t = nl.copy(total)
+        nl.store(x[0:128], t)
+        return x
+    assert warnings(kernel) == []
 
 
 @pytest.mark.parametrize("body", [np.array, math.exp, float, int])

@@ -17,6 +17,10 @@ def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
     return call()
 
 
+def _no_advice(kernel: Any) -> list[tuple[int, str]]:
+    return []
+
+
 def _one_core(grid: tuple[Any, ...]) -> int:
     return 1
 
@@ -26,7 +30,8 @@ class Dialect(NamedTuple):
 
     `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
     chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
-    of cores that a launch grid names, each of which gets a program.
+    of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's compiler
+    does not take in a kernel's source, and what to write instead, by line.
     """
 
     api: str
@@ -35,6 +40,7 @@ class Dialect(NamedTuple):
     launch: Callable[[tuple[Any, ...], Callable[[], Any]], Any] = _launch_once
     sample: Callable[..., Any] | None = None
     cores: Callable[[tuple[Any, ...]], int] = _one_core
+    advise: Callable[[Any], list[tuple[int, str]]] = _no_advice
 
 
 _PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}

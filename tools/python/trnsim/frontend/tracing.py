@@ -116,6 +116,9 @@ class _Attempt:
                 "allow it; its edges are not in the trace")
         recorders = [self._recorders[core] for core in range(self.cores)]
         result = self._results[0]
+        for line, text in self._used.advise(self._body):
+            recorders[0].note("warning", text,
+                              source.Position(self._body.__code__.co_filename, line))
         warn_of_lost_results(recorders, self._body, result, list(_views(result)))
         return Program(recorders, _header(self._body, self._launch, self._used, self.cores), result)
 

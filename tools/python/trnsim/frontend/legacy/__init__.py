@@ -67,4 +67,10 @@ def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any
     return sample(frame, values, origin)
 
 
-DIALECT = Dialect(API, _tensor, modules, _launch, _sample)
+def _advise(kernel: Any) -> list[tuple[int, str]]:
+    from trnsim.frontend.legacy.scopes import advise
+
+    return advise(kernel)
+
+
+DIALECT = Dialect(API, _tensor, modules, _launch, _sample, advise=_advise)

@@ -203,6 +203,25 @@ std::string InstructionTable::Kind::title() const {
     return elements > 0 ? fmt::format("{} {}", opcode, elements) : opcode;
 }
 
+namespace {
+
+/// What an object with a schema version is.
+FileKind versioned_kind(const simdjson::dom::object& file) {
+    constexpr std::array<std::pair<std::string_view, FileKind>, 4> kTelling{
+        {{"neuron_core_version", FileKind::Chip},
+         {"calls", FileKind::Calls},
+         {"chips", FileKind::Comparison},
+         {"changes", FileKind::Difference}}};
+    for (const auto& [key, kind] : kTelling) {
+        if (file[key].error() == simdjson::SUCCESS) {
+            return kind;
+        }
+    }
+    return FileKind::Result;
+}
+
+}  // namespace
+
 FileKind file_kind(std::string_view text) {
     simdjson::dom::parser parser;
     element json;
@@ -215,13 +234,18 @@ FileKind file_kind(std::string_view text) {
     }
     std::string_view kind;
     array list;
-    if (file["kind"].get(kind) == simdjson::SUCCESS && kind == InstructionWriter::kKind) {
-        return FileKind::Instructions;
+    if (file["kind"].get(kind) == simdjson::SUCCESS) {
+        if (kind == InstructionWriter::kKind) {
+            return FileKind::Instructions;
+        }
+        if (kind == "instruction_difference") {
+            return FileKind::Difference;
+        }
     }
     if (file["instruction"].get(list) == simdjson::SUCCESS) {
         return FileKind::Profile;
     }
-    return file["schema_version"].error() == simdjson::SUCCESS ? FileKind::Result
+    return file["schema_version"].error() == simdjson::SUCCESS ? versioned_kind(file)
                                                                : FileKind::OtherJson;
 }
 

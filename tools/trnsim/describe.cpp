@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // trnsim describe: the numbers of a chip, with units, sources and meanings.
 #include "commands.hpp"
+#include "known_file.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
@@ -125,6 +126,7 @@ void describe(const DescribeOptions& options) {
         list_chips(std::cout);
         return;
     }
+    require_chip(options.what);
     const auto [name, path] = split_chip_and_path(options.what);
     const spec::ChipConfig chip = load_chip(name, options.settings);
     const std::vector<Leaf> leaves = select(chip, path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // trnsim diff: what changed between two results, or between two runs instruction by instruction.
 #include "commands.hpp"
+#include "known_file.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
@@ -50,6 +51,7 @@ struct DiffSide {
 };
 
 DiffSide read_side(const std::string& path) {
+    require_comparable(path);
     std::ifstream file(path, std::ios::binary);
     DiffSide side{.name = path, .text = {std::istreambuf_iterator<char>(file), {}}};
     if (!file) {

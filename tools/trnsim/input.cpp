@@ -2,6 +2,7 @@
 // Reads or traces what the user named as INPUT.
 #include "input.hpp"
 
+#include "known_file.hpp"
 #include "python_frontend.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/program/reader.hpp"
@@ -37,6 +38,7 @@ Input::Input(InputOptions options, ValueOptions values)
                         text()));
     }
     values_.require_complete();
+    require_program(text());
     if (!is_kernel_) {
         require_no_kernel_options();
     }

@@ -14,12 +14,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,12 +57,34 @@ std::vector<std::string> allowed_words(const CLI::App& app) {
     return words;
 }
 
+/// How many inputs a command takes, for a word that may be one more of them.
+std::string_view number_of_inputs(const CLI::App& command) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNumbers{
+        {{"compare",
+          "it compares chips that run one INPUT, and trnsim diff compares the results of two"},
+         {"sweep", "it takes one INPUT"},
+         {"trace", "it takes one INPUT"},
+         {"diff", "it takes two files"},
+         {"validate", "it simulates the kernels of published measurements, and trnsim run yours"}}};
+    const auto* found = std::ranges::find(
+        kNumbers, command.get_name(), [](const auto& number) { return number.first; });
+    return found == kNumbers.end() ? std::string_view{} : found->second;
+}
+
 /// What the user reads when the words on the command line do not fit.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App& command = innermost(app);
     const std::string name = name_of(command);
     const std::vector<std::string> extras = app.remaining(true);
     if (!extras.empty()) {
+        const std::string_view inputs = number_of_inputs(command);
+        if (!inputs.empty() && !extras.front().starts_with('-')) {
+            return fmt::format("{}: {} is one word too many: {}; {} --help lists its words",
+                               name,
+                               extras.front(),
+                               inputs,
+                               name);
+        }
         const std::vector<std::string> words = allowed_words(command);
         const std::string_view nearest = trnsim::nearest_name(extras.front(), words);
         return fmt::format("{}: {} is not one of its words{}; {} --help lists them",

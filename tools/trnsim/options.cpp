@@ -2,6 +2,7 @@
 // Options that several commands share.
 #include "options.hpp"
 
+#include "known_file.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -187,6 +188,7 @@ std::string chip_or_default(const std::string& chip) {
 }
 
 spec::ChipConfig load_chip(const std::string& name, const std::vector<std::string>& settings) {
+    require_chip(name);
     spec::ChipConfig chip = spec::load_chip(name);
     for (const std::string& setting : settings) {
         spec::set(chip, setting);

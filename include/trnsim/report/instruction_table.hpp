@@ -69,8 +69,19 @@ struct InstructionTable {
     }
 };
 
-/// What a JSON file is, by its contents.
-enum class FileKind : std::uint8_t { Result, Instructions, Profile, OtherJson, NoJson };
+/// What a JSON file is, by its contents: what `trnsim run` wrote of one kernel or of a script's
+/// calls, `compare` or `diff`, a profile, a chip's configuration.
+enum class FileKind : std::uint8_t {
+    Result,
+    Calls,
+    Instructions,
+    Profile,
+    Comparison,
+    Difference,
+    Chip,
+    OtherJson,
+    NoJson
+};
 
 [[nodiscard]] FileKind file_kind(std::string_view text);
 

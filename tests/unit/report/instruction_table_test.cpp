@@ -59,6 +59,11 @@ TEST(InstructionTableTest, FilesAreToldApartByTheirContents) {
     EXPECT_EQ(file_kind(simulated_table()), FileKind::Instructions);
     EXPECT_EQ(file_kind(profiled().dump()), FileKind::Profile);
     EXPECT_EQ(file_kind(R"({"schema_version": 1, "chip": "trainium2"})"), FileKind::Result);
+    EXPECT_EQ(file_kind(R"({"schema_version": 1, "calls": []})"), FileKind::Calls);
+    EXPECT_EQ(file_kind(R"({"schema_version": 1, "chips": []})"), FileKind::Comparison);
+    EXPECT_EQ(file_kind(R"({"schema_version": 1, "changes": []})"), FileKind::Difference);
+    EXPECT_EQ(file_kind(R"({"kind": "instruction_difference"})"), FileKind::Difference);
+    EXPECT_EQ(file_kind(R"({"schema_version": 1, "neuron_core_version": {}})"), FileKind::Chip);
     EXPECT_EQ(file_kind(R"({"instruction": 3})"), FileKind::OtherJson);
     EXPECT_EQ(file_kind("[]"), FileKind::OtherJson);
     EXPECT_EQ(file_kind("{"), FileKind::NoJson);

@@ -332,6 +332,13 @@ std::string IssueTable::source_text(const IssueTemplate& what) const {
     return fmt::format("{} {}", program_.source_text(buffer.source), buffer.name);
 }
 
+std::string IssueTable::line(const IssueTemplate& what) const {
+    return what.source == kNoSource
+               ? TemplateNames::line(what)
+               : fmt::format(
+                     "{} {}", program_.source_text(program_.templates[what.source]), what.name);
+}
+
 std::string IssueTable::details(const IssueTemplate& what) const {
     if (what.source == kNoSource) {
         return what.name;

@@ -88,7 +88,7 @@ void SemaphoreFile::put_forward(Counter& counter, std::size_t position, std::int
     }
 }
 
-std::string SemaphoreFile::describe(int semaphore) const {
+std::string SemaphoreFile::describe(int semaphore, const TemplateNames& names) const {
     const Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
     if (counter.updates.empty()) {
         return fmt::format("value {}, never raised", counter.settled);
@@ -96,7 +96,7 @@ std::string SemaphoreFile::describe(int semaphore) const {
     const Update& last = counter.updates.back();
     return fmt::format("value {}, last raised by {} at {:.3f} us",
                        last.value_after,
-                       last.producer.what->name,
+                       names.line(*last.producer.what),
                        last.at.microseconds());
 }
 

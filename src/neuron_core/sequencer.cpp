@@ -245,7 +245,11 @@ std::string Sequencer::describe_block() const {
     if (next == nullptr) {
         return {};
     }
-    std::string text = fmt::format("{} stands before {}", name(), next->what->name);
+    const TemplateNames& names = services_.log.names();
+    std::string text = fmt::format("{} stands before {}", name(), names.line(*next->what));
+    if (stats_.instruction_count > 0) {
+        text += fmt::format(", instruction {} of its queue", stats_.instruction_count + 1);
+    }
     for (const SemaphoreWait& wait : next->waits()) {
         const auto semaphore = static_cast<int>(wait.semaphore);
         const auto value = static_cast<std::int64_t>(wait.at_least);
@@ -253,7 +257,7 @@ std::string Sequencer::describe_block() const {
             text += fmt::format(": waits for semaphore {} >= {}, {}",
                                 semaphore,
                                 value,
-                                services_.semaphores.describe(semaphore));
+                                services_.semaphores.describe(semaphore, names));
         }
     }
     if (next->what->meeting_cores != 0 && services_.meeting != nullptr) {

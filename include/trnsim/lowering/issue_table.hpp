@@ -64,6 +64,7 @@ public:
     [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
+    [[nodiscard]] std::string line(const IssueTemplate& what) const override;
     [[nodiscard]] std::string details(const IssueTemplate& what) const override;
     [[nodiscard]] std::int64_t elements(const IssueTemplate& what) const override;
 

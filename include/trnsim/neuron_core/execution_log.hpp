@@ -64,6 +64,7 @@ public:
     [[nodiscard]] const std::vector<TemplateStats>& templates() const { return templates_; }
     [[nodiscard]] const CriticalPath& critical_path() const { return path_; }
     [[nodiscard]] timeline::TimelineSink* sink() const { return sink_; }
+    [[nodiscard]] const TemplateNames& names() const { return names_; }
 
 private:
     TemplateStats& stats_of(const IssueTemplate& what);

@@ -5,6 +5,7 @@
 #include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/neuron_core/sync_engine_spec.hpp"
+#include "trnsim/neuron_core/template_names.hpp"
 
 #include <systemc>
 
@@ -72,7 +73,7 @@ public:
     void signal(int semaphore, std::int64_t add, Picoseconds at, const Producer& producer);
 
     /// Highest announced value, and who raised it last and when, for messages.
-    [[nodiscard]] std::string describe(int semaphore) const;
+    [[nodiscard]] std::string describe(int semaphore, const TemplateNames& names) const;
 
     [[nodiscard]] const SemaphoreFileSpec& spec() const { return spec_; }
 

@@ -23,6 +23,11 @@ public:
     /// Per partition, of the largest operand on chip that it streams: of LoadStationary the
     /// stationary one, of MultiplyMoving the moving one or the result.
     [[nodiscard]] virtual std::int64_t elements(const IssueTemplate& what) const = 0;
+
+    /// "kernel.py:52 nc_matmul" for messages; "template 3 nc_matmul" without a source.
+    [[nodiscard]] virtual std::string line(const IssueTemplate& what) const {
+        return source_text(what) + " " + what.name;
+    }
 };
 
 }  // namespace trnsim::neuron_core

@@ -33,6 +33,7 @@ protected:
     }
 
     IssueTemplate what_{.name = "work"};
+    test::Script names_;
     SemaphoreFile semaphores_{"semaphore_file", {.count = 8}};
 };
 
@@ -70,9 +71,10 @@ TEST_F(SemaphoreFileTest, UpdatesOfOneMomentKeepTheOrderOfTheirAnnouncement) {
 }
 
 TEST_F(SemaphoreFileTest, DescribesTheHighestValueAndWhoRaisedIt) {
-    EXPECT_EQ(semaphores_.describe(2), "value 0, never raised");
+    EXPECT_EQ(semaphores_.describe(2, names_), "value 0, never raised");
     signal(2, 3, ns(1500));
-    EXPECT_EQ(semaphores_.describe(2), "value 3, last raised by work at 1.500 us");
+    EXPECT_EQ(semaphores_.describe(2, names_),
+              "value 3, last raised by kernel.py:1 work at 1.500 us");
 }
 
 TEST_F(SemaphoreFileTest, AnswersLikeASortedListOfAllUpdates) {

@@ -206,8 +206,9 @@ TEST_F(SequencerTest, ADeadlockIsDescribedWithSemaphoreValueAndLastRaise) {
     EXPECT_THAT(core_.executed(Engine::Vector), IsEmpty());
     EXPECT_EQ(
         engines_[Engine::Vector]->describe_block(),
-        "vector stands before work: waits for semaphore 3 >= 4, value 2, last raised by producer "
-        "at 0.300 us: waits for semaphore 5 >= 1, value 0, never raised");
+        "vector stands before kernel.py:2 work: waits for semaphore 3 >= 4, value 2, last raised "
+        "by "
+        "kernel.py:1 producer at 0.300 us: waits for semaphore 5 >= 1, value 0, never raised");
     EXPECT_EQ(engines_[Engine::Scalar]->describe_block(), "");
 }
 

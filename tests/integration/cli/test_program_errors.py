@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+
 import traces
 from command_line import CommandLine
 
@@ -12,6 +14,20 @@ def test_a_deadlock_names_the_engine_and_the_semaphore(trnsim: CommandLine) -> N
     (trnsim.folder / "deadlock.nkt").write_text(traces.deadlock())
     message = trnsim.fails(3, "run", "deadlock.nkt")
     assert "deadlock" in message and "semaphore 17" in message and "4" in message
+    assert "vector_engine stands before template 0 memset: waits" in message
+
+
+def test_a_deadlock_in_a_loop_names_the_instruction_of_the_queue(trnsim: CommandLine) -> None:
+    lines = [json.loads(line) for line in traces.deadlock().splitlines()]
+    run = {**lines[2], "wait": [{"semaphore": 17, "at_least": {"i": 1}}]}
+    loop = [{"record": "loop", "index": "i", "count": 4, "kind": "static"}, run, {"record": "end"}]
+    signal = {"record": "run", "template": 1, "at": [{"address": 4096}],
+              "signal": [{"semaphore": 17, "add": 2}]}
+    (trnsim.folder / "loop.nkt").write_text(traces.text(
+        [*lines[:2], traces.lowered_memset("gpsimd", 1), signal, *loop], 5))
+    message = trnsim.fails(3, "run", "loop.nkt")
+    assert "vector_engine stands before template 0 memset, instruction 4 of its queue: " in message
+    assert "value 2, last raised by template 1 memset at " in message
 
 
 def test_a_race_names_both_engines(trnsim: CommandLine) -> None:

@@ -49,11 +49,13 @@ TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
     Lowered p;
     p.builder.run(p.load, {}, {}, {{1, 16, false}});
     p.builder.run(p.on_vector, {}, {{1, affine(17)}});
-    EXPECT_EQ(p.error(),
-              "deadlock at 15.314 us: device.neuron_core_0.vector_engine stands before "
-              "tensor_copy: waits "
-              "for semaphore 1 >= 17, value 16, last raised by dma_copy at 15.314 us; raise the "
-              "semaphore or drop the wait");
+    EXPECT_EQ(
+        p.error(),
+        "deadlock at 15.314 us: device.neuron_core_0.vector_engine stands before "
+        "kernel.py:102 tensor_copy: waits "
+        "for semaphore 1 >= 17, value 16, last raised by kernel.py:101 dma_copy at 15.314 us; "
+        "raise the "
+        "semaphore or drop the wait");
 }
 
 TEST(ProgramFault, ADeadlockIsToldTheSameWithProgress) {
@@ -105,8 +107,9 @@ TEST(ProgramFault, TwoQueuesThatWaitForEachOtherAreADeadlock) {
     p.builder.run(p.on_vector, {}, {{1, affine(1)}}, {{2, 1, false}});
     p.builder.run(p.on_scalar, {}, {{2, affine(1)}}, {{1, 1, false}});
     EXPECT_THAT(p.error(),
-                testing::AllOf(testing::HasSubstr("vector_engine stands before tensor_copy"),
-                               testing::HasSubstr("scalar_engine stands before tensor_copy")));
+                testing::AllOf(
+                    testing::HasSubstr("vector_engine stands before kernel.py:102 tensor_copy"),
+                    testing::HasSubstr("scalar_engine stands before kernel.py:103 tensor_copy")));
 }
 
 TEST(ProgramFault, AnUnorderedReadIsARaceThatNamesBoth) {

@@ -5,20 +5,29 @@
 #include "attribute_members.hpp"
 #include "json_fields.hpp"
 #include "limits.hpp"
+#include "operator_names.hpp"
+#include "suggestion.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <string_view>
 
 namespace trnsim::program {
 namespace {
 
 /// Each overload reads the attribute into a member of its type.
 void read_into(std::string& member, const JsonValue& value, const AttributeRule& rule) {
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
     const std::string_view given = value.nonempty_text();
-    if (given.find_first_not_of(kLetters) != std::string_view::npos) {
-        value.fail(fmt::format("{}; write the lower-case name of nki.language, as \"multiply\"",
-                               in_quotes(given)));
+    const bool is_function = rule.attribute == Attribute::Function;
+    const std::span<const std::string_view> names =
+        is_function ? std::span<const std::string_view>(kFunctionNames)
+                    : std::span<const std::string_view>(kOperatorNames);
+    if (given != "none" && std::ranges::find(names, given) == names.end()) {
+        value.fail(fmt::format("{}, an unknown {}{}",
+                               in_quotes(given),
+                               is_function ? "activation function" : "operator",
+                               suggestion(given, names)));
     }
     if (given == "none" && !rule.allows_none) {
         value.fail("\"none\", but the operation needs one; name it");

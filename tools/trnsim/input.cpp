@@ -5,12 +5,17 @@
 #include "known_file.hpp"
 #include "python_frontend.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/nearest_name.hpp"
 #include "trnsim/program/reader.hpp"
+#include "trnsim/spec/chip_config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace trnsim::cli {
 namespace {
@@ -99,10 +104,22 @@ void require_supported(const program::Program& program, const std::string& input
     }
 }
 
-std::string target_warning(const program::Program& program, const std::string& chip) {
+std::string target_warning(const program::Program& program, const ChipSpec& simulated) {
     const std::string& target = program.header.target;
-    if (target.empty() || target == chip) {
+    const std::string& chip = simulated.short_name;
+    if (target.empty() || target == chip || target == simulated.name) {
         return {};
+    }
+    const std::vector<std::string> names = spec::chip_names();
+    if (const std::string_view nearest = nearest_name(target, names);
+        !nearest.empty() && nearest != target) {
+        return fmt::format(
+            "the trace was made for {}, which is not one of the chips {}, did you "
+            "mean {}? It runs on {}",
+            target,
+            fmt::join(names, ", "),
+            nearest,
+            chip);
     }
     return fmt::format("the trace was made for {} and runs on {}: tile limits are those of {}",
                        target,

@@ -48,8 +48,9 @@ private:
 /// \throws UserError naming each operation the frontend could not record, unless there is none
 void require_supported(const program::Program& program, const std::string& input);
 
-/// Text for a warning if the trace was made for another chip than the one it runs on; empty
-/// otherwise.
-[[nodiscard]] std::string target_warning(const program::Program& program, const std::string& chip);
+/// Text for a warning if the trace was made for another chip than the one it runs on, or for one
+/// whose name is almost that of a chip; empty otherwise.
+[[nodiscard]] std::string target_warning(const program::Program& program,
+                                         const ChipSpec& simulated);
 
 }  // namespace trnsim::cli

@@ -46,7 +46,7 @@ report::Report simulate_input(Input& input,
     spdlog::info("simulating {} instructions on {}", program.instruction_count, chip.spec.name);
     RunResult result =
         simulate(Launch(copies(program, simulation.cores), &program), chip.spec, options);
-    if (std::string warning = target_warning(program, chip.spec.short_name); !warning.empty()) {
+    if (std::string warning = target_warning(program, chip.spec); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
     report::Report report = report::make_report({.trnsim_version = TRNSIM_VERSION,

@@ -137,3 +137,24 @@ def test_a_trace_for_another_chip_is_warned_about(trnsim: CommandLine, add_trace
     warnings = trnsim.result("add.nkt", "--chip", "trn1")["warnings"]
     assert any("made for trn2 and runs on trn1" in warning for warning in warnings)
     assert trnsim.result("add.nkt", "--chip", "trn2")["warnings"] == []
+
+
+@pytest.mark.parametrize("target, warnings", [
+    ("trainium2", []),
+    ("trn22", ["the trace was made for trn22, which is not one of the chips inf2, trn1, trn2, trn3, "
+               "did you mean trn2? It runs on trn2"]),
+    ("mine", ["the trace was made for mine and runs on trn2: tile limits are those of mine"]),
+])
+def test_a_misspelt_target_is_warned_about(
+        trnsim: CommandLine, target: str, warnings: list[str]) -> None:
+    text = traces.add().replace('"target": "trn2"', f'"target": "{target}"')
+    (trnsim.folder / "other.nkt").write_text(text)
+    assert trnsim.result("other.nkt")["warnings"] == warnings
+
+
+def test_a_misspelt_operator_is_an_error(trnsim: CommandLine) -> None:
+    text = traces.add().replace('"attributes": {"op": "add"}', '"attributes": {"op": "adds"}')
+    (trnsim.folder / "typo.nkt").write_text(text)
+    message = trnsim.fails(2, "run", "typo.nkt")
+    assert message.startswith("typo.nkt:6: ")
+    assert '"op" is "adds", an unknown operator; did you mean "add"?' in message

@@ -3,6 +3,7 @@
 #include "trace_text.hpp"
 #include "trnsim/program/reader.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -345,10 +346,14 @@ TEST(TemplateRecordTest, AttributesAreThoseOfTheOperation) {
     EXPECT_EQ(with("\"reduce_op\":\"add\""), "(activation): key \"function\" is missing; add it");
     EXPECT_EQ(with("\"function\":\"exp\",\"op0\":\"add\""),
               "(activation): unknown key \"op0\"; allowed: function, reduce_op");
-    EXPECT_EQ(
-        with("\"function\":\"Exp\""),
-        "(activation): \"function\" is \"Exp\"; write the lower-case name of nki.language, as "
-        "\"multiply\"");
+    EXPECT_EQ(with("\"function\":\"Exp\""),
+              "(activation): \"function\" is \"Exp\", an unknown activation function; did you mean "
+              "\"exp\"?");
+    EXPECT_EQ(with("\"function\":\"exp\",\"reduce_op\":\"ad\""),
+              "(activation): \"reduce_op\" is \"ad\", an unknown operator; did you mean \"add\"?");
+    EXPECT_THAT(with("\"function\":\"gaussian\""),
+                testing::StartsWith("(activation): \"function\" is \"gaussian\", an unknown "
+                                    "activation function; allowed: abs, arctan, ceil, "));
     EXPECT_EQ(with("\"function\":\"none\""),
               "(activation): \"function\" is \"none\", but the operation needs one; name it");
     EXPECT_EQ(fault_of(around_template("tensor_copy", "\"vector\"", kCopy, "\"op\":\"add\"")),

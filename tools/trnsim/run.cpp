@@ -124,6 +124,13 @@ void check_input_kind(const RunCommandOptions& options) {
         options.values.require_complete();
         return;
     }
+    if (!options.script_arguments.empty() && input.find("::") != std::string::npos) {
+        throw UserError(fmt::format(
+            "trnsim run: {} is not one of its words; if it is an argument of the kernel, write "
+            "--arg '{}'",
+            options.script_arguments.front(),
+            options.script_arguments.front()));
+    }
     if (!options.script_arguments.empty()) {
         throw UserError(
             fmt::format("trnsim run: {} is not one of its words; {} is no script, "

@@ -64,8 +64,8 @@ def refusals(folder: Path, name: str) -> dict[str, str]:
     ("profile.json", "run describe",
      "a Neuron profile: trnsim diff compares it with a table of run --instructions"),
     ("calls.json", "run describe diff",
-     'what run --json wrote of a script\'s kernel calls: each "result" in it, in a file of its own, '
-     "is one for trnsim diff"),
+     "what run --json wrote of a script's kernel calls: each \"result\" in it, in a file of "
+     "its own, is one for trnsim diff"),
     ("chips.json", "run describe diff", "what trnsim compare --json wrote: no command reads it"),
     ("changes.json", "run describe diff", "what trnsim diff --json wrote: no command reads it"),
     ("moved.json", "run describe diff", "what trnsim diff --json wrote: no command reads it"),
@@ -109,6 +109,11 @@ def test_a_chip_is_named_by_its_file(folder: Path, words: list[str]) -> None:
 def test_a_folder_with_the_name_of_a_chip_does_not_hide_it(tmp_path: Path) -> None:
     (tmp_path / "trn2").mkdir()
     assert CommandLine(tmp_path)("describe", "trn2").status == 0
+
+
+def test_an_argument_without_its_option_gets_it(folder: Path) -> None:
+    message = CommandLine(folder).fails(2, "run", "script.py::kernel", "float32[4,4]")
+    assert message.endswith("if it is an argument of the kernel, write --arg 'float32[4,4]'\n")
 
 
 def test_a_kernel_named_with_one_colon_gets_the_second(folder: Path) -> None:

@@ -189,6 +189,28 @@ def test_what_a_kernel_writes_to_an_argument_or_returns_is_kept(kernel: Any) -> 
     assert remarks(kernel) == []
 
 
+def test_a_call_that_does_not_fit_is_told_the_parameters() -> None:
+    def kernel(x: Any) -> None:
+        nisa.reciprocal(data=nl.load(x))
+    with pytest.raises(UserError, match=r"test_advice.py:\d+: .* missing 1 required .*'dst'; it is "
+                                        r"called as reciprocal\(dst, data, "):
+        trace(kernel, [X], api="nki")
+
+
+def test_a_call_of_a_function_of_the_user_s_is_not() -> None:
+    def kernel(x: Any) -> None:
+        refusal()  # type: ignore[call-arg]
+    with pytest.raises(UserError, match=r"missing 1 required positional argument: 'body'$"):
+        trace(kernel, [X], api="nki")
+
+
+def test_an_argument_for_no_parameter_is_told_before_the_missing_one() -> None:
+    def kernel(a: Any, b: Any) -> None:
+        """Nothing."""
+    with pytest.raises(UserError, match="got an unexpected keyword argument 'c'"):
+        trace(kernel, [], keywords={"a": 1, "c": 2}, api="nki")
+
+
 async def later(x: Any) -> None:
     """A coroutine."""
 

@@ -22,6 +22,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.misfits import parameters_of
 from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder
@@ -211,7 +212,7 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
                         "return") from status
     except Exception as problem:
         raise UserError(f"{_where(problem)}: the kernel raises {type(problem).__name__}: "
-                        f"{problem or 'without a message'}") from problem
+                        f"{problem or 'without a message'}{parameters_of(problem)}") from problem
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()
         code = body.__code__
@@ -250,7 +251,7 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
           active: Recorder, used: Dialect) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as the kernel sees them; UserError if they do not fit the signature."""
     try:
-        bound = inspect.signature(body).bind(*arguments, **keywords)
+        bound = _bound(inspect.signature(body), arguments, keywords)
     except TypeError as problem:
         name = getattr(body, "__name__", "kernel")
         raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one value for each "
@@ -266,6 +267,13 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
               for index, value in enumerate(bound.args)]
     named = {name: argument_forms.bind(value, name, make) for name, value in bound.kwargs.items()}
     return values, named
+
+
+def _bound(signature: inspect.Signature, arguments: Sequence[Any],
+           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments by parameter. TypeError if they do not fit, first of all for unknown names."""
+    signature.bind_partial(*arguments, **keywords)
+    return signature.bind(*arguments, **keywords)
 
 
 def _views(result: Any) -> Iterable[View]:

@@ -61,7 +61,8 @@ struct Policies {
 };
 
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old), "neuronxcc.nki.as_written"
-/// (old, middle end skipped: in program order, DMAs on one ring) or "trace". [ACCURACY-STUDY, 9] planned_dma_rate of the new one [ASSUMED]; decision 0019 has the range.
+/// (old, middle end skipped: in program order, DMAs on one ring) or "trace". [ACCURACY-STUDY, 9]
+/// planned_dma_rate of the new one [ASSUMED]; decision 0019 has the range.
 [[nodiscard]] Policies default_policies(std::string_view api);
 
 /// Overrides one policy: "spilling=off". \throws UserError naming the policies or values allowed

@@ -39,10 +39,9 @@ TEST(HeaderRecordTest, RejectsUnknownFormsAndApis) {
     EXPECT_EQ(error_of(edited(sample(), "\"api\":\"trace\"", "\"api\":\"jax\"")),
               "t.nkt:1: header: \"api\" is \"jax\", an unknown name; allowed: nki, neuronxcc.nki, "
               "neuronxcc.nki.as_written, trace");
-    EXPECT_EQ(error_of(edited(sample(),
-                              "\"api\":\"trace\"",
-                              "\"api\":\"neuronxcc.nki.as_written\"")),
-              "no error");
+    EXPECT_EQ(
+        error_of(edited(sample(), "\"api\":\"trace\"", "\"api\":\"neuronxcc.nki.as_written\"")),
+        "no error");
 }
 
 TEST(HeaderRecordTest, RejectsEmptyNamesAndMalformedDigests) {

@@ -39,7 +39,7 @@ DmaTrigger plan_spill(const program::Program& program,
     return program.buffers.empty()
                ? DmaTrigger{}
                : plan_trigger(
-                     chip.neuron_core.dge, policies, table.spill_instruction(0, is_save), true);
+                     chip.neuron_core.dge, policies, table.spill_instruction(0, is_save), false);
 }
 
 }  // namespace

@@ -33,10 +33,11 @@ constexpr std::array kPsumBuffers{Choice{"as_sbuf", PsumBuffers::AsSbuf},
                                   Choice{"all_banks", PsumBuffers::AllBanks}};
 constexpr std::array kRingAssignments{Choice{"single", RingAssignment::Single},
                                       Choice{"per_site", RingAssignment::PerSite}};
-constexpr std::array kDge{Choice{"auto", DgeMode::Auto},
-                          Choice{"none", DgeMode::None},
-                          Choice{"software", DgeMode::Software},
-                          Choice{"hardware", DgeMode::Hardware}};
+constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
+                          Choice{"none", DgePolicy::None},
+                          Choice{"software", DgePolicy::Software},
+                          Choice{"hardware", DgePolicy::Hardware},
+                          Choice{"dynamic", DgePolicy::Dynamic}};
 constexpr std::array kBooleans{Choice{"true", true}, Choice{"false", false}};
 
 template <typename E, std::size_t N>
@@ -100,11 +101,9 @@ Policies default_policies(std::string_view api) {
     }
     if (api == "neuronxcc.nki.as_written") {
         Policies policies = default_policies("neuronxcc.nki");
-        policies.buffer_factor = 8.0;
-        policies.ring_assignment = RingAssignment::Single;
+        policies.dge = DgePolicy::Dynamic;
         policies.merge_iterations = false;
         policies.matmul_window = 1;
-        policies.reorder_window = 1;
         return policies;
     }
     if (api == "neuronxcc.nki") {
@@ -112,8 +111,8 @@ Policies default_policies(std::string_view api) {
                 .buffer_factor = 4.0,
                 .psum_buffers = PsumBuffers::AllBanks,
                 .dma_rings = 8,
-                .dge = DgeMode::None,
-                .scratch_dge = DgeMode::Hardware,
+                .dge = DgePolicy::None,
+                .scratch_dge = DgePolicy::Hardware,
                 .merge_iterations = true,
                 .matmul_window = 256,
                 .reorder_window = 16};

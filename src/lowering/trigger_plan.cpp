@@ -4,7 +4,32 @@
 
 #include "trnsim/dma/dma_timing.hpp"
 
+#include <optional>
+
 namespace trnsim::lowering {
+
+namespace {
+
+/// What a policy means on a chip; nothing if the chip does not have it, or if it leaves it open.
+std::optional<DgeMode> mode_of(const DgeSpec& spec, DgePolicy policy) {
+    const auto if_available = [&](DgeMode mode) {
+        return dma::dge_mode(spec, mode).available ? std::optional(mode) : std::nullopt;
+    };
+    switch (policy) {
+        case DgePolicy::None:
+            return if_available(DgeMode::None);
+        case DgePolicy::Software:
+            return if_available(DgeMode::Software);
+        case DgePolicy::Hardware:
+            return if_available(DgeMode::Hardware);
+        case DgePolicy::Dynamic:
+            return spec.hardware.available ? DgeMode::Software : DgeMode::None;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
 
 DmaTrigger plan_trigger(const DgeSpec& spec,
                         const Policies& policies,
@@ -13,14 +38,13 @@ DmaTrigger plan_trigger(const DgeSpec& spec,
     const DgeMode own = instruction.attributes.dge;
     const DgeMode of_chip = dma::resolve_dge(spec, instruction);
     // What hardware cannot describe is described by others in scratch too.
-    const bool goes_by_scratch =
-        is_scratch && policies.scratch_dge != DgeMode::Auto &&
-        (policies.scratch_dge != DgeMode::Hardware || of_chip == DgeMode::Hardware);
-    const DgeMode policy = goes_by_scratch ? policies.scratch_dge : policies.dge;
+    const bool goes_by_scratch = is_scratch && policies.scratch_dge != DgePolicy::Auto &&
+                                 (policies.scratch_dge != DgePolicy::Hardware ||
+                                  of_chip == DgeMode::Hardware);
     DmaTrigger trigger{.dge = own};
     if (own == DgeMode::Auto) {
-        const bool is_open = policy == DgeMode::Auto || !dma::dge_mode(spec, policy).available;
-        trigger.dge = is_open ? of_chip : policy;
+        trigger.dge =
+            mode_of(spec, goes_by_scratch ? policies.scratch_dge : policies.dge).value_or(of_chip);
     }
     if (instruction.attributes.trigger) {
         trigger.engine = *instruction.attributes.trigger;

@@ -31,6 +31,15 @@ enum class PsumBuffers : std::uint8_t {
     AllBanks,  ///< As many as fit, dealt out evenly: nothing else could use the banks.
 };
 
+/// Who makes the descriptors of DMAs of which the program does not say it.
+enum class DgePolicy : std::uint8_t {
+    Auto,      ///< Hardware where there is some and it can, else software for gathers, else nobody.
+    None,      ///< Nobody: they are written to HBM before the kernel starts.
+    Software,  ///< GpSimd.
+    Hardware,  ///< The DGE.
+    Dynamic,   ///< GpSimd on chips that have a DGE, on others nobody. [TRACES-TRN2]
+};
+
 /// How DMA transfers are put on rings.
 enum class RingAssignment : std::uint8_t {
     Single,   ///< One ring in program order.
@@ -47,9 +56,9 @@ struct Policies {
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
     std::int64_t dma_interval_ns = 0;     ///< Least time between two DMAs of a ring; 0: the chip's.
-    DgeMode dge = DgeMode::Auto;          ///< Where the program leaves the choice.
-    DgeMode scratch_dge = DgeMode::Auto;  ///< The same of tensors in HBM that the kernel both
-                                          ///< writes and reads, and of spills; Auto: as `dge`.
+    DgePolicy dge = DgePolicy::Auto;
+    DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
+                                              ///< reads; Auto: as `dge`.
     bool merge_iterations = false;        ///< One instruction for several iterations of a loop.
     bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
@@ -61,7 +70,8 @@ struct Policies {
 };
 
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old), "neuronxcc.nki.as_written"
-/// (old, middle end skipped: in program order, DMAs on one ring) or "trace". [ACCURACY-STUDY, 9]
+/// (old, middle end skipped: matmuls in program order, DMAs of their own) or "trace".
+/// [ACCURACY-STUDY, 9]
 /// planned_dma_rate of the new one [ASSUMED]; decision 0019 has the range.
 [[nodiscard]] Policies default_policies(std::string_view api);
 

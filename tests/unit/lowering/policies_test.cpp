@@ -48,6 +48,7 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "dge=none",
                                          "dge=software",
                                          "dge=hardware",
+                                         "dge=dynamic",
                                          "scratch_dge=auto",
                                          "scratch_dge=none",
                                          "scratch_dge=software",
@@ -94,14 +95,14 @@ TEST(PoliciesTest, EveryDescribedPolicyHasAMeaning) {
 TEST(PoliciesTest, TheOldApiBalancesEnginesAndWritesDescriptorsBeforehand) {
     const Policies policies = default_policies("neuronxcc.nki");
     EXPECT_EQ(policies.engine_choice, EngineChoice::Balanced);
-    EXPECT_EQ(policies.dge, DgeMode::None);
+    EXPECT_EQ(policies.dge, DgePolicy::None);
 }
 
-TEST(PoliciesTest, AKernelCompiledAsItIsWrittenKeepsItsOrder) {
+TEST(PoliciesTest, AKernelCompiledAsItIsWrittenKeepsItsMatmulsAndItsDmas) {
     const Policies policies = default_policies("neuronxcc.nki.as_written");
-    EXPECT_FALSE(policies.reorders());
+    EXPECT_EQ(policies.matmul_window, 1);
     EXPECT_FALSE(policies.merge_iterations);
-    EXPECT_EQ(policies.ring_assignment, RingAssignment::Single);
+    EXPECT_EQ(policies.dge, DgePolicy::Dynamic);
     EXPECT_EQ(policies.engine_choice, default_policies("neuronxcc.nki").engine_choice);
 }
 
@@ -136,9 +137,9 @@ TEST(PoliciesTest, OnlyTheNewApisCompilerCountsOnLessThanAllOfTheDmaEngines) {
 }
 
 TEST(PoliciesTest, OnlyTheOldApisCompilerHasScratchDescribedByHardware) {
-    EXPECT_EQ(default_policies("neuronxcc.nki").scratch_dge, DgeMode::Hardware);
-    EXPECT_EQ(default_policies("nki").scratch_dge, DgeMode::Auto);
-    EXPECT_EQ(default_policies("trace").scratch_dge, DgeMode::Auto);
+    EXPECT_EQ(default_policies("neuronxcc.nki").scratch_dge, DgePolicy::Hardware);
+    EXPECT_EQ(default_policies("nki").scratch_dge, DgePolicy::Auto);
+    EXPECT_EQ(default_policies("trace").scratch_dge, DgePolicy::Auto);
 }
 
 TEST(PoliciesTest, OnlyTheOldApisCompilerMergesIterations) {
@@ -172,7 +173,7 @@ TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
         "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
     EXPECT_EQ(
         error_of("dge=Hardware"),
-        "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware; choose one "
+        "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware, dynamic; choose one "
         "of them");
     EXPECT_EQ(error_of("reuse_stationary=1"),
               "--policy reuse_stationary: \"1\", but it is one of true, false; choose one of them");

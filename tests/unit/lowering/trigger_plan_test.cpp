@@ -53,15 +53,23 @@ void expect(const DmaTrigger& trigger,
 
 TEST(TriggerPlan, TheModeIsTheProgramsThenThePolicysThenTheChips) {
     const Copies copies;
-    const auto mode = [&](const std::string& chip, DgeMode own, DgeMode policy) {
+    const auto mode = [&](const std::string& chip, DgeMode own, DgePolicy policy) {
         return plan_trigger(dge_of(chip), {.dge = policy}, copies.with(copies.load, own), false)
             .dge;
     };
-    EXPECT_EQ(mode("trn2", DgeMode::None, DgeMode::Software), DgeMode::None);
-    EXPECT_EQ(mode("trn2", DgeMode::Auto, DgeMode::Software), DgeMode::Software);
-    EXPECT_EQ(mode("trn2", DgeMode::Auto, DgeMode::Auto), DgeMode::Hardware);
-    EXPECT_EQ(mode("trn1", DgeMode::Auto, DgeMode::Hardware), DgeMode::None)
+    EXPECT_EQ(mode("trn2", DgeMode::None, DgePolicy::Software), DgeMode::None);
+    EXPECT_EQ(mode("trn2", DgeMode::Auto, DgePolicy::Software), DgeMode::Software);
+    EXPECT_EQ(mode("trn2", DgeMode::Auto, DgePolicy::Auto), DgeMode::Hardware);
+    EXPECT_EQ(mode("trn1", DgeMode::Auto, DgePolicy::Hardware), DgeMode::None)
         << "a policy that the chip cannot follow falls back to what it has";
+}
+
+TEST(TriggerPlan, DynamicIsSoftwareWhereTheChipHasADgeAndStaticElsewhere) {
+    const Copies copies;
+    const InstructionTemplate& load = copies.program.templates[copies.load];
+    const Policies policies{.dge = DgePolicy::Dynamic};
+    expect(plan_trigger(dge_of("trn2"), policies, load, false), DgeMode::Software, Engine::Gpsimd);
+    expect(plan_trigger(dge_of("trn1"), policies, load, false), DgeMode::None, Engine::Dma);
 }
 
 TEST(TriggerPlan, TheEngineThatTheProgramNamesTriggers) {
@@ -73,7 +81,7 @@ TEST(TriggerPlan, TheEngineThatTheProgramNamesTriggers) {
                engine);
     }
     expect(plan_trigger(dge_of("trn2"),
-                        {.scratch_dge = DgeMode::Hardware},
+                        {.scratch_dge = DgePolicy::Hardware},
                         copies.with(copies.store, DgeMode::Auto, Engine::Sync),
                         true),
            DgeMode::Hardware,
@@ -103,7 +111,7 @@ TEST(TriggerPlan, NobodyIsHeldUpWhereDescriptorsAreThereAndNobodyIsNamed) {
 
 TEST(TriggerPlan, ScratchIsLoadedBySyncAndStoredByScalar) {  // [TRACES-TRN2]
     const Copies copies;
-    const Policies policies{.dge = DgeMode::None, .scratch_dge = DgeMode::Hardware};
+    const Policies policies{.dge = DgePolicy::None, .scratch_dge = DgePolicy::Hardware};
     const InstructionTemplate& load = copies.program.templates[copies.load];
     const InstructionTemplate& store = copies.program.templates[copies.store];
     expect(plan_trigger(dge_of("trn2"), policies, load, true), DgeMode::Hardware, Engine::Sync);
@@ -121,12 +129,12 @@ TEST(TriggerPlan, ScratchIsLoadedBySyncAndStoredByScalar) {  // [TRACES-TRN2]
 TEST(TriggerPlan, ScratchThatHardwareCannotDescribeGoesAsAllElse) {
     const Copies copies;
     const InstructionTemplate& cast = copies.program.templates[copies.cast];
-    expect(plan_trigger(dge_of("trn2"), {.scratch_dge = DgeMode::Hardware}, cast, true),
+    expect(plan_trigger(dge_of("trn2"), {.scratch_dge = DgePolicy::Hardware}, cast, true),
            DgeMode::Software,
            Engine::Gpsimd);
     expect(
         plan_trigger(
-            dge_of("trn2"), {.dge = DgeMode::None, .scratch_dge = DgeMode::Hardware}, cast, true),
+            dge_of("trn2"), {.dge = DgePolicy::None, .scratch_dge = DgePolicy::Hardware}, cast, true),
         DgeMode::None,
         Engine::Dma);
 }

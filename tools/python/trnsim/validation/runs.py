@@ -21,8 +21,7 @@ from trnsim.validation.statistics import Point
 from trnsim.validation.traces import Cache
 
 DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
-    "default": (), "off": ("dge=none", "ring_assignment=per_site")}
-"""With static descriptors nothing is triggered by one engine in program order."""
+    "default": (), "off": ("dge=none",)}
 JOBS = min(2, os.cpu_count() or 1)
 """Rows that are run at a time unless --jobs says otherwise. [ASSUMED]"""
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")

@@ -194,15 +194,6 @@ const DgeModeSpec& dge_mode(const DgeSpec& spec, DgeMode mode) {
     }
 }
 
-namespace {
-
-/// Whether the engine that triggers, if any is named, reaches a DGE block. [NKI-DGE]
-bool may_go_by_hardware(const std::optional<Engine>& trigger) {
-    return !trigger || *trigger == Engine::Sync || *trigger == Engine::Scalar;
-}
-
-}  // namespace
-
 DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
     const DgeModeSpec& chosen = dge_mode(spec, mode);
     return {.sequencer = chosen.sequencer_ns,
@@ -212,6 +203,17 @@ DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
 
 Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost) {
     return mode == DgeMode::Software ? std::max(cost.sequencer, cost.generator) : cost.sequencer;
+}
+
+bool can_trigger(Engine engine, DgeMode mode) {
+    switch (mode) {
+        case DgeMode::Hardware:
+            return engine == Engine::Sync || engine == Engine::Scalar;
+        case DgeMode::Software:
+            return engine == Engine::Gpsimd;
+        default:
+            return true;
+    }
 }
 
 DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction) {
@@ -225,7 +227,8 @@ DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction)
     if (most_indices > 1 || instruction.attributes.trigger == Engine::Gpsimd) {
         return DgeMode::Software;
     }
-    if (!spec.hardware.available || !may_go_by_hardware(instruction.attributes.trigger)) {
+    const std::optional<Engine> trigger = instruction.attributes.trigger;
+    if (!spec.hardware.available || (trigger && !can_trigger(*trigger, DgeMode::Hardware))) {
         return most_indices == 0 ? DgeMode::None : DgeMode::Software;
     }
     if (casts(instruction)) {

@@ -98,8 +98,9 @@ std::vector<bool> scratch_buffers(const program::Program& program) {
         }
     }
     for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer) {
-        scratch[buffer] =
-            scratch[buffer] && is_read[buffer] && program.buffers[buffer].space == Space::Hbm;
+        scratch[buffer] = scratch[buffer] && is_read[buffer] &&
+                          program.buffers[buffer].space == Space::Hbm &&
+                          program.buffers[buffer].kind != program::BufferKind::Input;
     }
     return scratch;
 }

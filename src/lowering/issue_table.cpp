@@ -352,7 +352,7 @@ std::string IssueTable::details(const IssueTemplate& what) const {
 
 std::int64_t IssueTable::elements(const IssueTemplate& what) const {
     if (what.source == kNoSource || what.operation == Operation::ActivationTableLoad ||
-        what.operation == Operation::Control) {
+        what.operation == Operation::Control || what.operation == Operation::Trigger) {
         return 0;
     }
     const InstructionTemplate& from = program_.templates[what.source];

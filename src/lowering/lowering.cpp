@@ -163,6 +163,9 @@ void Lowering::plan(const Step& step) {
     if (plan.is_transfer) {
         planned.engine = Engine::Dma;
         planned.queue = queue_of_ring(plan.ring);
+        if (plan.trigger.engine != Engine::Dma) {
+            planned.trigger = queue_of(plan.trigger.engine);
+        }
     } else {
         planned.engine = choose_engine(index, plan);
         planned.queue = queue_of(planned.engine);

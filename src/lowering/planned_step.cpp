@@ -44,6 +44,7 @@ void ResolvedOperand::withdraw(const PlannedStep& step) const {
 
 void PlannedStep::clear() {
     operands.clear();
+    trigger.reset();
     is_in_order = false;
     has_waits = false;
     own.waits.clear();

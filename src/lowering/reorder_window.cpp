@@ -28,6 +28,14 @@ void insert(RingBuffer<PlannedStep*>& steps, PlannedStep& step) {
     steps.insert(is_last ? steps.size() : steps.partition_point(is_earlier), &step);
 }
 
+void come_after(PlannedStep& step, PlannedStep& earlier) {
+    const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
+    if (is_new && &earlier != &step) {
+        earlier.blocked.push_back(&step);
+        ++step.blockers;
+    }
+}
+
 }  // namespace
 
 ReorderWindow::ReorderWindow(const Reach& reach,
@@ -56,6 +64,7 @@ void ReorderWindow::admit(PlannedStep& step) {
     occupied_ |= 1U << step.queue;
     if (reorders()) {
         block(step, queue.steps);
+        keep_trigger_in_order(step);
     }
     if (step.blockers == 0) {
         queue.unblock(step, reach_[step.queue]);
@@ -63,21 +72,15 @@ void ReorderWindow::admit(PlannedStep& step) {
 }
 
 void ReorderWindow::block(PlannedStep& step, const Steps& queue) {
-    const auto come_after = [&step](PlannedStep& earlier) {
-        const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
-        if (is_new && &earlier != &step) {
-            earlier.blocked.push_back(&step);
-            ++step.blockers;
-        }
-    };
+    const auto comes_after = [&step](PlannedStep& earlier) { come_after(step, earlier); };
     if (queue.size() > 1) {
         PlannedStep& previous = *queue[queue.size() - 2];
         if (step.is_in_order || previous.is_in_order) {
-            come_after(previous);
+            come_after(step, previous);
         }
     }
     for (const ResolvedOperand& operand : step.operands) {
-        operand.for_each_before(come_after);
+        operand.for_each_before(comes_after);
         operand.announce(step);
     }
 }
@@ -90,6 +93,22 @@ void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
     insert(ready, step);
     const bool is_beaten = best != nullptr && start == free_at && best->order < step.order;
     is_known = is_known && (is_beaten || step.order > farthest(reach));
+}
+
+void ReorderWindow::keep_trigger_in_order(PlannedStep& step) {
+    const QueueId id = step.trigger.value_or(step.queue);
+    Queue& engine = queues_[id];
+    PlannedStep* previous = engine.last_trigger;
+    if (step.trigger) {
+        PlannedStep* computes = engine.steps.empty() ? nullptr : engine.steps.back();
+        const bool is_computing =
+            computes != nullptr && (previous == nullptr || previous->order < computes->order);
+        previous = is_computing ? computes : previous;
+        engine.last_trigger = &step;
+    }
+    if (previous != nullptr && (reach_[id] == 1 || step.is_in_order || previous->is_in_order)) {
+        come_after(step, *previous);
+    }
 }
 
 bool ReorderWindow::has_bytes(PlannedStep& step) const {
@@ -207,6 +226,9 @@ ReorderWindow::Queue& ReorderWindow::earliest() {
 }
 
 void ReorderWindow::retire(PlannedStep& step) {
+    if (step.trigger && queues_[*step.trigger].last_trigger == &step) {
+        queues_[*step.trigger].last_trigger = nullptr;
+    }
     if (reorders()) {
         for (const ResolvedOperand& operand : step.operands) {
             operand.withdraw(step);

@@ -38,9 +38,9 @@ DmaTrigger plan_trigger(const DgeSpec& spec,
     const DgeMode own = instruction.attributes.dge;
     const DgeMode of_chip = dma::resolve_dge(spec, instruction);
     // What hardware cannot describe is described by others in scratch too.
-    const bool goes_by_scratch = is_scratch && policies.scratch_dge != DgePolicy::Auto &&
-                                 (policies.scratch_dge != DgePolicy::Hardware ||
-                                  of_chip == DgeMode::Hardware);
+    const bool goes_by_scratch =
+        is_scratch && policies.scratch_dge != DgePolicy::Auto &&
+        (policies.scratch_dge != DgePolicy::Hardware || of_chip == DgeMode::Hardware);
     DmaTrigger trigger{.dge = own};
     if (own == DgeMode::Auto) {
         trigger.dge =
@@ -48,6 +48,9 @@ DmaTrigger plan_trigger(const DgeSpec& spec,
     }
     if (instruction.attributes.trigger) {
         trigger.engine = *instruction.attributes.trigger;
+        if (!dma::can_trigger(trigger.engine, trigger.dge)) {
+            trigger.dge = of_chip;  // The program's choice stands above a policy's.
+        }
     } else if (trigger.dge == DgeMode::Software) {
         trigger.engine = Engine::Gpsimd;
     } else if (trigger.dge == DgeMode::Hardware && goes_by_scratch) {

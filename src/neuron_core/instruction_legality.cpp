@@ -128,15 +128,9 @@ bool gpsimd_can_run(const ChipSpec& chip, const InstructionTemplate& instruction
     }
 }
 
-bool can_trigger(const DgeSpec& spec, Engine engine, const InstructionTemplate& instruction) {
-    switch (dma::resolve_dge(spec, instruction)) {
-        case DgeMode::Hardware:
-            return spec.hardware.available && (engine == Engine::Sync || engine == Engine::Scalar);
-        case DgeMode::Software:
-            return spec.software.available && engine == Engine::Gpsimd;
-        default:
-            return spec.none.available;
-    }
+bool may_trigger(const DgeSpec& spec, Engine engine, const InstructionTemplate& instruction) {
+    const DgeMode mode = dma::resolve_dge(spec, instruction);
+    return dma::dge_mode(spec, mode).available && dma::can_trigger(engine, mode);
 }
 
 }  // namespace
@@ -146,7 +140,7 @@ bool can_run(const ChipSpec& chip, Engine engine, const InstructionTemplate& ins
         return false;
     }
     if (is_dma(instruction.op)) {
-        return engine == Engine::Dma || can_trigger(chip.neuron_core.dge, engine, instruction);
+        return engine == Engine::Dma || may_trigger(chip.neuron_core.dge, engine, instruction);
     }
     switch (instruction.op) {
         case Opcode::RegisterMove:

@@ -185,9 +185,11 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
         execution.held_by = ready_.held_by;
         execution.held_until = ready_.released;
     }
-    if (begin > active_until_ && !is_triggered(ready_.held_by)) {
-        execution.stalled = begin - active_until_;
-        const bool is_kept_by_queue = ready_.at > active_until_ && ready_.held_by.has_value();
+    const Picoseconds could =
+        is_triggered(ready_.held_by) ? std::max(active_until_, ready_.at) : active_until_;
+    if (begin > could) {
+        execution.stalled = begin - could;
+        const bool is_kept_by_queue = ready_.at > could && ready_.held_by.has_value();
         const std::size_t charged = ready_.is_kept_by_cores
                                         ? static_cast<std::size_t>(Engine::Sync)
                                         : cause_of(is_kept_by_queue ? &*ready_.held_by : nullptr);

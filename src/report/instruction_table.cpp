@@ -207,11 +207,12 @@ namespace {
 
 /// What an object with a schema version is.
 FileKind versioned_kind(const simdjson::dom::object& file) {
-    constexpr std::array<std::pair<std::string_view, FileKind>, 4> kTelling{
+    constexpr std::array<std::pair<std::string_view, FileKind>, 5> kTelling{
         {{"neuron_core_version", FileKind::Chip},
          {"calls", FileKind::Calls},
          {"chips", FileKind::Comparison},
-         {"changes", FileKind::Difference}}};
+         {"changes", FileKind::Difference},
+         {"families", FileKind::Validation}}};
     for (const auto& [key, kind] : kTelling) {
         if (file[key].error() == simdjson::SUCCESS) {
             return kind;

@@ -46,6 +46,9 @@ std::optional<KnownFile> known_json(const std::string& name, const std::string& 
                 Kind::Other, "what trnsim compare --json wrote", std::string{kNoCommand}};
         case report::FileKind::Difference:
             return KnownFile{Kind::Other, "what trnsim diff --json wrote", std::string{kNoCommand}};
+        case report::FileKind::Validation:
+            return KnownFile{
+                Kind::Other, "what trnsim validate --json wrote", std::string{kNoCommand}};
         case report::FileKind::Chip:
             return KnownFile{Kind::Chip,
                              "a chip file",

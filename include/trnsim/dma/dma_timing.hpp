@@ -61,6 +61,10 @@ struct DgeCost {
 /// has made the descriptors. [TRACES-TRN2] [NKI-DGE]
 [[nodiscard]] Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost);
 
+/// Whether an engine can trigger DMAs that are described in this way: of the DGE Sync and Scalar,
+/// of GpSimd itself, of descriptors that are there any. [NKI-DGE] \pre mode != Auto
+[[nodiscard]] bool can_trigger(Engine engine, DgeMode mode);
+
 /// The mode of a DMA: the one it asks for, or by default software for gathers, scatters, GpSimd
 /// triggers and casts that nobody in particular triggers (hardware does not cast), else hardware
 /// where the chip has it and Sync, Scalar or nobody in particular triggers, else none. [NKI-DGE]

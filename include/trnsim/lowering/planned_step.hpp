@@ -8,6 +8,7 @@
 #include "trnsim/program/cursor.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -53,6 +54,8 @@ struct PlannedStep {
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
+    std::optional<neuron_core::QueueId>
+        trigger{};                             ///< Of a transfer: where its trigger stands too.
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     bool is_in_order = false;  ///< Passes nothing on its queue, and nothing passes it.
     std::vector<ResolvedOperand> operands{};

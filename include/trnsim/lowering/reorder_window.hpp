@@ -22,9 +22,9 @@ namespace trnsim::lowering {
 ///
 /// A step comes after every earlier one in the window with which it shares bytes that one of them
 /// writes, after those of its queue where the program wants them in order, and not before there are
-/// bytes for its tiles. Of a queue only the first `reach` steps
-/// are looked at: 1 keeps its program order. Among steps that could start at the same time the
-/// earlier in the program wins. [ACCURACY-STUDY, 1, 5]
+/// bytes for its tiles. Of a queue only the first `reach` steps are looked at: 1 keeps its program
+/// order, with the triggers of transfers that stand in it. Among steps that could start at the same
+/// time the earlier in the program wins. [ACCURACY-STUDY, 1, 5]
 class ReorderWindow {
 public:
     using Reach = std::array<int, neuron_core::kQueues>;
@@ -77,9 +77,10 @@ private:
         Steps ready;  ///< Those of them that nothing in the window blocks.
         PlannedStep* best = nullptr;
         Picoseconds start;
-        Picoseconds free_at;       ///< Of the queue, when they were chosen.
-        bool is_known = false;     ///< No step came that could be better.
-        bool needs_bytes = false;  ///< A step was left out for want of bytes.
+        Picoseconds free_at;                  ///< Of the queue, when they were chosen.
+        bool is_known = false;                ///< No step came that could be better.
+        bool needs_bytes = false;             ///< A step was left out for want of bytes.
+        PlannedStep* last_trigger = nullptr;  ///< The last transfer that it triggers.
         LoweringCounts::Order order;
 
         void unblock(PlannedStep& step, std::size_t reach);
@@ -89,6 +90,9 @@ private:
 
     /// Lets a step wait for earlier ones, and later ones for it.
     static void block(PlannedStep& step, const Steps& queue);
+    /// Lets a trigger and the instructions of its engine wait for each other, where they are kept
+    /// in order.
+    void keep_trigger_in_order(PlannedStep& step);
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;

@@ -78,6 +78,7 @@ enum class FileKind : std::uint8_t {
     Profile,
     Comparison,
     Difference,
+    Validation,
     Chip,
     OtherJson,
     NoJson

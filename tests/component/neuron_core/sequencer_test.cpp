@@ -93,9 +93,9 @@ TEST_F(SequencerTest, AQueueNeedsNoWakeUpForItsOwnResult) {
 }
 
 TEST_F(SequencerTest, ATriggerIsHeardAtOnce) {
-    IssueTemplate doorbell = timed("trigger", ns(100), ns(0), ns(100));
-    doorbell.operation = neuron_core::Operation::Trigger;
-    const IssueTemplate& trigger = define(doorbell);
+    IssueTemplate trigger_of_a_ring = timed("trigger", ns(100), ns(0), ns(100));
+    trigger_of_a_ring.operation = neuron_core::Operation::Trigger;
+    const IssueTemplate& trigger = define(trigger_of_a_ring);
     const IssueTemplate& work = define(timed("work", ns(50)));
     add(Engine::Scalar, work);
     add(Engine::Scalar, trigger).signal_at_read(1);

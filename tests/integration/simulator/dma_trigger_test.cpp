@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace trnsim {
 namespace {
@@ -107,6 +108,47 @@ TEST(DmaTrigger, ScratchOfTheOldApiIsStoredInScalarsTime) {  // [TRACES-TRN2]
     EXPECT_EQ(active(old_api, Engine::Sync), kRounds * trigger);
     EXPECT_EQ(active(of("trn2", "nki"), Engine::Scalar), Picoseconds{});
     EXPECT_EQ(active(of("trn1", "neuronxcc.nki"), Engine::Scalar), Picoseconds{}) << "no hardware";
+}
+
+TEST(DmaTrigger, AnArgumentThatIsUpdatedIsNoScratch) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto argument = builder.input("argument", Dtype::Float32, {128, 64});
+    const auto load = builder.copy(tile, argument);
+    const auto store = builder.copy(argument, tile);
+    builder.alloc(tile).run(load).run(store);
+    const RunResult result =
+        test::run(builder.build(), test::chip("trn2"), lowering::default_policies("neuronxcc.nki"));
+    EXPECT_EQ(active(result, Engine::Scalar), Picoseconds{});
+}
+
+TEST(DmaTrigger, AnEngineInOrderTriggersBehindWhatItStillWaitsFor) {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto slow = builder.copy(left, builder.input("slow", Dtype::Float32, {128, 8192}));
+    const auto work = builder.unary(Opcode::TensorCopy, Engine::Scalar, right, left);
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
+    const auto load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
+                    {.dge = DgeMode::Hardware, .trigger = Engine::Scalar});
+    builder.alloc(left).alloc(right).alloc(tile).run(slow).run(work).run(load);
+    const auto starts = [&](const lowering::Policies& policies) {
+        test::RecordedTimeline timeline;
+        static_cast<void>(
+            test::run(builder.build(),
+                      test::chip("trn2"),
+                      RunOptions{.policies = policies, .timeline = &timeline, .progress = {}}));
+        return std::pair{timeline.of("tensor_copy").at(0).start,
+                         timeline.of("DMA_DIRECT2D").at(0).start};
+    };
+    const auto [copied, triggered] = starts({.matmul_window = 256, .reorder_window = 1});
+    EXPECT_GT(triggered, copied);
+    const auto [later, earlier] = starts({.reorder_window = 16});
+    EXPECT_LT(earlier, later) << "an engine that is not kept in order";
 }
 
 }  // namespace

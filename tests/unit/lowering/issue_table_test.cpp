@@ -162,6 +162,7 @@ TEST(IssueTableTest, ATriggerHoldsItsEngineUntilTheTransferIsDescribed) {  // [T
     EXPECT_EQ(hardware->engine, Engine::Scalar);
     EXPECT_EQ(hardware->cost.interval, from_nanoseconds(524));
     EXPECT_EQ(hardware->cost.read, Picoseconds{}) << "the transfer begins with it";
+    EXPECT_EQ(table.elements(*hardware), 0) << "it streams nothing";
     EXPECT_EQ(table.source_text(*hardware), "kernel.py:103");
     EXPECT_EQ(trigger(DgeMode::Software, Engine::Gpsimd)->cost.interval,
               from_nanoseconds(330 + 128 * 2))

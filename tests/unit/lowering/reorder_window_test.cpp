@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -19,6 +20,7 @@ namespace {
 
 using neuron_core::IssueTemplate;
 using neuron_core::QueueId;
+using test::kRing;
 using test::kScalar;
 using test::kTensor;
 using test::kVector;
@@ -39,8 +41,21 @@ public:
     };
 
     Window& add(QueueId queue, const std::vector<To>& accesses, bool is_in_order = false) {
+        return add(queue, std::nullopt, accesses, is_in_order);
+    }
+
+    /// A transfer on `ring` that `engine` triggers.
+    Window& transfer(QueueId ring, QueueId engine, const std::vector<To>& accesses) {
+        return add(ring, engine, accesses, false);
+    }
+
+    Window& add(QueueId queue,
+                std::optional<QueueId> trigger,
+                const std::vector<To>& accesses,
+                bool is_in_order) {
         PlannedStep& step = window_.blank();
         step.queue = queue;
+        step.trigger = trigger;
         step.is_in_order = is_in_order;
         for (const To& to : accesses) {
             step.operands.push_back({.operand = &operands_[static_cast<std::size_t>(to.access)],
@@ -190,6 +205,31 @@ TEST(ReorderWindowTest, AReachOfOneKeepsTheOrderOfEveryQueue) {
     window.before(kScalar, kLate, kLateNs);
     window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}}).add(kTensor, {{.tile = 2}});
     EXPECT_THAT(window.lower_all(), ElementsAre(2, 0, 1));
+}
+
+TEST(ReorderWindowTest, ATriggerAndTheInstructionsOfAnEngineInOrderPassNobodyThere) {
+    constexpr QueueId kOther = neuron_core::queue_of_ring(1);
+    const auto order_with = [&](int reach) {
+        Window window(reach);
+        window.before(kTensor, kLate, kLateNs);
+        window.transfer(kRing, kScalar, {{.tile = 1}});
+        window.add(kScalar, {{.tile = 0}});              // Late,
+        window.transfer(kRing, kScalar, {{.tile = 2}});  // so that this trigger waits behind it,
+        window.add(kScalar, {{.tile = 3}});              // and this behind that.
+        window.transfer(kOther, kScalar, {{.tile = 4}});
+        window.transfer(kOther, kVector, {{.tile = 5}});
+        return window.lower_all();
+    };
+    EXPECT_THAT(order_with(1), ElementsAre(0, 1, 2, 3, 4, 5)) << "the rings are in order too";
+    EXPECT_EQ(order_with(8).back(), 1U) << "an engine that is not kept in order";
+}
+
+TEST(ReorderWindowTest, WhatNobodyTriggersPassesALateInstruction) {
+    Window window(1);
+    window.before(kTensor, kLate, kLateNs);
+    window.add(kScalar, {{.tile = 0}}).add(kRing, {{.tile = 1}});
+    window.transfer(neuron_core::queue_of_ring(1), kVector, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 2, 0));
 }
 
 TEST(ReorderWindowTest, OnlyTheFirstStepsOfAQueueWithinItsReachAreLookedAt) {

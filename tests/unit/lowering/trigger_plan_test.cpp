@@ -88,6 +88,21 @@ TEST(TriggerPlan, TheEngineThatTheProgramNamesTriggers) {
            Engine::Sync);
 }
 
+TEST(TriggerPlan, APolicyDoesNotMakeAnEngineTriggerWhatItCannot) {
+    const Copies copies;
+    const auto of = [&](Engine engine, DgePolicy policy) {
+        return plan_trigger(dge_of("trn2"),
+                            {.dge = policy},
+                            copies.with(copies.load, DgeMode::Auto, engine),
+                            false);
+    };
+    expect(of(Engine::Vector, DgePolicy::Hardware), DgeMode::None, Engine::Vector);
+    expect(of(Engine::Vector, DgePolicy::Software), DgeMode::None, Engine::Vector);
+    expect(of(Engine::Scalar, DgePolicy::Software), DgeMode::Hardware, Engine::Scalar);
+    expect(of(Engine::Gpsimd, DgePolicy::Hardware), DgeMode::Software, Engine::Gpsimd);
+    expect(of(Engine::Gpsimd, DgePolicy::None), DgeMode::None, Engine::Gpsimd);
+}
+
 TEST(TriggerPlan, GpsimdTriggersWhatItDescribes) {
     const Copies copies;
     expect(plan_trigger(dge_of("trn2"), {}, copies.with(copies.load, DgeMode::Software), false),
@@ -132,11 +147,12 @@ TEST(TriggerPlan, ScratchThatHardwareCannotDescribeGoesAsAllElse) {
     expect(plan_trigger(dge_of("trn2"), {.scratch_dge = DgePolicy::Hardware}, cast, true),
            DgeMode::Software,
            Engine::Gpsimd);
-    expect(
-        plan_trigger(
-            dge_of("trn2"), {.dge = DgePolicy::None, .scratch_dge = DgePolicy::Hardware}, cast, true),
-        DgeMode::None,
-        Engine::Dma);
+    expect(plan_trigger(dge_of("trn2"),
+                        {.dge = DgePolicy::None, .scratch_dge = DgePolicy::Hardware},
+                        cast,
+                        true),
+           DgeMode::None,
+           Engine::Dma);
 }
 
 }  // namespace

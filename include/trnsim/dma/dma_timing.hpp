@@ -65,10 +65,10 @@ struct DgeCost {
 /// of GpSimd itself, of descriptors that are there any. [NKI-DGE] \pre mode != Auto
 [[nodiscard]] bool can_trigger(Engine engine, DgeMode mode);
 
-/// The mode of a DMA: the one it asks for, or by default software for gathers, scatters, GpSimd
-/// triggers and casts that nobody in particular triggers (hardware does not cast), else hardware
-/// where the chip has it and Sync, Scalar or nobody in particular triggers, else none. [NKI-DGE]
-/// [NKI-ISA]
+/// The mode of a DMA: the one it asks for; else software for gathers, scatters and GpSimd triggers;
+/// else hardware where the chip has it and Sync, Scalar or nobody in particular triggers, but for
+/// casts, which it does not make: these go by software, or by none if an engine is named; else none.
+/// [NKI-DGE] [NKI-ISA]
 [[nodiscard]] DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction);
 
 }  // namespace trnsim::dma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control instructions of a sequencer cost: registers, barriers, DMA triggers.
+// What the control instructions of a sequencer cost: registers, barriers.
 #pragma once
 
 #include "trnsim/isa/instruction.hpp"

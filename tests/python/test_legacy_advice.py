@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from legacy_helpers import F32, nisa, nl, ops, program, tensor, traced
 from trnsim.frontend import FrontendError, trace
+from trnsim.frontend.legacy import scopes
 
 
 def refusal(body: Any) -> str:
@@ -101,6 +102,76 @@ def test_a_branch_on_a_loop_index_may_write_to_a_tile() -> None:
         nl.store(x[0:128], t)
         return x
     assert warnings(kernel) == []
+
+
+def test_another_variable_of_the_name_of_a_tile_is_not_the_tile() -> None:
+    def kernel(x: Any) -> Any:
+        for i in nl.affine_range(4):
+            t = nl.load(x[nl.ds(i * 128, 128)])
+            u = nl.exp(t)
+            nl.store(x[nl.ds(i * 128, 128)], u)
+        sizes = [t for t in (1, 2) if t]
+        pairs = {t: u for t, u in zip(sizes, sizes, strict=True)}
+
+        def same(u: Any, *t: Any) -> Any:
+            return u, t
+
+        def local() -> Any:
+            t = same(pairs)
+            return t
+        assert local() and (lambda t: t)(sizes) and any(t for t in sizes for u in sizes if u)
+        return x
+    assert warnings(kernel) == []
+
+
+def test_a_function_that_uses_a_tile_of_a_loop_uses_it_behind_the_loop() -> None:
+    def kernel(x: Any) -> Any:
+        for i in nl.affine_range(4):
+            t = nl.load(x[nl.ds(i * 128, 128)])
+            nl.store(x[nl.ds(i * 128, 128)], t)
+
+        def last(u: Any = 0) -> Any:
+            return t.shape, u
+        assert last()
+        return x
+    first = kernel.__code__.co_firstlineno
+    (said,) = warnings(kernel)
+    assert f"used behind it, in line {first + 6}, but" in said
+
+
+def test_what_is_no_tile_may_leave_its_block() -> None:
+    def kernel(x: Any) -> Any:
+        for i in nl.affine_range(4):
+            version = nisa.get_nc_version()
+            limits = nl.finfo(nl.float32)
+            width = nl.constants.sizeinbytes(nl.float32)
+            size = nl.sizeinbytes(nl.float32)
+            grid = nl.gemm_grid()
+            stationary = nl.gemm_stationary_grid()
+            cores = nl.spmd_dim(nl.nc(2), 2)
+            queue = nisa.engine(1)
+            nl.store(x[nl.ds(i * 128, 128)], nl.load(x[nl.ds(i * 128, 128)]))
+        assert all((version, limits, width, size, grid, stationary, cores, queue))
+        return x
+    assert warnings(kernel) == []
+
+
+def test_every_function_that_makes_tiles_is_one_of_the_api() -> None:
+    for name in scopes.MAKERS:
+        assert name in vars(nl) or name in vars(nisa), name
+
+
+def test_a_kernel_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(x: Any) -> Any:
+        for i in nl.affine_range(4):
+            nl.store(x[nl.ds(i * 128, 128)], nl.load(x[nl.ds(i * 128, 128)]))
+        return x
+    parsed: list[Any] = []
+    parse = scopes.ast.parse
+    monkeypatch.setattr(scopes.ast, "parse",
+                        lambda *words, **options: parsed.append(1) or parse(*words, **options))
+    assert warnings(kernel) == warnings(kernel) == []
+    assert len(parsed) == 1
 
 
 @pytest.mark.parametrize("body", [np.array, math.exp, float, int])

@@ -12,16 +12,32 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
 LOOPS = ("affine_range", "sequential_range")
-NO_TILES = ("arange", "mgrid", "ds", "par_dim", "program_id", "num_programs", "program_ndim",
-            "tile_size", "static_range", "shared_constant", *LOOPS)
-"""Functions and objects of the modules `nl` and `nisa` whose results are not tiles."""
+MAKERS = frozenset("""
+    abs add all arctan bitwise_and bitwise_or bitwise_xor broadcast_to ceil copy cos divide dropout
+    empty_like equal erf erf_dx exp expand_dims floor fmod full gather_flattened gelu
+    gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx greater greater_equal invert left_shift less
+    less_equal load load_transpose2d log logical_and logical_not logical_or logical_xor loop_reduce
+    matmul max maximum mean min minimum mish mod multiply ndarray negative not_equal ones power prod
+    rand reciprocal relu right_shift rms_norm rsqrt sigmoid sign silu silu_dx sin softmax softplus
+    sqrt square static_cast subtract sum tan tanh transpose trunc var where zeros zeros_like
+
+    activation activation_reduce affine_select bn_aggr bn_stats dma_transpose iota local_gather max8
+    memset nc_find_index8 nc_match_replace8 nc_matmul nc_transpose range_select
+    scalar_tensor_tensor sequence_bounds tensor_copy tensor_copy_dynamic_src
+    tensor_partition_reduce tensor_reduce tensor_scalar tensor_scalar_cumulative
+    tensor_scalar_reduce tensor_tensor tensor_tensor_scan
+    """.split())
+"""Functions of the modules `nl` and `nisa` whose results are new tiles. [NKI-LANGUAGE-2.26]"""
 MODULES = ("nl", "nisa")
 """What kernels call the modules whose functions make tiles."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Escape(NamedTuple):
@@ -40,7 +56,7 @@ def advise(kernel: Any) -> list[tuple[int, str]]:
     code = getattr(kernel, "__code__", None)
     if not isinstance(code, CodeType) or not set(LOOPS) & set(code.co_names):
         return []
-    function = _definition(code)
+    function = _definition(code, code.co_filename)
     if function is None:
         return []
     path = Path(code.co_filename).name
@@ -50,10 +66,11 @@ def advise(kernel: Any) -> list[tuple[int, str]]:
             for name, made, block, start, used in escapes(function)]
 
 
-def _definition(code: CodeType) -> ast.FunctionDef | None:
+@cache
+def _definition(code: CodeType, path: str) -> ast.FunctionDef | None:
     """The definition of a function in its file; None if it is not found."""
     try:
-        tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
+        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return None
     for node in ast.walk(tree):
@@ -115,7 +132,7 @@ class _Finder:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             owner = value.func.value
             return (isinstance(owner, ast.Name) and owner.id in MODULES and
-                    value.func.attr not in NO_TILES)
+                    value.func.attr in MAKERS)
         if isinstance(value, ast.BinOp):
             return any(isinstance(side, ast.Name) and side.id in self._tiles or self._is_tile(side)
                        for side in (value.left, value.right))
@@ -146,21 +163,64 @@ def _is_loop(statement: ast.For) -> bool:
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, context):
-            yield one.id
+    return (one.id for one in _visible(node) if isinstance(one.ctx, context))
+
+
+def _visible(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in a piece of a kernel that are the kernel's own.
+
+    Those that a function, class or comprehension in it binds are not: they are other variables.
+    """
+    if isinstance(node, ast.Name):
+        yield node
+    if isinstance(node, DEFINITIONS):
+        yield ast.Name(node.name, ast.Store(), lineno=node.lineno)
+    if not isinstance(node, (*COMPREHENSIONS, *DEFINITIONS, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from _visible(child)
+        return
+    outside, inside = _parts(node)
+    for one in outside:
+        yield from _visible(one)
+    found = [name for one in inside for name in _visible(one)]
+    bound = {name.id for name in found if isinstance(name.ctx, ast.Store)} - _declared(inside)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        bound |= {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+    yield from (name for name in found if isinstance(name.ctx, ast.Load) and name.id not in bound)
+
+
+def _parts(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
+    """What of a function, class or comprehension runs where it stands, and what in its scope."""
+    if isinstance(node, COMPREHENSIONS):
+        first = node.generators[0].iter
+        children = [child for one in (node, *node.generators) for child in ast.iter_child_nodes(one)
+                    if not isinstance(child, ast.comprehension)]
+        return [first], [child for child in children if child is not first]
+    if isinstance(node, ast.Lambda):
+        return _defaults(node.args), [node.body]
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords], list(node.body)
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return [*node.decorator_list, *_defaults(node.args)], list(node.body)
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.AST]:
+    return [one for one in (*arguments.defaults, *arguments.kw_defaults) if one is not None]
+
+
+def _declared(body: Sequence[ast.AST]) -> set[str]:
+    """The names that statements declare to be those of a scope outside."""
+    return {name for statement in body for one in ast.walk(statement)
+            if isinstance(one, (ast.Nonlocal, ast.Global)) for name in one.names}
 
 
 def _first_use(name: str, behind: Sequence[Sequence[ast.stmt]]) -> int:
     """The line that uses a name first; 0 if it is made again before, or not used."""
     for block in behind:
         for statement in block:
-            used = [one.lineno for one in ast.walk(statement)
-                    if isinstance(one, ast.Name) and one.id == name and
-                    isinstance(one.ctx, ast.Load)]
-            made = [one.lineno for one in ast.walk(statement)
-                    if isinstance(one, ast.Name) and one.id == name and
-                    isinstance(one.ctx, ast.Store)]
+            places = [one for one in _visible(statement) if one.id == name]
+            used = [one.lineno for one in places if isinstance(one.ctx, ast.Load)]
+            made = [one.lineno for one in places if isinstance(one.ctx, ast.Store)]
             if made and (not used or min(made) < min(used)):
                 return 0
             if used:

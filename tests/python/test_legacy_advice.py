@@ -174,6 +174,18 @@ def test_a_kernel_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(parsed) == 1
 
 
+def test_a_function_of_the_0_1_api_is_tfrom_its_namesake() -> None:
+    def of_language(x: Any) -> None:
+        nl.sum(nl.load(x))
+
+    def of_isa(x: Any) -> None:
+        nisa.reciprocal(dtype=nl.float32)
+    for kernel, message in ((of_language, r"'axis'; it is called as sum\(x, axis, "),
+                            (of_isa, r"'data'; it is called as reciprocal\(data, ")):
+        with pytest.raises(FrontendError, match=message):
+            traced(kernel, F32)
+
+
 @pytest.mark.parametrize("body", [np.array, math.exp, float, int])
 def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
     said = refusal(lambda t, x: body(t))

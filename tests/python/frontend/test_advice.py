@@ -197,6 +197,54 @@ def test_a_call_that_does_not_fit_is_told_the_parameters() -> None:
         trace(kernel, [X], api="nki")
 
 
+def test_a_call_is_told_the_parameters_of_the_function_that_the_message_fits() -> None:
+    """nl and nisa have functions of one name with other parameters."""
+    def missing(x: Any) -> None:
+        nisa.dropout(x)
+
+    def too_many(x: Any) -> None:
+        nl.dropout(x, x, x, x)
+
+    def unknown(x: Any) -> None:
+        nisa.dropout(x, x, 0.5, nonsense=1)
+    for kernel, message in ((missing, r"it is called as dropout\(dst, data, prob, name\)$"),
+                            (too_many, r"it is called as dropout\(x, rate, dtype\)$"),
+                            (unknown, r"unexpected keyword argument 'nonsense'$")):
+        with pytest.raises(UserError, match=message):
+            trace(kernel, [X], api="nki")
+
+
+class Loader:
+    """Has a method of the name of a function of NKI's."""
+
+    def load(self, a: Any, src: Any) -> None:
+        """Nothing."""
+
+
+def load_both(src: Any, dst: Any) -> None:
+    """The user's own function, which is called by another's name below."""
+
+
+load_both.__name__ = load_both.__qualname__ = "load"
+
+
+def test_a_function_of_the_user_s_of_the_name_of_one_of_nki_s_is_not() -> None:
+    def method(x: Any) -> None:
+        Loader().load(x)  # type: ignore[call-arg]
+
+    def inner(x: Any) -> None:
+        def load(src: Any, dst: Any) -> None:
+            """Nothing."""
+        load(dst=x)  # type: ignore[call-arg]
+
+    def outer(x: Any) -> None:
+        load = load_both
+        load(dst=x)  # type: ignore[call-arg]
+    for kernel in (method, inner, outer):
+        with pytest.raises(UserError, match=r"missing 1 required positional argument: 'src'$"):
+            trace(kernel, [X], api="nki")
+
+
 def test_a_call_of_a_function_of_the_user_s_is_not() -> None:
     def kernel(x: Any) -> None:
         refusal()  # type: ignore[call-arg]

@@ -15,25 +15,58 @@ from typing import Any
 
 from trnsim.frontend import source
 
-_CALLED = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:missing|takes|got)")
+_CALLED = re.compile(r"(\w+)\(\) (missing|takes|got) (.*)")
+"""Python names methods and functions in functions with a dot before; they are none of NKI's."""
+_QUOTED = re.compile(r"'(\w+)'")
+_TAKEN = re.compile(r"(?:from (\d+) to )?(\d+) positional")
 
 
 def parameters_of(problem: BaseException) -> str:
-    """`; it is called as f(a, b, *, c)`, or nothing if it is not about a function of NKI's."""
+    """`; it is called as f(a, b, *, c)`, or nothing if it is not about a function of NKI's.
+
+    Of functions of one name, it is the one that Python's message fits; nothing if several do.
+    """
     called = _CALLED.match(str(problem)) if isinstance(problem, TypeError) else None
     if called is None:
         return ""
-    name = called[1]
+    name, verb, rest = called.groups()
+    fitting = [one for one in _functions(problem, name) if _fits(one, verb, rest)]
+    signatures = {_parameters(one) for one in fitting}
+    if len(signatures) != 1 or any(source.is_user(one.__code__) for one in fitting):
+        return ""
+    return f"; it is called as {name}({signatures.pop()})"
+
+
+def _functions(problem: BaseException, name: str) -> list[FunctionType]:
+    """The functions of a name in the variables of who called, and in modules among them."""
     entry, names = problem.__traceback__, {}
     while entry is not None:
         if source.is_user(entry.tb_frame.f_code):
-            names = entry.tb_frame.f_globals
+            names = {**entry.tb_frame.f_globals, **entry.tb_frame.f_locals}
         entry = entry.tb_next
-    for owner in [names, *(vars(one) for one in names.values() if isinstance(one, ModuleType))]:
-        function = owner.get(name)
-        if isinstance(function, FunctionType) and not source.is_user(function.__code__):
-            return f"; it is called as {name}({_parameters(function)})"
-    return ""
+    owners = [names, *(vars(one) for one in names.values() if isinstance(one, ModuleType))]
+    found = (owner.get(name) for owner in owners)
+    return [one for one in found if isinstance(one, FunctionType)]
+
+
+def _fits(function: FunctionType, verb: str, rest: str) -> bool:
+    """Whether Python says such a thing (`missing`, `takes` or `got` ...) of a function."""
+    parameters = inspect.signature(function).parameters
+    kinds = {one.kind for one in parameters.values()}
+    quoted = _QUOTED.findall(rest)
+    if verb == "missing":
+        return all(one in parameters and parameters[one].default is inspect.Parameter.empty
+                   for one in quoted)
+    if verb == "got":
+        if "unexpected" in rest:
+            return quoted[0] not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds
+        return all(one in parameters for one in quoted)
+    by_place = [one for one in parameters.values()
+                if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    required = sum(one.default is inspect.Parameter.empty for one in by_place)
+    taken = _TAKEN.match(rest)
+    return (taken is not None and inspect.Parameter.VAR_POSITIONAL not in kinds and
+            int(taken[2]) == len(by_place) and int(taken[1] or taken[2]) == required)
 
 
 def _parameters(function: Any) -> str:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 from typing import Any
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 from legacy_helpers import (F32, attribute, nki, nl, ops, pattern, program, tensor, traced,
                             where)
-from trnsim.frontend import IllegalInstruction, ProgramError, UnsupportedFeature
+from trnsim.frontend import (IllegalInstruction, ProgramError, UnsupportedFeature, UserError,
+                             trace)
 
 HALF = tensor("bfloat16", 128, 512)
 
@@ -312,6 +315,91 @@ def test_a_kernel_without_middle_end_is_traced_as_written() -> None:
     assert api_of(outside) == api_of(inside) == "neuronxcc.nki.as_written"
     assert api_of(outside[1]) == api_of(nki.benchmark()(outside)) == "neuronxcc.nki.as_written"
     assert api_of(caller) == "neuronxcc.nki", "the kernel that is launched says how"
+
+
+def header_api(kernel: Any, *values: Any, api: str | None = None) -> str:
+    """`api` in the header of a kernel's trace."""
+    made = trace(kernel, values or [F32], api=api)
+    return str(json.loads(next(iter(made.lines())))["api"])
+
+
+AS_WRITTEN = "neuronxcc.nki.as_written"
+skip = nki.compiler.skip_middle_end_transformations
+
+
+def test_the_other_api_has_no_middle_end_to_skip() -> None:
+    def body(x: Any) -> Any:
+        return x
+    new_api = importlib.import_module("nki")
+    assert header_api(skip(new_api.jit(body))) == header_api(new_api.jit(skip(body))) == "nki"
+
+
+def test_a_kernel_without_middle_end_leaves_the_others_of_its_function_alone() -> None:
+    def body(x: Any) -> None:
+        nl.load(x)
+    first = nki.jit(body)
+    timed = nki.benchmark()(first)
+    second, third = skip(first), skip(timed)
+    assert second is not first and third is not timed and type(third) is type(timed)
+    assert [header_api(one) for one in (first, timed, nki.jit(body))] == ["neuronxcc.nki"] * 3
+    assert [header_api(one) for one in (second, third, second[1], third[1], nki.jit(third),
+                                        second.with_schedule([]),
+                                        third.with_schedule([]))] == [AS_WRITTEN] * 7
+    skip(body)
+    assert header_api(first) == "neuronxcc.nki" and header_api(nki.jit(body)) == AS_WRITTEN
+    assert header_api(body, api="neuronxcc.nki") == AS_WRITTEN
+
+
+class Body:
+    """A kernel that is an object, or a method."""
+
+    def __call__(self, x: Any) -> None:
+        nl.load(x)
+
+    def method(self, x: Any) -> None:
+        """The same."""
+        nl.load(x)
+
+
+class MarkedBody(Body):
+    """Its method is marked."""
+
+    @skip
+    def __call__(self, x: Any) -> None:
+        nl.load(x)
+
+
+class FixedBody:
+    """An object without attributes."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> None:
+        nl.load(x)
+
+
+def test_partial_functions_methods_and_objects_are_traced_as_written() -> None:
+    def body(x: Any, times: int = 1) -> None:
+        nl.load(x)
+    partial = functools.partial(body, times=2)
+    assert header_api(nki.jit(partial)) == "neuronxcc.nki"
+    assert header_api(nki.jit(skip(partial))) == AS_WRITTEN
+    assert header_api(nki.jit(body)) == "neuronxcc.nki"
+    skip(body)
+    assert header_api(nki.jit(functools.partial(functools.partial(body), times=2))) == AS_WRITTEN
+    for kernel in (Body(), Body().method, FixedBody()):
+        assert header_api(nki.jit(kernel)) == "neuronxcc.nki"
+        assert header_api(skip(nki.jit(kernel))) == AS_WRITTEN
+    for kernel in (skip(Body()), skip(Body().method), MarkedBody()):
+        assert header_api(nki.jit(kernel)) == AS_WRITTEN
+    assert header_api(nki.jit(Body())) == "neuronxcc.nki"
+
+
+@pytest.mark.parametrize("kernel", [FixedBody(), 3])
+def test_what_cannot_be_marked_as_written_is_told(kernel: Any) -> None:
+    with pytest.raises(UserError, match="skip_middle_end_transformations cannot mark .*; give it "
+                                        "a function, or what nki.jit makes of it"):
+        skip(kernel)
 
 
 def test_decorators_and_directives_are_accepted() -> None:

@@ -30,8 +30,9 @@ class Dialect(NamedTuple):
 
     `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
     chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
-    of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's compiler
-    does not take in a kernel's source, and what to write instead, by line.
+    of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's
+    compiler does not take in a kernel's source, and what to write instead, by line.
+    `has_middle_end` says whether kernels may be compiled without the passes that move instructions.
     """
 
     api: str
@@ -41,6 +42,7 @@ class Dialect(NamedTuple):
     sample: Callable[..., Any] | None = None
     cores: Callable[[tuple[Any, ...]], int] = _one_core
     advise: Callable[[Any], list[tuple[int, str]]] = _no_advice
+    has_middle_end: bool = False
 
 
 _PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import inspect
 from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -51,6 +51,13 @@ class Kernel:
         self.schedule = tuple(schedule)
         self.name = getattr(function, "__name__", "kernel")
         functools.update_wrapper(self, function)
+        self.__dict__[_AS_WRITTEN] = is_as_written(function)
+
+    def changed(self, **attributes: Any) -> Kernel:
+        """The kernel with other attributes; this one stays as it is."""
+        made = copy.copy(self)
+        made.__dict__.update(attributes)
+        return made
 
     def __getitem__(self, grid: Any) -> Kernel:
         """The kernel on a logical NeuronCore of so many cores. UserError for more than two."""
@@ -61,7 +68,7 @@ class Kernel:
                 f"{source.here()}: kernel {self.name} is launched on a grid of {list(sizes)}, "
                 f"{prod(sizes)} programs, but a logical NeuronCore has 1 or 2 cores, and each "
                 "runs one; launch it with kernel[1] or kernel[2]")
-        return type(self)(self.function, self.api, sizes, self.schedule)
+        return self.changed(grid=sizes)
 
     def with_schedule(self, edges: Sequence[Edge]) -> Kernel:
         """The kernel with scheduling edges: pairs of an instruction's name and its producers'."""
@@ -69,7 +76,7 @@ class Kernel:
             if len(edge) != 2 or not isinstance(edge[0], str):
                 raise UserError(f"{source.here()}: with_schedule: {edge!r} is not a pair of the "
                                 "name of an instruction and the names that it runs after")
-        return type(self)(self.function, self.api, self.grid, (*self.schedule, *edges))
+        return self.changed(schedule=(*self.schedule, *edges))
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if recorder.active() is not None:
@@ -87,16 +94,28 @@ class Kernel:
         return self if instance is None else functools.partial(self, instance)
 
 
-def mark_as_written(kernel: Any) -> None:
-    """The kernel, decorated by nki.jit before or after, is compiled as it is written."""
-    function = kernel.function if isinstance(kernel, Kernel) else kernel
-    if inspect.isfunction(function):
-        function.__dict__[_AS_WRITTEN] = True
+def mark_as_written(kernel: Any) -> Any:
+    """What is compiled as it is written: another Kernel, or the function that becomes one.
+
+    UserError if it is neither, or an object that cannot be marked.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.changed(**{_AS_WRITTEN: True})
+    try:
+        setattr(getattr(kernel, "__func__", kernel), _AS_WRITTEN, True)
+    except (AttributeError, TypeError):
+        raise UserError(
+            f"{source.here()}: skip_middle_end_transformations cannot mark {kernel!r}; give it a "
+            "function, or what nki.jit makes of it") from None
+    return kernel
 
 
-def is_as_written(function: Callable[..., Any]) -> bool:
-    """Whether a kernel's function was marked so."""
-    return getattr(function, _AS_WRITTEN, False) is True
+def is_as_written(kernel: Any) -> bool:
+    """Whether a kernel, or the function that becomes one, is marked so."""
+    while isinstance(kernel, functools.partial) and not getattr(kernel, _AS_WRITTEN, False):
+        kernel = kernel.func
+    called = getattr(type(kernel), "__call__", None)
+    return any(getattr(one, _AS_WRITTEN, False) is True for one in (kernel, called))
 
 
 def _grid_size(item: Any) -> int:

@@ -59,6 +59,9 @@ class TimedKernel(Kernel):
     def __getitem__(self, grid: Any) -> TimedKernel:
         return TimedKernel(self.inner[grid], self.options)
 
+    def changed(self, **attributes: Any) -> TimedKernel:
+        return TimedKernel(self.inner.changed(**attributes), self.options)
+
     @property
     def benchmark_result(self) -> BenchmarkResult:
         """The result of the last launch. UserError if there was none."""

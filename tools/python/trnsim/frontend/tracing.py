@@ -298,7 +298,8 @@ def _header(body: Callable[..., Any], launch: Launch, used: Dialect,
     path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
     if path is not None and Path(path).is_file():
         header["source_sha256"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    header["api"] = f"{used.api}.as_written" if is_as_written(body) else used.api
+    is_marked = used.has_middle_end and is_as_written(launch.function)
+    header["api"] = f"{used.api}.as_written" if is_marked else used.api
     if cores > 1:
         header["cores"] = cores
     header["arguments"] = described

@@ -73,4 +73,5 @@ def _advise(kernel: Any) -> list[tuple[int, str]]:
     return advise(kernel)
 
 
-DIALECT = Dialect(API, _tensor, modules, _launch, _sample, advise=_advise)
+DIALECT = Dialect(API, _tensor, modules, _launch, _sample, advise=_advise,
+                  has_middle_end=True)

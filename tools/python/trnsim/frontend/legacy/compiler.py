@@ -19,10 +19,7 @@ def _passed_through(func: Any = None, log_level: int = 50, **_: Any) -> Any:
 
 def skip_middle_end_transformations(func: Any = None, log_level: int = 50, **_: Any) -> Any:
     """Has a kernel compiled as it is written: nothing is moved, merged or hoisted."""
-    if func is None:
-        return skip_middle_end_transformations
-    mark_as_written(func)
-    return func
+    return skip_middle_end_transformations if func is None else mark_as_written(func)
 
 
 enable_stack_allocator = _passed_through

@@ -18,14 +18,14 @@ API = "neuronxcc.nki"
 class GridKernel(Kernel):
     """A kernel on a grid of any size (see grid.py); `kernel[0]` is one program, as without a grid."""
 
-    def __getitem__(self, grid: Any) -> GridKernel:
+    def __getitem__(self, grid: Any) -> Kernel:
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
         axes = tuple(axis_of(item or 1) for item in items)
         if any(axis.size < 1 for axis in axes):
             raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
                             f"{[axis.size for axis in axes]}, but every axis has a program at "
                             "least; launch it on a larger grid")
-        return GridKernel(self.function, self.api, axes)  # type: ignore[arg-type]
+        return self.changed(grid=axes)
 
 
 def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:

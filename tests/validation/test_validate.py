@@ -17,7 +17,7 @@ from trnsim.frontend.errors import UserError
 from trnsim.validation.ablation import VARIANTS, Ablation, ablate
 from trnsim.validation.binding import ROWS, Places
 from trnsim.validation.pages import PAGE, README, write
-from trnsim.validation.rows import Row, read_rows
+from trnsim.validation.rows import Part, Row, read_rows
 from trnsim.validation.runs import Outcome, Variant, simulate
 from trnsim.validation.summary import Validation, document
 from trnsim.validation.tables import text
@@ -203,3 +203,54 @@ def test_row_that_cannot_be_run_sets_the_exit_status(tmp_path: Path) -> None:
     ended = command("--rows", str(rows), "--family", "own")
     assert ended.returncode == 2
     assert "not run" in ended.stdout and "there is no such file" in ended.stdout
+
+
+OLD = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def plain(x):
+    nl.store(x, nl.load(x))
+    return x
+
+
+@nki.compiler.skip_middle_end_transformations
+@nki.jit
+def skipping(x):
+    nl.store(x, nl.load(x))
+    return x
+"""
+NEW = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copy(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=x)
+    return out
+"""
+SKIP = "nki.compiler.skip_middle_end_transformations"
+
+
+@pytest.mark.parametrize(("kind", "function", "reason"), [
+    ("as_written", "old.py::skipping", ""),
+    ("old_api", "old.py::plain", ""),
+    ("as_written", "old.py::plain",
+     f"class is as_written, but the kernel has no {SKIP}; add it, or call the row old_api"),
+    ("old_api", "old.py::skipping",
+     f"class is old_api, but the kernel has {SKIP}; remove it, or call the row as_written"),
+    ("as_written", "new.py::copy",
+     "class is as_written, but the kernel is of the nki API; call the row new_api"),
+])
+def test_a_row_that_is_not_of_its_kernel_s_class_is_not_counted(
+        tmp_path: Path, kind: str, function: str, reason: str) -> None:
+    (tmp_path / "old.py").write_text(OLD)
+    (tmp_path / "new.py").write_text(NEW)
+    name = tmp_path / function.partition("::")[0]
+    part = Part(f"{name}::{function.partition('::')[2]}", ("float32[128,512]",))
+    row = Row("mine", "own", kind, "trn2", 20.0, own=(part,))
+    [told] = simulate([row], Places(tmp_path))
+    assert (told.reason, told.status) == (reason, 2 if reason else 0)

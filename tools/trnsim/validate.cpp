@@ -73,8 +73,9 @@ void add_choice(CLI::App& command, ValidateOptions& options) {
     command
         .add_option("--rows",
                     options.rows,
-                    "measurements of your own; columns id, family, class (new_api, as_written, "
-                    "old_api), chip, measured_us, kernel (file.py::function), arguments")
+                    "measurements of your own; columns id, family, class (new_api; as_written for "
+                    "kernels with skip_middle_end_transformations, else old_api), chip, "
+                    "measured_us, kernel (file.py::function), arguments")
         ->type_name("FILE.csv");
 }
 

@@ -25,6 +25,8 @@ DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
 JOBS = min(2, os.cpu_count() or 1)
 """Rows that are run at a time unless --jobs says otherwise. [ASSUMED]"""
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
+AS_WRITTEN_API = "neuronxcc.nki.as_written"
+"""`api` of a trace whose kernel AWS's compiler does not rearrange."""
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -122,11 +124,27 @@ def _outcome(row: Row, binding: Binding,
             if isinstance(trace, FrontendError):
                 raise trace
             results.append(run_trace(trace, options, launch.target))
+            _check_class(row.kind, str(results[-1].to_dict()["api"]))
     except FrontendError as problem:
         return Outcome(row, binding.way, str(problem), problem.exit_status)
     return Outcome(row, binding.way, simulated_us=sum(one.latency_us for one in results),
                    roofline_us=sum(_roofline_us(one) for one in results),
                    counts=_counts(results))
+
+
+def _check_class(kind: str, api: str) -> None:
+    """UserError if a row is not of the class of its kernel: it would count with the wrong ones."""
+    has_mark = api == AS_WRITTEN_API
+    if kind == "as_written" and not has_mark:
+        raise UserError(
+            "class is as_written, but the kernel is of the nki API; call the row new_api"
+            if api == "nki" else
+            "class is as_written, but the kernel has no "
+            "nki.compiler.skip_middle_end_transformations; add it, or call the row old_api")
+    if kind == "old_api" and has_mark:
+        raise UserError("class is old_api, but the kernel has "
+                        "nki.compiler.skip_middle_end_transformations; remove it, or call the row "
+                        "as_written")
 
 
 def _roofline_us(result: Result) -> float:

@@ -317,6 +317,16 @@ def test_a_kernel_without_middle_end_is_traced_as_written() -> None:
     assert api_of(caller) == "neuronxcc.nki", "the kernel that is launched says how"
 
 
+def test_what_is_no_operator_does_not_reduce_over_a_loop() -> None:
+    def kernel(x: Any) -> None:
+        total = nl.ndarray((128, 512), dtype=nl.float32)
+        for i in nl.affine_range(2):
+            total = nl.loop_reduce(nl.load(x), op=nl.exp, loop_indices=[i])
+        nl.store(x, total)
+    with pytest.raises(IllegalInstruction, match="op of nl.loop_reduce=.* is not a math operator"):
+        traced(kernel, F32)
+
+
 def header_api(kernel: Any, *values: Any, api: str | None = None) -> str:
     """`api` in the header of a kernel's trace."""
     made = trace(kernel, values or [F32], api=api)

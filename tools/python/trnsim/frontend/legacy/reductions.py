@@ -19,7 +19,7 @@ from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, 
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.operators import operator_name
+from trnsim.frontend.operators import alu, operator_name
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM, SBUF, Shape
 
@@ -163,4 +163,4 @@ def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: 
     from trnsim.frontend.legacy.loop_reduction import LoopReduction
 
     tile = as_tile(x, "x of nl.loop_reduce", spaces=(SBUF, PSUM))
-    return LoopReduction.made(tile, operator_name(op), loop_indices, dtype, mask)
+    return LoopReduction.made(tile, alu(op, "op of nl.loop_reduce"), loop_indices, dtype, mask)

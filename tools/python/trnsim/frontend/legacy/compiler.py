@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.compiler.
-"""Directives to AWS's compiler: allocation is honoured, the rest accepted. [NKI-COMPILER-2.26]"""
+"""Directives to AWS's compiler: allocation, order and a skipped middle end are honoured, the rest
+accepted. [NKI-COMPILER-2.26]"""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ struct DgeCost {
 
 /// The mode of a DMA: the one it asks for; else software for gathers, scatters and GpSimd triggers;
 /// else hardware where the chip has it and Sync, Scalar or nobody in particular triggers, but for
-/// casts, which it does not make: these go by software, or by none if an engine is named; else none.
-/// [NKI-DGE] [NKI-ISA]
+/// casts, which it does not make: these go by software, or by none if an engine is named; else
+/// none. [NKI-DGE] [NKI-ISA]
 [[nodiscard]] DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction);
 
 }  // namespace trnsim::dma

@@ -55,11 +55,11 @@ struct Policies {
     Spilling spilling = Spilling::FarthestUse;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    std::int64_t dma_interval_ns = 0;     ///< Least time between two DMAs of a ring; 0: the chip's.
+    std::int64_t dma_interval_ns = 0;  ///< Least time between two DMAs of a ring; 0: the chip's.
     DgePolicy dge = DgePolicy::Auto;
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.
-    bool merge_iterations = false;        ///< One instruction for several iterations of a loop.
+    bool merge_iterations = false;            ///< One instruction for several iterations of a loop.
     bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.

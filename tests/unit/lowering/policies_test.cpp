@@ -171,10 +171,10 @@ TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
     EXPECT_EQ(
         error_of("ring_assignment=all"),
         "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
-    EXPECT_EQ(
-        error_of("dge=Hardware"),
-        "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware, dynamic; choose one "
-        "of them");
+    EXPECT_EQ(error_of("dge=Hardware"),
+              "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware, "
+              "dynamic; choose one "
+              "of them");
     EXPECT_EQ(error_of("reuse_stationary=1"),
               "--policy reuse_stationary: \"1\", but it is one of true, false; choose one of them");
 }

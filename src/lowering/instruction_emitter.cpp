@@ -30,16 +30,12 @@ std::int64_t base_of(const ResolvedOperand& operand) {
     return operand.tile == nullptr ? 0 : operand.tile->slot->address;
 }
 
-/// How tiles of any site go to HBM, or come back.
-DmaTrigger plan_spill(const program::Program& program,
-                      const ChipSpec& chip,
-                      const Policies& policies,
-                      const IssueTable& table,
-                      bool is_save) {
-    return program.buffers.empty()
-               ? DmaTrigger{}
-               : plan_trigger(
-                     chip.neuron_core.dge, policies, table.spill_instruction(0, is_save), false);
+/// How tiles of any site go to HBM, and come back: as all DMAs of which nobody says anything.
+DmaTrigger plan_spill(const ChipSpec& chip, const Policies& policies) {
+    InstructionTemplate copy;
+    copy.op = Opcode::DmaCopy;
+    copy.operands = {{.role = Role::Dst}};
+    return plan_trigger(chip.neuron_core.dge, policies, copy, false);
 }
 
 }  // namespace
@@ -52,8 +48,7 @@ InstructionEmitter::InstructionEmitter(const program::Program& program,
                                        TimeEstimate& estimate)
     : program_(program),
       psum_(chip.neuron_core.psum),
-      save_(plan_spill(program, chip, policies, table, true)),
-      reload_(plan_spill(program, chip, policies, table, false)),
+      spill_(plan_spill(chip, policies)),
       reuses_stationary_(policies.reuse_stationary),
       keeps_estimate_(policies.reorders()),
       plans_(plans),
@@ -235,7 +230,7 @@ void InstructionEmitter::move(Tile& tile, const RegionAccess& access, bool is_sa
     if (keeps_estimate_) {
         when.met = estimate_.met(access.queue, when.waits);
     }
-    push_transfer(access.queue, *table_.spill(tile.buffer, is_save, spill_trigger(is_save)), when);
+    push_transfer(access.queue, *table_.spill(tile.buffer, is_save, spill_), when);
     tile.slot->history.record(access);
     if (observer_ != nullptr) {
         observer_->moved(tile, is_save);

@@ -112,8 +112,7 @@ void Lowering::find_used_queues() {
     }
     if (tiles_.can_spill()) {
         uses_[queue_of_ring(0)] = true;
-        use_trigger(emitter_.spill_trigger(true).engine);
-        use_trigger(emitter_.spill_trigger(false).engine);
+        use_trigger(emitter_.spill_trigger().engine);
     }
 }
 

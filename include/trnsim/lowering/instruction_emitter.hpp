@@ -53,9 +53,7 @@ public:
     void reload(Tile& tile) override;
 
     /// How save() and reload() begin.
-    [[nodiscard]] const DmaTrigger& spill_trigger(bool is_save) const {
-        return is_save ? save_ : reload_;
-    }
+    [[nodiscard]] const DmaTrigger& spill_trigger() const { return spill_; }
 
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     /// LoadStationary and spills; the rest is not counted here.
@@ -87,8 +85,7 @@ private:
 
     const program::Program& program_;
     const PsumSpec& psum_;
-    const DmaTrigger save_;
-    const DmaTrigger reload_;
+    const DmaTrigger spill_;
     const bool reuses_stationary_;
     const bool keeps_estimate_;  ///< Which matters only where steps are reordered.
     const std::vector<InstructionPlan>& plans_;

@@ -60,8 +60,6 @@ public:
     [[nodiscard]] const IssueTemplate* spill(std::uint32_t buffer,
                                              bool is_save,
                                              const DmaTrigger& trigger);
-    /// The program's part of a spill().
-    [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
     [[nodiscard]] std::string line(const IssueTemplate& what) const override;
@@ -104,6 +102,7 @@ private:
                        std::int32_t partition) const;
     /// Lets a barrier or an exchange wait for the other cores.
     void meet(IssueTemplate& what, const InstructionTemplate& from) const;
+    [[nodiscard]] InstructionTemplate spill_instruction(std::uint32_t buffer, bool is_save) const;
 
     const program::Program& program_;
     const ChipSpec& chip_;

@@ -33,7 +33,7 @@ enum class PsumBuffers : std::uint8_t {
 
 /// Who makes the descriptors of DMAs of which the program does not say it.
 enum class DgePolicy : std::uint8_t {
-    Auto,      ///< Hardware where there is some and it can, else software for gathers, else nobody.
+    Auto,      ///< Hardware where there is some and it can, else software if need be, else nobody.
     None,      ///< Nobody: they are written to HBM before the kernel starts.
     Software,  ///< GpSimd.
     Hardware,  ///< The DGE.

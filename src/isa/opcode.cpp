@@ -14,6 +14,7 @@ constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::Collective
 constexpr NameTable<Opcode, kOpcodeCount> kNames{{
     "nc_matmul",
     "nc_matmul_mx",
+    "nc_matmul_sparse",
     "nc_transpose",
     "tensor_copy",
     "tensor_tensor",

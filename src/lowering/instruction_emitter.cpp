@@ -109,12 +109,17 @@ void InstructionEmitter::emit_compute(const PlannedStep& step) {
 }
 
 void InstructionEmitter::load_stationary(const PlannedStep& step) {
-    const auto loaded = std::ranges::find_if(step.operands, &ResolvedOperand::is_loaded);
-    if (loaded == step.operands.end()) {
+    StationaryReuse::Load loaded;
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.is_loaded) {
+            loaded.add({.tile = tile_of(operand), .region = operand.region});
+        }
+    }
+    if (loaded.empty()) {
         return;
     }
     const IssueTemplate& load = *table_.load_stationary(step.instruction);
-    if (reuses_stationary_ && stationary_.holds(load.pe_blocks, tile_of(*loaded), loaded->region)) {
+    if (reuses_stationary_ && stationary_.holds(load.pe_blocks, loaded)) {
         ++counts_.stationary_reuses;
         return;
     }
@@ -126,7 +131,7 @@ void InstructionEmitter::load_stationary(const PlannedStep& step) {
             operand.record(step.queue, number);
         }
     }
-    stationary_.load(load.pe_blocks, tile_of(*loaded), loaded->region);
+    stationary_.load(load.pe_blocks, loaded);
 }
 
 void InstructionEmitter::emit_matmul(const PlannedStep& step) {

@@ -6,6 +6,7 @@ namespace trnsim::neuron_core {
 
 NeuronCoreVersion first_generation(Opcode op) {
     switch (op) {
+        case Opcode::NcMatmulSparse:
         case Opcode::RangeSelect:
         case Opcode::RandGetState:
         case Opcode::RandSetState:

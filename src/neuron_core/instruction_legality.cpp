@@ -24,6 +24,7 @@ bool tensor_can_run(const InstructionTemplate& instruction) {
     switch (instruction.op) {
         case Opcode::NcMatmul:
         case Opcode::NcMatmulMx:
+        case Opcode::NcMatmulSparse:
             return true;
         case Opcode::NcTranspose:
             return instruction.at(Role::Dst).space == Space::Psum &&

@@ -225,8 +225,7 @@ void check_limits(const ChipSpec& chip,
                   const std::string& where) {
     const LimitCheck check(chip, instruction, where);
     check.generation();
-    if (instruction.op == Opcode::NcMatmul || instruction.op == Opcode::NcMatmulMx ||
-        instruction.op == Opcode::NcTranspose) {
+    if (is_matmul(instruction.op) || instruction.op == Opcode::NcTranspose) {
         check.matmul();
     }
     check.memories();

@@ -33,6 +33,7 @@ private:
     void require_generation(NeuronCoreVersion first, const std::string& feature) const;
     void operand_fits(const Operand& operand) const;
     void matmul_types() const;
+    void sparse_matmul() const;
     void matmul_tile() const;
     void matmul_result() const;
 

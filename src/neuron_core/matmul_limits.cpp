@@ -33,6 +33,9 @@ void LimitCheck::matmul_types() const {
                     std::string(name(moving)) +
                     ", but nc_matmul_mx takes packed _x4 types; quantize with quantize_mx");
     }
+    if (instruction_.op == Opcode::NcMatmulSparse) {
+        sparse_matmul();
+    }
     if (instruction_.attributes.perf_mode == MatmulPerfMode::DoubleRow) {
         if (chip_.neuron_core.tensor_engine.fp8_double_row < 2) {
             require_generation(NeuronCoreVersion::V3, "perf_mode double_row");
@@ -46,6 +49,33 @@ void LimitCheck::matmul_types() const {
         require(!instruction_.attributes.is_transpose,
                 "double_row does not transpose; leave perf_mode or is_transpose out");
     }
+}
+
+void LimitCheck::sparse_matmul() const {
+    const TensorEngineSpec& array = chip_.neuron_core.tensor_engine;
+    const std::int64_t ratio = instruction_.attributes.compress_ratio;
+    if (array.sparse_rows_per_pe < 2) {
+        fail("nc_matmul_sparse is switched off by sparse_rows_per_pe of " + chip_.short_name +
+             ", which is below 2; use nc_matmul");
+    }
+    require(ratio >= 2 && ratio <= array.sparse_rows_per_pe,
+            "compress_ratio is " + std::to_string(ratio) + ", but " + chip_.short_name +
+                " takes 2 to " + std::to_string(array.sparse_rows_per_pe) +
+                ": N / M of its M:N patterns");
+    for (const Role role : {Role::Stationary, Role::Moving}) {
+        const Dtype dtype = instruction_.at(role).dtype;
+        const bool is_taken = size_bytes(dtype) == 2 || dtype == Dtype::Tfloat32 ||
+                              (array.sparse_fp8 && is_fp8(dtype));
+        require(is_taken,
+                std::string(name(role)) + " is " + std::string(name(dtype)) +
+                    ", but nc_matmul_sparse of " + chip_.short_name + " takes " +
+                    (array.sparse_fp8 ? "FP8, " : "") +
+                    "16-bit and TF32 types; cast it or use nc_matmul");
+    }
+    const Operand& tags = instruction_.at(Role::Tags);
+    require(tags.dtype == Dtype::Uint16,
+            "tags are " + std::string(name(tags.dtype)) +
+                ", but four of 4 bits are packed in a uint16; give them this type");
 }
 
 void LimitCheck::matmul_tile() const {

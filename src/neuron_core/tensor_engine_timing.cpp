@@ -83,6 +83,9 @@ MatmulShape matmul_shape(const InstructionTemplate& instruction) {
         shape.moving_columns /= 2;
     } else if (instruction.op == Opcode::NcMatmulMx) {
         shape.macs_per_pe = 4;  // Four values are packed in each element.
+    } else if (instruction.op == Opcode::NcMatmulSparse) {
+        shape.macs_per_pe = instruction.attributes.compress_ratio;
+        shape.moving_columns /= shape.macs_per_pe;
     }
     return shape;
 }
@@ -101,7 +104,9 @@ std::int64_t passes(const TensorEngineSpec& spec, const InstructionTemplate& ins
 Cycles load_stationary_interval(const TensorEngineSpec& spec,
                                 const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
-    const double columns = static_cast<double>(shape.stationary_columns) *
+    const Operand* tags = instruction.find(Role::Tags);
+    const std::int64_t tag_columns = tags == nullptr ? 0 : tags->elements();
+    const double columns = static_cast<double>(shape.stationary_columns + tag_columns) *
                            array_stride_factor(spec, stationary_of(instruction)) /
                            columns_per_load_cycle(spec, shape);
     const Cycles pass = Cycles{std::llround(std::ceil(columns))} + spec.load_overhead_cycles;
@@ -184,6 +189,9 @@ double flops_weight(const TensorEngineSpec& spec, const InstructionTemplate& ins
     }
     if (instruction.op == Opcode::NcMatmulMx) {
         return 1.0 / static_cast<double>(spec.mx_rows_per_pe);
+    }
+    if (instruction.op == Opcode::NcMatmulSparse) {
+        return 1.0 / static_cast<double>(shape.macs_per_pe);
     }
     return is_fp8(stationary_of(instruction).dtype) ? 1.0 / static_cast<double>(spec.fp8_double_row)
                                                     : 1.0;

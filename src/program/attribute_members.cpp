@@ -7,7 +7,7 @@
 namespace trnsim::program {
 
 AttributeMember member_of(Attribute attribute) {
-    static const std::array<AttributeMember, 29> kMembers{
+    static const std::array<AttributeMember, 30> kMembers{
         &Attributes::op0,
         &Attributes::op0,
         &Attributes::op1,
@@ -37,6 +37,7 @@ AttributeMember member_of(Attribute attribute) {
         &Attributes::pairs,
         &Attributes::channels,
         &Attributes::bytes,
+        &Attributes::compress_ratio,
     };
     return kMembers[static_cast<std::size_t>(attribute)];
 }

@@ -192,6 +192,9 @@ private:
         const Operand& moving = at(Role::Moving);
         const Operand& dst = at(Role::Dst);
         equal(partitions_of(moving), partitions_of(stationary));
+        if (instruction_.op == Opcode::NcMatmulSparse) {
+            return check_sparse_matmul();
+        }
         const bool pairs_rows = instruction_.attributes.perf_mode == MatmulPerfMode::DoubleRow;
         const std::int64_t rows = pairs_rows ? 2 : 1;
         if (pairs_rows) {
@@ -203,6 +206,26 @@ private:
               "one partition for each column of the stationary tile");
         equal(elements_of(dst),
               moving.elements() / rows,
+              "one element for each column of the moving tile");
+    }
+
+    void check_sparse_matmul() const {
+        constexpr std::int64_t kTagsPerElement = 4;
+        const Operand& stationary = at(Role::Stationary);
+        const Operand& moving = at(Role::Moving);
+        const Operand& tags = at(Role::Tags);
+        const std::int64_t ratio = instruction_.attributes.compress_ratio;
+        multiple(elements_of(stationary), kTagsPerElement, "an element of tags packs four of them");
+        multiple(elements_of(moving), ratio, "compress_ratio rows meet one of the stationary tile");
+        equal(partitions_of(tags), partitions_of(stationary));
+        equal(elements_of(tags),
+              stationary.elements() / kTagsPerElement,
+              "one for every four elements of the stationary tile");
+        equal(partitions_of(at(Role::Dst)),
+              stationary.elements(),
+              "one partition for each column of the stationary tile");
+        equal(elements_of(at(Role::Dst)),
+              moving.elements() / ratio,
               "one element for each column of the moving tile");
     }
 

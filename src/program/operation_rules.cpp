@@ -10,7 +10,7 @@
 namespace trnsim::program {
 namespace {
 
-constexpr NameTable<Attribute, 29> kAttributeNames{{
+constexpr NameTable<Attribute, 30> kAttributeNames{{
     "op",
     "op0",
     "op1",
@@ -40,6 +40,7 @@ constexpr NameTable<Attribute, 29> kAttributeNames{{
     "pairs",
     "channels",
     "bytes",
+    "compress_ratio",
 }};
 
 constexpr OperandRule one(Role role) {
@@ -106,6 +107,11 @@ constexpr std::array kRules{
                    one(Role::StationaryScale),
                    one(Role::MovingScale)},
                   {may(A::Start)}},
+    OperationRule{Opcode::NcMatmulSparse,
+                  kTensor,
+                  S::Matmul,
+                  {kDst, one(Role::Stationary), one(Role::Moving), one(Role::Tags)},
+                  {may(A::Start), must(A::CompressRatio)}},
     OperationRule{Opcode::NcTranspose, kTensorVector, S::Transpose, {kDst, kData}, {}},
     OperationRule{Opcode::TensorCopy, kElementwise, S::Elementwise, {kDst, kData}, {}},
     OperationRule{Opcode::TensorTensor,

@@ -54,6 +54,7 @@ enum class Attribute : std::uint8_t {
     Pairs,
     Channels,
     Bytes,
+    CompressRatio,
 };
 
 /// The key in a trace: "op0".

@@ -162,7 +162,7 @@ void check_access(const Place& place, const InstructionTemplate& instruction, co
         }
         return;
     }
-    if (instruction.op == Opcode::NcMatmul || instruction.op == Opcode::NcMatmulMx) {
+    if (is_matmul(instruction.op)) {
         const Access wanted = instruction.attributes.start ? Access::Write : Access::Accumulate;
         if (each.access != wanted) {
             place.fail(fmt::format(R"("access" is "{}", but with "start" {} it is "{}")",

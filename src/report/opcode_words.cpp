@@ -10,10 +10,11 @@
 namespace trnsim::report {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{
     {"LoadStationary", "LDWEIGHTS"},
     {"nc_matmul", "MATMUL"},
     {"nc_matmul_mx", "MATMUL"},
+    {"nc_matmul_sparse", "MATMUL"},
     {"activation", "ACTIVATE"},
     {"activation_reduce", "ACTIVATE"},
     {"activate2", "ACTIVATE"},

@@ -109,6 +109,13 @@ void list_features(FieldList& list, TensorEngineSpec& spec) {
                 "rows/PE",
                 {0, 4},
                 "Rows one PE contracts in nc_matmul_mx; 0 for none.");
+    list.number("sparse_rows_per_pe",
+                spec.sparse_rows_per_pe,
+                "rows/PE",
+                {0, 16},
+                "Rows one PE contracts in nc_matmul_sparse at most: the largest compress_ratio; 0 "
+                "for none.");
+    list.flag("sparse_fp8", spec.sparse_fp8, "Whether nc_matmul_sparse takes FP8 types.");
     list.flag("bf16_accumulate", spec.bf16_accumulate, "Whether PSUM accumulates BF16.");
     list.flag("background_transpose",
               spec.background_transpose,

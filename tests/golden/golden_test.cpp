@@ -89,6 +89,7 @@ TEST_P(Golden, NoNumberOfAKnownProgramMoved) {
 INSTANTIATE_TEST_SUITE_P(Traces,
                          Golden,
                          testing::Values(Case{"matmul_tiled", test::chip_names()},
+                                         Case{"matmul_sparse", {"trn2", "trn3"}},
                                          Case{"scale_lowered", test::chip_names()},
                                          Case{"softmax_rows", {"trn2", "trn3"}}),
                          [](const testing::TestParamInfo<Case>& with) { return with.param.trace; });

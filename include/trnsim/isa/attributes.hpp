@@ -36,6 +36,7 @@ struct Attributes {
     bool negate = false;
     OneZero onezero = OneZero::None;
     MatmulPerfMode perf_mode = MatmulPerfMode::None;
+    std::int64_t compress_ratio = 1;  ///< nc_matmul_sparse: N / M of its M:N pattern.
     std::optional<std::array<std::int32_t, 2>> tile_position{};  ///< [row, column]
     std::optional<std::array<std::int32_t, 2>> tile_size{};      ///< [row, column]
     double value = 0.0;

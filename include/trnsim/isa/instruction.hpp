@@ -36,6 +36,7 @@ enum class Role : std::uint8_t {
     Moving,
     StationaryScale,
     MovingScale,
+    Tags,
     Operand0,
     Operand1,
     Bias,

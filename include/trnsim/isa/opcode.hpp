@@ -13,6 +13,7 @@ namespace trnsim {
 enum class Opcode : std::uint8_t {
     NcMatmul,
     NcMatmulMx,
+    NcMatmulSparse,
     NcTranspose,
     TensorCopy,
     TensorTensor,
@@ -73,6 +74,12 @@ enum class Opcode : std::uint8_t {
 
 /// All operations, in enumeration order.
 [[nodiscard]] std::span<const Opcode> all_opcodes();
+
+/// nc_matmul and its MX and sparse forms.
+[[nodiscard]] constexpr bool is_matmul(Opcode opcode) {
+    return opcode == Opcode::NcMatmul || opcode == Opcode::NcMatmulMx ||
+           opcode == Opcode::NcMatmulSparse;
+}
 
 /// An operation that the DMA engines carry out: dma_copy, dma_transpose or dma_compute, or an
 /// exchange between cores or ranks.

@@ -6,15 +6,13 @@
 #include "trnsim/neuron_core/pe_array.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace trnsim::lowering {
-
-/// nc_matmul and its MX form.
-[[nodiscard]] inline bool is_matmul(Opcode op) {
-    return op == Opcode::NcMatmul || op == Opcode::NcMatmulMx;
-}
 
 /// What LoadStationary and MultiplyMoving make up on the Tensor Engine.
 [[nodiscard]] inline bool uses_array(Opcode op) {
@@ -26,11 +24,12 @@ namespace trnsim::lowering {
 [[nodiscard]] inline bool is_stationary(const InstructionTemplate& instruction,
                                         const Operand& operand) {
     return operand.role == Role::Stationary || operand.role == Role::StationaryScale ||
+           operand.role == Role::Tags ||
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
-/// The stationary operands in the array, one to a part of it. Each stays valid until another is
-/// loaded there or its bytes are written.
+/// What the array holds, one load to a part of it. Each stays valid until another is loaded there
+/// or bytes that it came from are written.
 class StationaryReuse {
 public:
     /// A tile for good: places are taken again, instances are not. Bytes whose addresses the
@@ -41,46 +40,62 @@ public:
         friend bool operator==(const Tile&, const Tile&) = default;
     };
 
-    /// Whether these blocks of the array hold exactly this region of this tile.
-    [[nodiscard]] bool holds(neuron_core::PeBlocks blocks,
-                             const Tile& tile,
-                             const Region& region) const {
+    /// One operand of a load.
+    struct Part {
+        Tile tile{};
+        Region region{};
+    };
+
+    /// All operands of a load, in the instruction's order: the stationary tile, maybe with its
+    /// scales or tags.
+    class Load {
+    public:
+        /// \pre there are less than kMost of them
+        void add(const Part& part) { parts_[size_++] = part; }
+        [[nodiscard]] bool empty() const { return size_ == 0; }
+        [[nodiscard]] std::span<const Part> parts() const { return {parts_.data(), size_}; }
+
+    private:
+        static constexpr std::size_t kMost = 2;
+        std::array<Part, kMost> parts_{};
+        std::size_t size_ = 0;
+    };
+
+    /// Whether these blocks of the array hold exactly that.
+    [[nodiscard]] bool holds(neuron_core::PeBlocks blocks, const Load& load) const {
         return std::ranges::any_of(held_, [&](const Held& held) {
-            return held.blocks == blocks && held.tile == tile &&
-                   region.shape->pattern == held.shape->pattern &&
-                   region.shape->element_bytes == held.shape->element_bytes &&
-                   region.shape->partitions == held.shape->partitions &&
-                   region.partition == held.partition && region.base_byte == held.base_byte;
+            return held.blocks == blocks &&
+                   std::ranges::equal(held.load.parts(), load.parts(), is_same);
         });
     }
 
-    void load(neuron_core::PeBlocks blocks, const Tile& tile, const Region& region) {
+    void load(neuron_core::PeBlocks blocks, const Load& load) {
         std::erase_if(held_, [blocks](const Held& held) { return (held.blocks & blocks) != 0; });
-        held_.push_back({.blocks = blocks,
-                         .tile = tile,
-                         .shape = region.shape,
-                         .partition = region.partition,
-                         .base_byte = region.base_byte});
+        held_.push_back({.blocks = blocks, .load = load});
     }
 
     /// Part of a tile was written.
     void written(const Tile& tile, const Region& region) {
         std::erase_if(held_, [&](const Held& held) {
-            return tile == held.tile && overlap(region,
-                                                {.shape = held.shape,
-                                                 .partition = held.partition,
-                                                 .base_byte = held.base_byte});
+            return std::ranges::any_of(held.load.parts(), [&](const Part& part) {
+                return tile == part.tile && overlap(region, part.region);
+            });
         });
     }
 
 private:
     struct Held {
         neuron_core::PeBlocks blocks = 0;
-        Tile tile{};
-        const RegionShape* shape = nullptr;
-        std::int32_t partition = 0;
-        std::int64_t base_byte = 0;
+        Load load{};
     };
+
+    [[nodiscard]] static bool is_same(const Part& a, const Part& b) {
+        return a.tile == b.tile && a.region.partition == b.region.partition &&
+               a.region.base_byte == b.region.base_byte &&
+               a.region.shape->element_bytes == b.region.shape->element_bytes &&
+               a.region.shape->partitions == b.region.shape->partitions &&
+               a.region.shape->pattern == b.region.shape->pattern;
+    }
 
     std::vector<Held> held_;  ///< Of disjoint blocks.
 };

@@ -18,7 +18,7 @@ namespace trnsim::neuron_core {
 ///
 /// Models: LoadStationary in the background of the MultiplyMoving before it (one tile ahead),
 /// initiation intervals, row and column tiles side by side, array fill, the clock gate in its
-/// windows. Does not model: sparse matmuls, the power limit (D-06). One per NeuronCore.
+/// windows. Does not model: the power limit (D-06). One per NeuronCore.
 class TensorEngine : public Sequencer {
 public:
     TensorEngine(const sc_core::sc_module_name& name,

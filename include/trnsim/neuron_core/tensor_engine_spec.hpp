@@ -52,6 +52,8 @@ struct TensorEngineSpec {
     // What this generation can do.
     std::int64_t fp8_double_row = 1;          ///< 2: FP8 double row (K = 256); 1: none.
     std::int64_t mx_rows_per_pe = 0;          ///< 4: MX quads (K = 512); 0: no MX.
+    std::int64_t sparse_rows_per_pe = 0;      ///< 4: up to 4:16 sparsity (K = 512); 0: none.
+    bool sparse_fp8 = false;                  ///< Sparse products of FP8 types too.
     bool bf16_accumulate = false;             ///< PSUM may hold BF16 results (v4).
     bool background_transpose = false;        ///< Transposes overlap: half the interval (v4).
     std::int64_t full_rate_stride_bytes = 8;  ///< Longest innermost stride read at full rate.

@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
-/// All functions take an nc_matmul, nc_matmul_mx or nc_transpose. A transpose is a matmul whose
-/// stationary tile is the data and whose moving tile is an identity of `partitions` columns.
-/// [NKI-ARCH-V2]
+/// All functions take an nc_matmul, nc_matmul_mx, nc_matmul_sparse or nc_transpose. A transpose is
+/// a matmul whose stationary tile is the data and whose moving tile is an identity of `partitions`
+/// columns. [NKI-ARCH-V2]
 namespace trnsim::neuron_core {
 
 /// A PE-array operation in the array's own terms.
@@ -20,7 +20,7 @@ struct MatmulShape {
     std::int64_t rows = 0;                ///< Partitions, the K of one MAC per PE.
     std::int64_t stationary_columns = 0;  ///< M.
     std::int64_t moving_columns = 0;      ///< N.
-    std::int64_t macs_per_pe = 1;         ///< 2 for double row, 4 for MX.
+    std::int64_t macs_per_pe = 1;         ///< 2 for double row, 4 for MX, compress_ratio.
     bool is_fp32 = false;                 ///< Multiplies FP32 (not TF32).
     bool is_transpose = false;
 };
@@ -35,7 +35,7 @@ struct MatmulShape {
 /// passes x (columns / load_columns_per_cycle x stride factor + load_overhead). An MM starts when
 /// its own LS is through; LS of the next pass or instruction runs behind the current MM, so a
 /// stream advances by the larger of this and multiply_moving_interval(). A repeated stationary tile
-/// needs no LS at all.
+/// needs no LS at all. Tags of a sparse tile are loaded as columns of it. [ASSUMED]
 [[nodiscard]] Cycles load_stationary_interval(const TensorEngineSpec& spec,
                                               const InstructionTemplate& instruction);
 
@@ -77,14 +77,16 @@ struct MatmulShape {
 [[nodiscard]] Picoseconds fill_time(const TensorEngineSpec& spec, double rate = 1.0);
 
 /// Multiply-accumulates, rows x stationary columns x moving columns x macs_per_pe, padding
-/// excluded. Those of transposes count too: is_transpose() tells them apart.
+/// excluded; of a sparse tile those of the dense one that it stands for. Those of transposes count
+/// too: is_transpose() tells them apart.
 [[nodiscard]] std::int64_t macs(const InstructionTemplate& instruction);
 
 /// nc_transpose, or nc_matmul with is_transpose.
 [[nodiscard]] bool is_transpose(const InstructionTemplate& instruction);
 
 /// Array time of one MAC relative to BF16, as Neuron Explorer weighs FLOPs: FP32 4, BF16/FP16/TF32
-/// 1, FP8 1 / fp8_double_row, MX 0.25. [NEURON-EXPLORER-SCHEMA]
+/// 1, FP8 1 / fp8_double_row, MX 0.25. [NEURON-EXPLORER-SCHEMA] Sparse ones 1 / compress_ratio, as
+/// their peak is published. [NEURON-CORE-V3]
 [[nodiscard]] double flops_weight(const TensorEngineSpec& spec,
                                   const InstructionTemplate& instruction);
 

@@ -116,6 +116,37 @@ TEST(MatmulLaw, Fp32TransposesFollowEvery109Ns) {
     EXPECT_NEAR(extra.nanoseconds() / static_cast<double>(kCount), 109.0, 0.05 * 109.0);
 }
 
+TEST(MatmulLaw, FourToSixteenSparsityContractsFourTimesTheRowsInTheSameTime) {
+    // [NEURON-CORE-V3] "up to 316 TFLOPS": four times the dense peak.
+    const auto program = [](std::int64_t count) {
+        test::ProgramBuilder builder;
+        const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+        const auto tags = builder.tile("tags", Space::Sbuf, Dtype::Uint16, {128, 32});
+        const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 4 * 512});
+        const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+        auto dst = builder.whole(Role::Dst, sum);
+        dst.access = Access::Accumulate;
+        const auto product = builder.add(Opcode::NcMatmulSparse,
+                                         {Engine::Tensor},
+                                         {dst,
+                                          builder.whole(Role::Stationary, left),
+                                          builder.whole(Role::Moving, right),
+                                          builder.whole(Role::Tags, tags)},
+                                         {.start = false, .compress_ratio = 4});
+        builder.alloc(left).alloc(left).alloc(tags).alloc(right).alloc(sum).loop(count / 2);
+        builder.run(product).run(product, {at(), at(affine(1))}).end();
+        return builder.build();
+    };
+    constexpr std::int64_t kCount = 2048;
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult once = test::run(program(kCount), trn2);
+    const RunResult twice = test::run(program(2 * kCount), trn2);
+    EXPECT_EQ(once.tensor.macs, kCount * 4 * 128 * 128 * 512);
+    EXPECT_NEAR((twice.total - once.total).nanoseconds() / static_cast<double>(kCount),
+                steady_ns(Dtype::Bfloat16, 512, kCount, trn2),
+                0.1);
+}
+
 TEST(MatmulLaw, CountsEveryMac) {
     const RunResult result = test::run(stream(Dtype::Bfloat16, 512, 100), test::chip("trn2"));
     EXPECT_EQ(result.tensor.macs, std::int64_t{100} * 128 * 128 * 512);

@@ -127,15 +127,62 @@ TEST(StationaryTest, ThePartOfTheArrayThatWasLoadedHoldsThatRegionAndNoOther) {
     const RegionShape shorter = shape(Dtype::Bfloat16, 32);
     const StationaryReuse::Tile tile{.buffer = 1, .instance = 2};
     StationaryReuse array;
-    array.load(0x00FF, tile, {.shape = &loaded});
-    EXPECT_TRUE(array.holds(0x00FF, tile, {.shape = &loaded}));
-    EXPECT_FALSE(array.holds(0x000F, tile, {.shape = &loaded}));
-    EXPECT_FALSE(array.holds(neuron_core::kWholeArray, tile, {.shape = &loaded}));
-    EXPECT_FALSE(array.holds(0x00FF, {.buffer = 1, .instance = 3}, {.shape = &loaded}));
-    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &wider}));
-    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &shorter}));
-    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &loaded, .partition = 64}));
-    EXPECT_FALSE(array.holds(0x00FF, tile, {.shape = &loaded, .base_byte = 64}));
+    const auto load = [](const StationaryReuse::Tile& from, const Region& region) {
+        StationaryReuse::Load result;
+        result.add({.tile = from, .region = region});
+        return result;
+    };
+    array.load(0x00FF, load(tile, {.shape = &loaded}));
+    EXPECT_TRUE(array.holds(0x00FF, load(tile, {.shape = &loaded})));
+    EXPECT_FALSE(array.holds(0x000F, load(tile, {.shape = &loaded})));
+    EXPECT_FALSE(array.holds(neuron_core::kWholeArray, load(tile, {.shape = &loaded})));
+    EXPECT_FALSE(array.holds(0x00FF, load({.buffer = 1, .instance = 3}, {.shape = &loaded})));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &wider})));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &shorter})));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &loaded, .partition = 64})));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &loaded, .base_byte = 64})));
+}
+
+/// Sparse products of one stationary tile, with one of two tiles of tags.
+struct SparseMatmuls : Matmuls {
+    std::uint32_t tags = builder.tile("tags", Space::Sbuf, Dtype::Uint16, {128, 32});
+    std::uint32_t sparse = builder.add(Opcode::NcMatmulSparse,
+                                       {Engine::Tensor},
+                                       {builder.part(Role::Dst, sum, 128, 128),
+                                        builder.part(Role::Stationary, left, 128),
+                                        builder.whole(Role::Moving, right),
+                                        builder.whole(Role::Tags, tags)},
+                                       {.compress_ratio = 4});
+    std::uint32_t fill_tags = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tags)}, {.value = 1.0});
+
+    SparseMatmuls() { builder.alloc(tags).alloc(tags); }
+
+    void run_with(std::int64_t instance) {
+        builder.run(sparse, {at(), at(), at(), at(affine(instance))});
+    }
+};
+
+TEST(StationaryTest, OtherTagsOfTheSameTileAreLoaded) {
+    SparseMatmuls p;
+    p.run_with(0);
+    p.run_with(0);
+    EXPECT_EQ(p.loads(), 1);
+    p.run_with(1);
+    EXPECT_EQ(p.loads(), 2);
+    p.run(p.matmul);  // Without tags.
+    EXPECT_EQ(p.loads(), 3);
+}
+
+TEST(StationaryTest, TagsThatWereWrittenAreLoadedAgain) {
+    SparseMatmuls p;
+    p.run_with(0);
+    p.builder.run(p.fill_tags, {at(affine(1))});
+    p.run_with(0);
+    EXPECT_EQ(p.loads(), 1);
+    p.builder.run(p.fill_tags, {at(affine(0))});
+    p.run_with(0);
+    EXPECT_EQ(p.loads(), 2);
 }
 
 TEST(StationaryTest, EveryTileOfTheArrayHoldsOneOfItsOwn) {

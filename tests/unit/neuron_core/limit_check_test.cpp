@@ -30,16 +30,22 @@ void expect_accepted(const std::string& name, const InstructionTemplate& instruc
     EXPECT_NO_THROW(check_limits(chip(name), instruction, "k.py:7"));
 }
 
-void expect_rejected(const std::string& name,
+void expect_rejected(const ChipSpec& spec,
                      const InstructionTemplate& instruction,
                      const std::string& words) {
     try {
-        check_limits(chip(name), instruction, "k.py:7");
+        check_limits(spec, instruction, "k.py:7");
         ADD_FAILURE() << "accepted, expected: " << words;
     } catch (const ProgramError& error) {
         EXPECT_THAT(error.what(), StartsWith("k.py:7: "));
         EXPECT_THAT(error.what(), HasSubstr(words));
     }
+}
+
+void expect_rejected(const std::string& name,
+                     const InstructionTemplate& instruction,
+                     const std::string& words) {
+    expect_rejected(chip(name), instruction, words);
 }
 
 InstructionTemplate mm(Dtype dtype,
@@ -179,6 +185,41 @@ TEST(MatmulLimits, OfMx) {
     InstructionTemplate plain = mm(Dtype::Float8E5m2, 512);
     plain.op = Opcode::NcMatmulMx;
     expect_rejected("trn3", plain, "but nc_matmul_mx takes packed _x4 types");
+}
+
+InstructionTemplate sparse(Dtype dtype, std::int64_t ratio = 4) {
+    InstructionTemplate product = mm(dtype, 512 * ratio);
+    product.op = Opcode::NcMatmulSparse;
+    product.attributes.compress_ratio = ratio;
+    product.operands[0] = tile(Role::Dst, kPsum, kF32, 512);
+    product.operands.push_back(tile(Role::Tags, kSbuf, Dtype::Uint16, 32));
+    return product;
+}
+
+TEST(MatmulLimits, OfSparsity) {
+    expect_accepted("trn2", sparse(kBf16, 2));
+    expect_accepted("trn2", sparse(Dtype::Tfloat32, 3));
+    expect_accepted("trn3", sparse(kBf16));
+    expect_rejected("trn1", sparse(kBf16), "nc_matmul_sparse runs on trn2 and trn3, not on trn1");
+    expect_rejected("trn2", sparse(kBf16, 1), "compress_ratio is 1, but trn2 takes 2 to 4");
+    expect_rejected("trn2", sparse(kBf16, 5), "compress_ratio is 5, but trn2 takes 2 to 4");
+    expect_accepted("trn2", sparse(Dtype::Float8E5m2));
+    expect_rejected("trn3",
+                    sparse(Dtype::Float8E5m2),
+                    "stationary is float8_e5m2, but nc_matmul_sparse of trn3 takes 16-bit and TF32 "
+                    "types; cast it or use nc_matmul");
+    expect_rejected("trn2", sparse(kF32), "takes FP8, 16-bit and TF32 types");
+    InstructionTemplate wide = sparse(kBf16);
+    wide.operands.back().dtype = Dtype::Int32;
+    expect_rejected("trn2", wide, "tags are int32, but four of 4 bits are packed in a uint16");
+    InstructionTemplate longer = sparse(kBf16);
+    longer.operands[0] = tile(Role::Dst, kPsum, kF32, 513);
+    longer.operands[2] = tile(Role::Moving, kSbuf, kBf16, 4 * 513L);
+    expect_rejected("trn2", longer, "moving tile has 513 columns, but trn2 takes up to 512");
+    ChipSpec dense = chip("trn2");
+    dense.neuron_core.tensor_engine.sparse_rows_per_pe = 0;
+    expect_rejected(
+        dense, sparse(kBf16), "nc_matmul_sparse is switched off by sparse_rows_per_pe of trn2");
 }
 
 TEST(MatmulLimits, OfTiles) {

@@ -142,6 +142,43 @@ TEST(TensorEngineCost, MxQuadruplesTheWorkOfTheSameTime) {
     EXPECT_DOUBLE_EQ(flops_weight(trn3, mx), 0.25);
 }
 
+/// A product with a sparse stationary tile of 128 x 128 and a moving tile of `ratio` x 128 x 512.
+InstructionTemplate sparse_matmul(std::int64_t ratio) {
+    InstructionTemplate sparse = matmul(Dtype::Bfloat16, 512 * ratio);
+    sparse.op = Opcode::NcMatmulSparse;
+    sparse.attributes.compress_ratio = ratio;
+    sparse.operands.push_back(test::tile(Role::Tags, Space::Sbuf, Dtype::Uint16, 32));
+    return sparse;
+}
+
+TEST(TensorEngineCost, SparsityMultipliesTheWorkOfTheSameTime) {
+    const InstructionTemplate dense = matmul(Dtype::Bfloat16, 512);
+    for (const std::int64_t ratio : {2, 3, 4}) {
+        const InstructionTemplate sparse = sparse_matmul(ratio);
+        EXPECT_EQ(on_trn2(sparse), on_trn2(dense));
+        EXPECT_EQ(macs(sparse), ratio * macs(dense));
+        EXPECT_DOUBLE_EQ(flops_weight(array("trn2"), sparse), 1.0 / static_cast<double>(ratio));
+        EXPECT_EQ(multiply_moving_busy_columns(array("trn2"), sparse),
+                  multiply_moving_busy_columns(array("trn2"), dense));
+    }
+}
+
+TEST(TensorEngineCost, TagsOfASparseTileAreLoadedAsColumns) {
+    EXPECT_EQ(load_stationary_interval(array("trn2"), sparse_matmul(4)), Cycles{32 + 8 + 4});
+}
+
+// "up to 316 TFLOPS" and "up to 315 TFLOPS". [NEURON-CORE-V3] [NEURON-CORE-V4]
+TEST(TensorEngineFigure, SparsePeakIsThePublishedOne) {
+    for (const auto& [chip, published] : {std::pair{"trn2", 316e12}, {"trn3", 315e12}}) {
+        const TensorEngineSpec& spec = array(chip);
+        EXPECT_NEAR(
+            peak_bf16_flops(spec) * static_cast<double>(spec.sparse_rows_per_pe) / published,
+            1.0,
+            0.01);
+    }
+    EXPECT_EQ(array("trn1").sparse_rows_per_pe, 0);
+}
+
 TEST(TensorEngineCost, LongMovingStridesHalveTheRate) {
     const auto strided = [](Dtype dtype, std::int64_t stride) {
         InstructionTemplate instruction = matmul(dtype, 512);

@@ -124,6 +124,35 @@ TEST(TemplateShapeTest, MatmulContractsPartitionsAndCrossesColumns) {
         "takes two rows per partition");
 }
 
+TEST(TemplateShapeTest, SparseMatmulMeetsSeveralRowsWithOneAndATagForEachElement) {
+    const auto with = [](std::pair<int, int> to, int stationary, int moving, int tags) {
+        return shape_fault("nc_matmul_sparse",
+                           "tensor",
+                           {dst('p', to.first, to.second),
+                            operand("stationary", 's', 128, stationary),
+                            operand("moving", 's', 128, moving),
+                            operand("tags", 's', 128, tags)},
+                           R"("compress_ratio":3)");
+    };
+    EXPECT_EQ(with({64, 256}, 64, 768, 16), "no error");
+    EXPECT_EQ(
+        with({63, 256}, 63, 768, 16),
+        "\"stationary\" has 63 elements per partition, allowed is a multiple of 4: an element "
+        "of tags packs four of them");
+    EXPECT_EQ(with({64, 256}, 64, 769, 16),
+              "\"moving\" has 769 elements per partition, allowed is a multiple of 3: "
+              "compress_ratio rows meet one of the stationary tile");
+    EXPECT_EQ(with({64, 256}, 64, 768, 32),
+              "\"tags\" has 32 elements per partition, allowed is 16: one for every four elements "
+              "of the stationary tile");
+    EXPECT_EQ(with({32, 256}, 64, 768, 16),
+              "\"dst\" has 32 partitions, allowed is 64: one partition for each column of the "
+              "stationary tile");
+    EXPECT_EQ(with({64, 128}, 64, 768, 16),
+              "\"dst\" has 128 elements per partition, allowed is 256: one element for each column "
+              "of the moving tile");
+}
+
 TEST(TemplateShapeTest, TransposeSwapsPartitionsAndElements) {
     EXPECT_EQ(
         shape_fault("nc_transpose", "tensor", {dst('p', 64, 128), operand("data", 's', 128, 64)}),

@@ -224,6 +224,40 @@ TEST(ReorderWindowTest, ATriggerAndTheInstructionsOfAnEngineInOrderPassNobodyThe
     EXPECT_EQ(order_with(8).back(), 1U) << "an engine that is not kept in order";
 }
 
+TEST(ReorderWindowTest, ATriggerInOrderPassesNothingOfItsEngineAndNothingPassesIt) {
+    const auto order_with = [](bool is_trigger_first, bool first, bool second) {
+        const std::optional<QueueId> trigger = kScalar;
+        Window window(8);
+        window.before(kTensor, kLate, kLateNs);
+        window.add(is_trigger_first ? kRing : kScalar,
+                   is_trigger_first ? trigger : std::nullopt,
+                   {{.tile = 0}},
+                   first);
+        window.add(is_trigger_first ? kScalar : kRing,
+                   is_trigger_first ? std::nullopt : trigger,
+                   {{.tile = 1}},
+                   second);
+        return window.lower_all();
+    };
+    for (const bool is_trigger_first : {true, false}) {
+        for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {true, true}}) {
+            EXPECT_THAT(order_with(is_trigger_first, first, second), ElementsAre(0, 1))
+                << is_trigger_first << first << second;
+        }
+        EXPECT_THAT(order_with(is_trigger_first, false, false), ElementsAre(1, 0))
+            << is_trigger_first;
+    }
+}
+
+TEST(ReorderWindowTest, ATriggerThatIsOnItsQueueHoldsUpNobody) {
+    Window window(1);
+    window.transfer(kRing, kScalar, {{.tile = 1}}).add(kVector, {{.tile = 2}});
+    ASSERT_THAT(window.lower_all(), ElementsAre(0, 1));
+    window.add(kScalar, {{.tile = 3}}).add(kVector, {{.tile = 4}});
+    ASSERT_EQ(window.lower(), 2U);
+    EXPECT_EQ(window.lower(), 3U);
+}
+
 TEST(ReorderWindowTest, WhatNobodyTriggersPassesALateInstruction) {
     Window window(1);
     window.before(kTensor, kLate, kLateNs);

@@ -27,6 +27,7 @@ struct Setting {
     bool must_overlay = false;
     bool must_pool = false;
     bool must_reorder = false;
+    bool must_trigger = false;
 };
 
 class LoweringOrder : public testing::TestWithParam<Setting> {};
@@ -40,6 +41,7 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     int reused = 0;
     int pooled = 0;
     int overtaken = 0;
+    int triggers = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const program::Program program = test::random_program(seed, setting.shape);
         const test::PhysicalAccesses lowered(program, chip, setting.policies);
@@ -52,10 +54,12 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
         reused += lowered.reused_stationaries();
         pooled += lowered.is_pooled() ? 1 : 0;
         overtaken += lowered.overtaken();
+        triggers += lowered.triggers();
     }
     EXPECT_TRUE(!setting.must_spill || saves > 0) << "nothing spilled";
     EXPECT_TRUE(!setting.must_overlay || overlays > 0) << "no site took over another's bytes";
     EXPECT_TRUE(!setting.must_pool || pooled > 0) << "no program shared a pool";
+    EXPECT_TRUE(!setting.must_trigger || triggers > 0) << "no engine triggered a transfer";
     EXPECT_EQ(setting.must_reorder, overtaken > 0) << overtaken << " steps were overtaken";
     RecordProperty("spill_saves", saves);
     RecordProperty("overlays", overlays);
@@ -73,6 +77,11 @@ const Policies kOldApi{.engine_choice = EngineChoice::Balanced,
                        .matmul_window = 256,
                        .reorder_window = 16};
 const Policies kNarrow{.matmul_window = 4, .reorder_window = 4};
+const Policies kTriggered{.dge = DgePolicy::Software, .scratch_dge = DgePolicy::Hardware};
+const Policies kTriggeredWindow{.dge = DgePolicy::Software,
+                                .scratch_dge = DgePolicy::Hardware,
+                                .matmul_window = 256,
+                                .reorder_window = 16};
 const Policies kWide{.buffer_factor = 2.0, .matmul_window = 256, .reorder_window = 256};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -84,7 +93,14 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "Balanced", .policies = {.engine_choice = EngineChoice::Balanced}},
         Setting{.name = "OneRing", .policies = {.ring_assignment = RingAssignment::Single}},
         Setting{.name = "ManyRings", .shape = {.sbuf_sites = 6}, .policies = {.dma_rings = 16}},
+        Setting{.name = "Triggered", .policies = kTriggered, .must_trigger = true},
         Setting{.name = "Spilling", .shape = kManyTiles, .sbuf_kib = 6, .must_spill = true},
+        Setting{.name = "TriggeredSpilling",
+                .shape = kManyTiles,
+                .sbuf_kib = 6,
+                .policies = kTriggered,
+                .must_spill = true,
+                .must_trigger = true},
         Setting{.name = "Pooled",
                 .shape = kManyTiles,
                 .sbuf_kib = 4,
@@ -111,6 +127,13 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_spill = true,
                 .must_pool = true,
                 .must_reorder = true},
+        Setting{.name = "WindowsTriggered",
+                .shape = kManyTiles,
+                .sbuf_kib = 6,
+                .policies = kTriggeredWindow,
+                .must_spill = true,
+                .must_reorder = true,
+                .must_trigger = true},
         Setting{.name = "WindowsOverlaid",
                 .shape = kTwoPhases,
                 .sbuf_kib = 14,

@@ -152,6 +152,7 @@ void PhysicalAccesses::moved(const lowering::Tile& tile, bool is_save) {
                    .is_spill_copy = true};
     copy.base_byte = 0;
     copy.access = is_save ? Access::Write : Access::Read;
+    skip_trigger();
     Node& node = take_node();
     EXPECT_EQ(node.name, is_save ? "spill save" : "spill reload");
     node.accesses = {bytes, copy};
@@ -177,6 +178,7 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
         Operation::ActivationTableLoad) {
         take_node();
     }
+    skip_trigger();
     const InstructionTemplate& instruction = program_.templates[step.instruction];
     if (instruction.op == Opcode::NcMatmul) {
         assign_matmul(executed, accesses);
@@ -231,6 +233,14 @@ void PhysicalAccesses::skip_waits() {
         const RecordedQueues::Entry& entry = queues_.entries()[next_entry_++];
         Node& node = nodes_.emplace_back(Node{.queue = entry.queue, .name = "EVENT_SEMAPHORE"});
         learn(node, entry.instruction);
+    }
+}
+
+void PhysicalAccesses::skip_trigger() {
+    skip_waits();
+    if (queues_.entries()[next_entry_].instruction.what->operation == Operation::Trigger) {
+        take_node();
+        ++triggers_;
     }
 }
 

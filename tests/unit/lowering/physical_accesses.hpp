@@ -58,6 +58,8 @@ public:
     [[nodiscard]] int overlays() const { return overlays_; }
     [[nodiscard]] bool is_pooled() const { return is_pooled_; }
     [[nodiscard]] int reused_stationaries() const { return reused_stationaries_; }
+    /// Transfers that an engine triggers, spills among them.
+    [[nodiscard]] int triggers() const { return triggers_; }
     /// Steps that came onto their queue after a later one.
     [[nodiscard]] int overtaken() const { return overtaken_; }
 
@@ -101,6 +103,7 @@ private:
     void stay(const lowering::Tile& tile, bool is_write, bool is_reload);
     Node& take_node();
     void skip_waits();
+    void skip_trigger();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);
     void assign_matmul(const Executed& step, std::vector<PhysicalAccess> accesses);
     void check_stationary(const PhysicalAccess& wanted, const std::string& name);
@@ -121,6 +124,7 @@ private:
     std::optional<Loaded> loaded_;
     std::string stale_;
     int spill_saves_ = 0;
+    int triggers_ = 0;
     int overlays_ = 0;
     bool is_pooled_ = false;
     int reused_stationaries_ = 0;

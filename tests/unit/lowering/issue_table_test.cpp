@@ -198,6 +198,20 @@ TEST(IssueTableTest, ASpillMovesTheWholeTileOnceToHbmOrBack) {
     EXPECT_EQ(table.details(*save), "spill save");
 }
 
+TEST(IssueTableTest, TheTriggerOfASpillComesFromTheTileThatMoves) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const DmaTrigger by_gpsimd{.dge = DgeMode::Software, .engine = Engine::Gpsimd};
+    const auto* save = table.spill(sample.right, true, by_gpsimd);
+    const auto* trigger = table.trigger(*save);
+    EXPECT_EQ(trigger->engine, Engine::Gpsimd);
+    EXPECT_EQ(table.source_text(*trigger), table.source_text(*save));
+    EXPECT_EQ(table.line(*trigger), "kernel.py:3 right DMA_DIRECT2D");
+    EXPECT_EQ(table.elements(*trigger), 0);
+    EXPECT_NE(table.trigger(*table.spill(sample.right, false, by_gpsimd)), trigger);
+}
+
 TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");

@@ -157,6 +157,33 @@ TEST(SpillingTest, AReloadWaitsForItsSaveAndTheReaderForTheReload) {
               std::to_string(done_semaphore(queue_of_ring(0))) + ">=2");
 }
 
+TEST(SpillingTest, GpsimdTriggersTheSpillsThatItDescribes) {
+    Tiles p;
+    p.alloc().write(0).alloc().write(1).alloc().write(2).read(1).read(2).read(0);
+    ChipSpec chip = test::chip_named("trainium2");
+    chip.neuron_core.sbuf.usable_partition_kib = 2;
+    const test::LoweredProgram lowered(p.builder.build(), {.dge = DgePolicy::Software}, chip);
+    EXPECT_TRUE(lowered.lowering().uses(queue_of(Engine::Gpsimd))) << "for nothing else";
+    std::vector<std::string> triggers;
+    for (const auto& trigger : lowered.of(queue_of(Engine::Gpsimd))) {
+        triggers.push_back(trigger.what->name + " " + waits_of(trigger));
+    }
+    const std::string vector = std::to_string(done_semaphore(queue_of(Engine::Vector)));
+    const std::string ring = std::to_string(done_semaphore(queue_of_ring(0)));
+    EXPECT_THAT(triggers,
+                ElementsAre("DMA_DIRECT2D " + vector + ">=1",
+                            testing::AllOf(testing::StartsWith("DMA_DIRECT2D "),
+                                           testing::HasSubstr(ring + ">=1"))))
+        << "the save for the writer, the reload for the save";
+    const std::string trigger =
+        std::to_string(test::read_semaphore(queue_of(Engine::Gpsimd))) + ">=";
+    std::vector<std::string> moves;
+    for (const auto& move : lowered.of(queue_of_ring(0))) {
+        moves.push_back(move.what->name + " " + waits_of(move));
+    }
+    EXPECT_THAT(moves, ElementsAre("spill save " + trigger + "1", "spill reload " + trigger + "2"));
+}
+
 TEST(SpillingTest, TheReportSaysSo) {
     Tiles p;
     p.alloc().write(0).alloc().write(1).alloc().write(2).read(0).read(1).read(2);

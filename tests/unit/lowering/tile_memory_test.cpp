@@ -91,6 +91,15 @@ TEST_F(TileMemoryTest, WhatComesBackWasCountedAtItsFirstUse) {
     EXPECT_TRUE(memory_.allows(third));
 }
 
+TEST_F(TileMemoryTest, WhatComesBackTakesNothingAheadOfItsTurn) {
+    const PlannedStep first = step(1);
+    const PlannedStep second = step(1);
+    const PlannedStep third = step(2);
+    tile(1).is_spilled = true;
+    memory_.give_bytes(tile(1), second, 1);
+    EXPECT_TRUE(memory_.allows(third)) << "1 and 2 fit, and 1 is counted from the first step on";
+}
+
 TEST_F(TileMemoryTest, BytesTakenAheadOfItsTurnCountForThoseThatArePassed) {
     const PlannedStep first = step(0);
     const PlannedStep second = step(0);  // Its last use.

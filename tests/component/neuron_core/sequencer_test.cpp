@@ -185,6 +185,26 @@ TEST_F(SequencerTest, ChargesAGapToTheEngineItWaitedFor) {
     EXPECT_EQ(stats(Engine::Scalar).active, ns(100));
 }
 
+TEST_F(SequencerTest, BeforeItsTriggerThereIsNothingToWaitWith) {
+    IssueTemplate trigger_of_a_ring = timed("trigger", ns(100), ns(0), ns(100));
+    trigger_of_a_ring.operation = neuron_core::Operation::Trigger;
+    const IssueTemplate& trigger = define(trigger_of_a_ring);
+    const IssueTemplate& work = define(timed("work", ns(50)));
+    add(Engine::Scalar, work);
+    add(Engine::Scalar, work);
+    add(Engine::Scalar, trigger).signal_at_read(1);
+    add(Engine::Scalar, trigger).signal_at_read(1);
+    const IssueTemplate& lengthy = define(timed("lengthy", ns(500)));
+    add(Engine::Vector, work);
+    add(Engine::Vector, lengthy).wait(1, 1);
+    add(Engine::Vector, work).wait(1, 2);
+    run();
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(0, 100, 600));
+    for (const Picoseconds waiting : stats(Engine::Vector).waiting) {
+        EXPECT_EQ(waiting, ns(0));
+    }
+}
+
 TEST_F(SequencerTest, ActiveTimeIsTheUnionOfIntervalsAndCoveredTimeThatOfResults) {
     const IssueTemplate& work = define(timed("work", ns(100), ns(100), ns(250)));
     add(Engine::Vector, work).signal(1);

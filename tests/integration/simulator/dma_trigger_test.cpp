@@ -3,9 +3,11 @@
 #include "support/program_builder.hpp"
 #include "support/recorded_timeline.hpp"
 #include "support/simulation.hpp"
+#include "trnsim/neuron_core/queued_instruction.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -120,6 +122,67 @@ TEST(DmaTrigger, AnArgumentThatIsUpdatedIsNoScratch) {
     const RunResult result =
         test::run(builder.build(), test::chip("trn2"), lowering::default_policies("neuronxcc.nki"));
     EXPECT_EQ(active(result, Engine::Scalar), Picoseconds{});
+}
+
+TEST(DmaTrigger, AResultThatIsNotReadAgainIsNoScratch) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto result = builder.output("result", Dtype::Float32, {128, 64});
+    const auto store = builder.copy(result, tile);
+    builder.alloc(tile).run(store);
+    const RunResult stored =
+        test::run(builder.build(), test::chip("trn2"), lowering::default_policies("neuronxcc.nki"));
+    EXPECT_EQ(active(stored, Engine::Scalar), Picoseconds{});
+}
+
+/// Eight copies of one tile, the one of that number large, and a load into the tile that Scalar
+/// triggers: it overwrites what they read, each on a ring of its own.
+program::Program load_behind_copies(int large) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 2048});
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 2048});
+    builder.alloc(tile);
+    for (int i = 0; i < 8; ++i) {
+        const std::int64_t size = i == large ? 2048 : 64;
+        const auto to =
+            builder.tile("to" + std::to_string(i), Space::Sbuf, Dtype::Float32, {128, size});
+        const auto copy =
+            builder.add(Opcode::DmaCopy,
+                        {Engine::Dma},
+                        {builder.whole(Role::Dst, to), builder.part(Role::Src, tile, size)},
+                        {.dge = DgeMode::None});
+        builder.alloc(to).run(copy);
+    }
+    const auto load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
+                    {.dge = DgeMode::None, .trigger = Engine::Scalar});
+    builder.run(load);
+    return builder.build();
+}
+
+TEST(DmaTrigger, WaitsThatDoNotFitIntoATriggerAreMadeBeforeIt) {
+    const ChipSpec chip = test::chip("trn2");
+    static_assert(neuron_core::QueuedInstruction::kMaxWaits < 8);
+    for (int large = 0; large < 8; ++large) {
+        test::RecordedTimeline timeline;
+        const RunResult result = test::run(
+            load_behind_copies(large),
+            chip,
+            RunOptions{.policies = {.dma_rings = 16}, .timeline = &timeline, .progress = {}});
+        EXPECT_EQ(result.dma.rings.size(), 9U);
+        EXPECT_EQ(timeline.of("EVENT_SEMAPHORE").size(), 1U);
+        const auto triggers = timeline.of("DMA_DIRECT2D");
+        const auto copies = timeline.of("dma_copy");  // The large one ends last but for the load.
+        ASSERT_EQ(triggers.size(), 1U);
+        ASSERT_EQ(copies.size(), 9U);
+        EXPECT_EQ(copies[8].start, triggers[0].start);
+        EXPECT_EQ(triggers[0].start,
+                  copies[7].start + copies[7].duration - chip.dma.completion_ns +
+                      chip.neuron_core.semaphore_file.wakeup_ns)
+            << "the copy of number " << large << " has read its source";
+    }
 }
 
 TEST(DmaTrigger, AnEngineInOrderTriggersBehindWhatItStillWaitsFor) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -351,6 +352,46 @@ TEST(LoweringTest, ATransferWaitsForItsTriggerAloneAndTheTriggerForAllElse) {
     EXPECT_EQ(waits_of(entries[2].instruction),
               std::to_string(test::done_semaphore(entries[1].queue) + 1) + ">=1")
         << "its sources are read when it begins";
+}
+
+/// What Scalar does in which order: `tensor_copy` of what a transfer brings that `trigger` begins,
+/// `reciprocal` of what is there soon after Vector's one instruction, which takes longer than a
+/// transfer. The transfer is of its result, or of what it reads.
+std::vector<std::string> order_behind_transfer(std::optional<Engine> trigger, bool is_of_result) {
+    ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto moved = builder.tile("moved", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto made = builder.tile("made", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto lengthy = builder.unary(Opcode::TensorCopy, Engine::Vector, right, left);
+    const auto make =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Gpsimd},
+                    {builder.whole(Role::Dst, made), builder.part(Role::Data, right, 64)});
+    const auto move = builder.add(
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {builder.whole(Role::Dst, moved), builder.part(Role::Src, is_of_result ? right : left, 64)},
+        {.dge = DgeMode::None, .trigger = trigger});
+    const auto first = builder.unary(Opcode::TensorCopy, Engine::Scalar, moved, moved);
+    const auto second = builder.unary(Opcode::Reciprocal, Engine::Scalar, made, made);
+    builder.alloc(left).alloc(right).alloc(moved).alloc(made);
+    builder.run(lengthy).run(make).run(move).run(first).run(second);
+    const LoweredProgram lowered(builder.build(), {.reorder_window = 16});
+    std::vector<std::string> names;
+    for (const auto& instruction : lowered.of(queue_of(Engine::Scalar))) {
+        names.emplace_back(instruction.what->name);
+    }
+    return names;
+}
+
+TEST(LoweringTest, ATransferIsExpectedWhenItsTriggerCanBegin) {
+    const auto at_once = ElementsAre("tensor_copy", "reciprocal");
+    const auto late = ElementsAre("reciprocal", "tensor_copy");
+    EXPECT_THAT(order_behind_transfer(std::nullopt, false), at_once);
+    EXPECT_THAT(order_behind_transfer(Engine::Sync, false), at_once);
+    EXPECT_THAT(order_behind_transfer(Engine::Vector, false), late) << "Vector is busy";
+    EXPECT_THAT(order_behind_transfer(Engine::Sync, true), late) << "its source is not there yet";
 }
 
 }  // namespace

@@ -121,10 +121,13 @@ std::string target_warning(const program::Program& program, const ChipSpec& simu
             nearest,
             chip);
     }
-    return fmt::format("the trace was made for {} and runs on {}: tile limits are those of {}",
-                       target,
-                       chip,
-                       target);
+    return fmt::format(
+        "the trace was made for {} and runs on {}: tile limits and engines are those of {}; trace "
+        "the kernel for {}",
+        target,
+        chip,
+        target,
+        chip);
 }
 
 }  // namespace trnsim::cli

@@ -143,7 +143,8 @@ def test_a_trace_for_another_chip_is_warned_about(trnsim: CommandLine, add_trace
     ("trainium2", []),
     ("trn22", ["the trace was made for trn22, which is not one of the chips inf2, trn1, trn2, trn3, "
                "did you mean trn2? It runs on trn2"]),
-    ("mine", ["the trace was made for mine and runs on trn2: tile limits are those of mine"]),
+    ("mine", ["the trace was made for mine and runs on trn2: tile limits "
+              "and engines are those of mine; trace the kernel for trn2"]),
 ])
 def test_a_misspelt_target_is_warned_about(
         trnsim: CommandLine, target: str, warnings: list[str]) -> None:

@@ -36,6 +36,16 @@ void come_after(PlannedStep& step, PlannedStep& earlier) {
     }
 }
 
+/// After all of a queue that could pass it: back to one that those before could not pass either.
+void come_after_all(PlannedStep& step, const RingBuffer<PlannedStep*>& steps) {
+    for (std::size_t place = steps.size(); place > 0; --place) {
+        come_after(step, *steps[place - 1]);
+        if (steps[place - 1]->is_in_order) {
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 ReorderWindow::ReorderWindow(const Reach& reach,
@@ -60,25 +70,20 @@ void ReorderWindow::admit(PlannedStep& step) {
     step.order = admitted_++;
     ++size_;
     Queue& queue = queues_[step.queue];
-    queue.steps.push_back(&step);
-    occupied_ |= 1U << step.queue;
     if (reorders()) {
-        block(step, queue.steps);
+        block(step);
+        keep_in_order(step, queue);
         keep_trigger_in_order(step);
     }
+    queue.steps.push_back(&step);
+    occupied_ |= 1U << step.queue;
     if (step.blockers == 0) {
         queue.unblock(step, reach_[step.queue]);
     }
 }
 
-void ReorderWindow::block(PlannedStep& step, const Steps& queue) {
+void ReorderWindow::block(PlannedStep& step) {
     const auto comes_after = [&step](PlannedStep& earlier) { come_after(step, earlier); };
-    if (queue.size() > 1) {
-        PlannedStep& previous = *queue[queue.size() - 2];
-        if (step.is_in_order || previous.is_in_order) {
-            come_after(step, previous);
-        }
-    }
     for (const ResolvedOperand& operand : step.operands) {
         operand.for_each_before(comes_after);
         operand.announce(step);
@@ -95,20 +100,30 @@ void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
     is_known = is_known && (is_beaten || step.order > farthest(reach));
 }
 
+void ReorderWindow::keep_in_order(PlannedStep& step, Queue& queue) {
+    if (step.is_in_order) {
+        come_after_all(step, queue.steps);
+        come_after_all(step, queue.triggers);
+        queue.last_in_order = &step;
+    } else if (queue.last_in_order != nullptr) {
+        come_after(step, *queue.last_in_order);
+    }
+}
+
 void ReorderWindow::keep_trigger_in_order(PlannedStep& step) {
     const QueueId id = step.trigger.value_or(step.queue);
     Queue& engine = queues_[id];
-    PlannedStep* previous = engine.last_trigger;
-    if (step.trigger) {
-        PlannedStep* computes = engine.steps.empty() ? nullptr : engine.steps.back();
-        const bool is_computing =
-            computes != nullptr && (previous == nullptr || previous->order < computes->order);
-        previous = is_computing ? computes : previous;
-        engine.last_trigger = &step;
+    if (reach_[id] == 1 && !engine.triggers.empty()) {
+        come_after(step, *engine.triggers.back());
     }
-    if (previous != nullptr && (reach_[id] == 1 || step.is_in_order || previous->is_in_order)) {
-        come_after(step, *previous);
+    if (!step.trigger) {
+        return;
     }
+    if (reach_[id] == 1 && !engine.steps.empty()) {
+        come_after(step, *engine.steps.back());
+    }
+    keep_in_order(step, engine);
+    engine.triggers.push_back(&step);
 }
 
 bool ReorderWindow::has_bytes(PlannedStep& step) const {
@@ -226,10 +241,12 @@ ReorderWindow::Queue& ReorderWindow::earliest() {
 }
 
 void ReorderWindow::retire(PlannedStep& step) {
-    if (step.trigger && queues_[*step.trigger].last_trigger == &step) {
-        queues_[*step.trigger].last_trigger = nullptr;
-    }
     if (reorders()) {
+        leave(step, queues_[step.queue]);
+        if (step.trigger) {
+            erase(queues_[*step.trigger].triggers, step);
+            leave(step, queues_[*step.trigger]);
+        }
         for (const ResolvedOperand& operand : step.operands) {
             operand.withdraw(step);
         }
@@ -240,6 +257,12 @@ void ReorderWindow::retire(PlannedStep& step) {
         }
     }
     blanks_.push_back(&step);
+}
+
+void ReorderWindow::leave(const PlannedStep& step, Queue& queue) {
+    if (queue.last_in_order == &step) {
+        queue.last_in_order = nullptr;
+    }
 }
 
 void ReorderWindow::look_again() {

@@ -77,10 +77,11 @@ private:
         Steps ready;  ///< Those of them that nothing in the window blocks.
         PlannedStep* best = nullptr;
         Picoseconds start;
-        Picoseconds free_at;                  ///< Of the queue, when they were chosen.
-        bool is_known = false;                ///< No step came that could be better.
-        bool needs_bytes = false;             ///< A step was left out for want of bytes.
-        PlannedStep* last_trigger = nullptr;  ///< The last transfer that it triggers.
+        Picoseconds free_at;                   ///< Of the queue, when they were chosen.
+        bool is_known = false;                 ///< No step came that could be better.
+        bool needs_bytes = false;              ///< A step was left out for want of bytes.
+        Steps triggers;                        ///< Transfers that it triggers, in program order.
+        PlannedStep* last_in_order = nullptr;  ///< The last one that nothing passes.
         LoweringCounts::Order order;
 
         void unblock(PlannedStep& step, std::size_t reach);
@@ -88,11 +89,15 @@ private:
         [[nodiscard]] std::uint64_t farthest(std::size_t reach) const;
     };
 
-    /// Lets a step wait for earlier ones, and later ones for it.
-    static void block(PlannedStep& step, const Steps& queue);
+    /// Lets a step wait for earlier ones with its bytes, and later ones for it.
+    static void block(PlannedStep& step);
+    /// Lets it wait for those of a queue that it may not pass because the program wants so.
+    static void keep_in_order(PlannedStep& step, Queue& queue);
     /// Lets a trigger and the instructions of its engine wait for each other, where they are kept
     /// in order.
     void keep_trigger_in_order(PlannedStep& step);
+    /// Nobody waits any more for its being the last that nothing passes.
+    static void leave(const PlannedStep& step, Queue& queue);
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
     void choose(Queue& queue, neuron_core::QueueId id) const;

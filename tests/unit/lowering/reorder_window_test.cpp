@@ -200,6 +200,22 @@ TEST(ReorderWindowTest, AStepInOrderPassesNothingOfItsQueueAndNothingPassesIt) {
     }
 }
 
+TEST(ReorderWindowTest, NothingPassesAStepInOrderFromAnywhereInTheWindow) {
+    Window before(8);  // The last one is in order.
+    before.before(kScalar, kLate, kLateNs);
+    before.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}});
+    before.add(kVector, {{.tile = 2}}, true);
+    EXPECT_THAT(before.lower_all(), ElementsAre(1, 0, 2));
+
+    Window behind(8);  // The first one is.
+    behind.before(kScalar, kLate, kLateNs);
+    behind.add(kVector, {{.tile = 0}}, true).add(kVector, {{.tile = 1}});
+    behind.add(kVector, {{.tile = 2}});
+    EXPECT_THAT(behind.lower_all(), ElementsAre(0, 1, 2));
+    behind.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 3}});
+    EXPECT_EQ(behind.lower_all().size(), 2U) << "it holds up nobody once it is on its queue";
+}
+
 TEST(ReorderWindowTest, AReachOfOneKeepsTheOrderOfEveryQueue) {
     Window window(1);
     window.before(kScalar, kLate, kLateNs);
@@ -247,6 +263,16 @@ TEST(ReorderWindowTest, ATriggerInOrderPassesNothingOfItsEngineAndNothingPassesI
         EXPECT_THAT(order_with(is_trigger_first, false, false), ElementsAre(1, 0))
             << is_trigger_first;
     }
+}
+
+TEST(ReorderWindowTest, AnInstructionInOrderComesBehindEveryTriggerOfItsEngine) {
+    constexpr QueueId kOther = neuron_core::queue_of_ring(1);
+    Window window(8);
+    window.before(kTensor, kLate, kLateNs);
+    window.transfer(kRing, kScalar, {{.tile = 0}});  // Late.
+    window.transfer(kOther, kScalar, {{.tile = 1}});
+    window.add(kScalar, {{.tile = 2}}, true);
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 0, 2));
 }
 
 TEST(ReorderWindowTest, ATriggerThatIsOnItsQueueHoldsUpNobody) {

@@ -147,6 +147,9 @@ void ReorderWindow::settle(PlannedStep& step) const {
         step.own.met = estimate_.met(step.queue, step.own.waits);
         step.load.met = estimate_.met(step.queue, step.load.waits);
         step.met = std::max(step.own.met, step.load.met);
+        if (step.trigger) {
+            step.met = std::max(step.met, estimate_.free_at(*step.trigger));
+        }
     }
 }
 

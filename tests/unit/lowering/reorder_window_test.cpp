@@ -265,6 +265,13 @@ TEST(ReorderWindowTest, ATriggerInOrderPassesNothingOfItsEngineAndNothingPassesI
     }
 }
 
+TEST(ReorderWindowTest, ATransferStartsWhenTheEngineThatTriggersItIsFree) {
+    Window window(8);
+    window.before(kScalar, kLate, kLateNs);
+    window.transfer(kRing, kScalar, {{.tile = 1}}).add(kVector, {{.tile = 2}});
+    EXPECT_THAT(window.lower_all(), ElementsAre(1, 0));
+}
+
 TEST(ReorderWindowTest, AnInstructionInOrderComesBehindEveryTriggerOfItsEngine) {
     constexpr QueueId kOther = neuron_core::queue_of_ring(1);
     Window window(8);

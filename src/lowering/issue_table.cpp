@@ -3,6 +3,7 @@
 #include "trnsim/lowering/issue_table.hpp"
 
 #include "trnsim/dma/collective_timing.hpp"
+#include "trnsim/lowering/meeting.hpp"
 #include "trnsim/lowering/stationary.hpp"
 #include "trnsim/neuron_core/instruction_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
@@ -208,18 +209,9 @@ void IssueTable::fill_transfer(IssueTemplate& what,
 }
 
 void IssueTable::meet(IssueTemplate& what, const InstructionTemplate& from) const {
-    const bool is_barrier = from.op == Opcode::CoreBarrier;
-    if (!is_barrier && from.op != Opcode::Sendrecv) {
-        return;
-    }
-    if (is_barrier && !from.attributes.cores.empty()) {
-        for (const std::int32_t core : from.attributes.cores) {
-            what.meeting_cores |= std::uint32_t{1} << static_cast<unsigned>(core);
-        }
-    } else {
-        what.meeting_cores = (std::uint32_t{1} << static_cast<unsigned>(program_.header.cores)) - 1;
-    }
-    what.meeting_channel = is_barrier ? 0 : static_cast<std::uint32_t>(from.attributes.pipe) + 1;
+    const MeetingPlan plan = plan_meeting(from, program_.header.cores);
+    what.meeting_cores = plan.cores;
+    what.meeting_channel = plan.channel;
 }
 
 const IssueTemplate* IssueTable::transfer(std::uint32_t instruction,

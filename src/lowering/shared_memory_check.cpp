@@ -3,6 +3,7 @@
 #include "trnsim/lowering/shared_memory_check.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/lowering/meeting.hpp"
 
 #include <fmt/format.h>
 
@@ -122,17 +123,10 @@ void SharedMemoryCheck::advance(std::size_t index) {
         access(index, *step);
         const InstructionTemplate& instruction =
             core.program->templates[core.program->runs[step->run].instruction];
-        std::uint32_t members = bit(cores_.size()) - 1;
-        if (instruction.op == Opcode::CoreBarrier) {
-            if (!instruction.attributes.cores.empty()) {
-                members = 0;
-                for (const std::int32_t member : instruction.attributes.cores) {
-                    members |= bit(static_cast<std::size_t>(member));
-                }
-            }
-            core.waits_for = std::make_unique<Meeting>(members, 0);
-        } else if (instruction.op == Opcode::Sendrecv) {
-            core.waits_for = std::make_unique<Meeting>(members, instruction.attributes.pipe + 1);
+        const MeetingPlan plan =
+            plan_meeting(instruction, static_cast<std::int32_t>(cores_.size()));
+        if (plan.cores != 0) {
+            core.waits_for = std::make_unique<Meeting>(plan.cores | bit(index), plan.channel);
         }
     }
 }

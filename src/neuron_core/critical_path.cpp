@@ -67,8 +67,10 @@ void CriticalPath::started(
         record.sums[held_kind] += held;
         record.sums[kSemaphore] += (start - since).value;
     } else {
+        const Picoseconds launch = std::min(start, kernel_start_);
         record.sums.assign(names_.size(), 0);
-        record.sums[kKernelStart] = start.value;
+        record.sums[kKernelStart] = launch.value;
+        record.sums[kind] += (start - launch).value;
     }
     record.sequence = sequence;
     record.start = start;

@@ -70,6 +70,7 @@ void NeuronCore::draw(timeline::TimelineSink& sink) {
 }
 
 void NeuronCore::start_at(Picoseconds time) {
+    log_.start_at(time);
     for (Sequencer* engine : engines_) {
         engine->start_at(time);
     }

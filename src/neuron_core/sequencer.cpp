@@ -139,13 +139,17 @@ void Sequencer::met_by(const SemaphoreFile::Update& update) {
     }
 }
 
+std::uint32_t Sequencer::own_core() const {
+    return std::uint32_t{1} << static_cast<unsigned>(services_.core);
+}
+
 bool Sequencer::have_met(const QueuedInstruction& next) {
     if (next.what->meeting_cores == 0 || services_.meeting == nullptr) {
         return true;
     }
     const bool have_come = services_.meeting->arrive(
         services_.core,
-        {.cores = next.what->meeting_cores, .channel = next.what->meeting_channel},
+        {.cores = next.what->meeting_cores | own_core(), .channel = next.what->meeting_channel},
         wake_);
     ready_.is_kept_by_cores |= !have_come;
     return have_come;
@@ -263,9 +267,10 @@ std::string Sequencer::describe_block() const {
         }
     }
     if (next->what->meeting_cores != 0 && services_.meeting != nullptr) {
-        text += fmt::format(": waits for {}",
-                            services_.meeting->missing({.cores = next->what->meeting_cores,
-                                                        .channel = next->what->meeting_channel}));
+        text +=
+            fmt::format(": waits for {}",
+                        services_.meeting->missing({.cores = next->what->meeting_cores | own_core(),
+                                                    .channel = next->what->meeting_channel}));
     }
     return text;
 }

@@ -52,10 +52,17 @@ void read_into(DgeMode& member, const JsonValue& value, const AttributeRule& /*r
 }
 
 void read_into(std::int64_t& member, const JsonValue& value, const AttributeRule& rule) {
-    const bool counts_from_0 = rule.attribute == Attribute::SendTo ||
-                               rule.attribute == Attribute::RecvFrom ||
-                               rule.attribute == Attribute::Pipe;
-    member = value.integer(counts_from_0 ? 0 : 1, kMaxInteger);
+    switch (rule.attribute) {
+        case Attribute::SendTo:
+        case Attribute::RecvFrom:
+            member = value.integer(0, kMaxCores - 1);
+            break;
+        case Attribute::Pipe:
+            member = value.integer(0, std::numeric_limits<std::int32_t>::max());
+            break;
+        default:
+            member = value.integer(1, kMaxInteger);
+    }
 }
 
 /// Ranks that work together, or pairs of ranks: an array of arrays.

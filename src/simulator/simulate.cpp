@@ -6,6 +6,7 @@
 #include "core_source.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/device/neuron_device.hpp"
+#include "trnsim/lowering/meeting.hpp"
 #include "trnsim/lowering/shared_memory_check.hpp"
 
 #include <systemc>
@@ -37,6 +38,17 @@ void check_cores(const Launch& launch, const ChipSpec& chip) {
                                     chip.neuron_cores,
                                     chip.neuron_cores));
     }
+    const std::int64_t stacks = (cores - 1) / chip.hbm.cores_per_stack + 1;
+    if (stacks > chip.hbm.stacks) {
+        throw UserError(
+            fmt::format("{} NeuronCores lie at {} HBM stacks with hbm.cores_per_stack={}, but "
+                        "hbm.stacks={}; change one of the two or use at most {} cores",
+                        cores,
+                        stacks,
+                        chip.hbm.cores_per_stack,
+                        chip.hbm.stacks,
+                        chip.hbm.stacks * chip.hbm.cores_per_stack));
+    }
 }
 
 /// The programs of all cores, with what they need to run.
@@ -54,6 +66,7 @@ struct Cores {
             if (program.header.cores > 1) {
                 one = parts.emplace_back(std::make_unique<program::Program>(program.of_core(core)))
                           .get();
+                lowering::check_meetings(*one, core);
             }
             sources.push_back(std::make_unique<CoreSource>(*one, chip, options.policies));
             programs.push_back(sources.back()->program(options.timeline));
@@ -162,10 +175,15 @@ RunResult collect(const NeuronDevice& device,
     return last;
 }
 
-/// The chip as the compiler uses it.
-ChipSpec with_policies(ChipSpec chip, const lowering::Policies& policies) {
-    if (policies.dma_interval_ns > 0) {
-        chip.dma.ring_interval_ns = from_nanoseconds(static_cast<double>(policies.dma_interval_ns));
+/// The chip as the compiler uses it; a lowered trace says itself what it does.
+ChipSpec with_policies(ChipSpec chip, const Launch& launch, const lowering::Policies& policies) {
+    const bool is_lowered = std::ranges::any_of(launch, [](const program::Program* program) {
+        return program->header.form == program::Form::Lowered;
+    });
+    if (!is_lowered) {
+        chip.dma.ring_interval_ns =
+            std::max(chip.dma.ring_interval_ns,
+                     from_nanoseconds(static_cast<double>(policies.dma_interval_ns)));
     }
     return chip;
 }
@@ -173,7 +191,7 @@ ChipSpec with_policies(ChipSpec chip, const lowering::Policies& policies) {
 }  // namespace
 
 RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
-    const ChipSpec simulated = with_policies(chip, options.policies);
+    const ChipSpec simulated = with_policies(chip, launch, options.policies);
     check_cores(launch, simulated);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(

@@ -9,8 +9,10 @@
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace trnsim::spec {
 namespace {
@@ -59,15 +61,17 @@ ChipConfig parse_chip(std::string_view text, const std::string& origin) {
     return ChipReader(origin).read(parse_json(text, origin));
 }
 
-void set(ChipConfig& config, std::string_view assignment) {
+namespace {
+
+/// Overrides a leaf, whatever the others are.
+void assign_leaf(ChipConfig& config, std::string_view assignment) {
     const std::string where = "--set " + std::string(assignment);
     const std::size_t equals = assignment.find('=');
     if (equals == std::string_view::npos) {
         throw ConfigError(where + ": has no \"=\"; write path=value");
     }
     const std::string path(assignment.substr(0, equals));
-    ChipSpec changed = config.spec;
-    const std::vector<Field> fields = chip_fields(changed);
+    const std::vector<Field> fields = chip_fields(config.spec);
     const auto field = std::find_if(
         fields.begin(), fields.end(), [&](const Field& each) { return each.path == path; });
     if (field == fields.end()) {
@@ -81,12 +85,27 @@ void set(ChipConfig& config, std::string_view assignment) {
     }
     const Json value = value_of(assignment.substr(equals + 1));
     assign(*field, value, where);
-    check_relations(changed, where);
-    config.spec = changed;
     ChipConfig::Leaf& leaf = config.leaves.at(static_cast<std::size_t>(field - fields.begin()));
     leaf.value = value.dump();
     leaf.source = kSetByUser;
     leaf.note.clear();
+}
+
+}  // namespace
+
+void set(ChipConfig& config, std::string_view assignment) {
+    set(config, std::vector{std::string(assignment)});
+}
+
+void set(ChipConfig& config, const std::vector<std::string>& assignments) {
+    ChipConfig changed = config;
+    for (const std::string& assignment : assignments) {
+        assign_leaf(changed, assignment);
+    }
+    if (!assignments.empty()) {
+        check_relations(changed.spec, fmt::format("--set {}", fmt::join(assignments, " --set ")));
+    }
+    config = std::move(changed);
 }
 
 std::string to_json(const ChipConfig& config) {

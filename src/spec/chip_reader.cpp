@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace trnsim::spec {
@@ -228,6 +230,9 @@ void check_relations(const ChipSpec& spec, const std::string& origin) {
     require(core.dge.none.available,
             "/neuron_core/dge/none/available: is false, but static descriptors are what every chip "
             "has; set it to true");
+    require(std::has_single_bit(static_cast<std::uint64_t>(core.psum.bank_bytes)),
+            "/neuron_core/psum/bank_bytes: is not a power of two, of which its parts are; choose "
+            "one");
     require(spec.hbm.access_bytes <= spec.hbm.page_bytes,
             "/hbm/access_bytes: is above page_bytes; lower it");
 }

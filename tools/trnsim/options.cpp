@@ -190,9 +190,7 @@ std::string chip_or_default(const std::string& chip) {
 spec::ChipConfig load_chip(const std::string& name, const std::vector<std::string>& settings) {
     require_chip(name);
     spec::ChipConfig chip = spec::load_chip(name);
-    for (const std::string& setting : settings) {
-        spec::set(chip, setting);
-    }
+    spec::set(chip, settings);
     return chip;
 }
 

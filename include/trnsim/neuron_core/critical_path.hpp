@@ -34,6 +34,9 @@ public:
 
     CriticalPath();
 
+    /// When the first instructions may start; what one waits beyond that is its own.
+    void start_at(Picoseconds time) { kernel_start_ = time; }
+
     /// The kind that carries `text`; the same text gives the same kind. Beyond kKinds: by engine.
     [[nodiscard]] Kind kind_of(const std::string& text, Engine engine);
 
@@ -59,6 +62,7 @@ private:
 
     [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;
 
+    Picoseconds kernel_start_{};
     std::vector<std::string> names_;
     std::array<std::vector<Record>, kQueues> records_;  ///< kHistory of each queue that starts any.
 };

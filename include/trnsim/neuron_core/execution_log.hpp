@@ -55,6 +55,9 @@ public:
     /// A timeline row for a queue; to be called before its first execution.
     void add_queue(QueueId queue, const std::string& group, const std::string& name);
 
+    /// When the first instructions may start.
+    void start_at(Picoseconds time) { path_.start_at(time); }
+
     /// The start of an instruction, once its start is certain.
     void started(const Execution& execution);
 

@@ -65,7 +65,7 @@ struct IssueTemplate {
     dma::DgeCost dge_cost{};          ///< Transfer.
     DgeMode dge = DgeMode::None;      ///< Transfer.
     Engine trigger = Engine::Dma;     ///< Transfer: in whose queue its trigger is; Dma: in none.
-    std::uint32_t meeting_cores = 0;  ///< Starts when these cores have come to it; 0: at once.
+    std::uint32_t meeting_cores = 0;  ///< Starts when these and its own have come; 0: at once.
     std::uint32_t meeting_channel = 0;
     bool is_spill_save = false;    ///< Transfer made by the lowering, SBUF to HBM.
     bool is_spill_reload = false;  ///< Transfer made by the lowering, HBM to SBUF.

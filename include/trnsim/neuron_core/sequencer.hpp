@@ -112,6 +112,8 @@ private:
     [[nodiscard]] Picoseconds earliest_start(const QueuedInstruction& next);
     /// Brings ready_ up to date; false if a wait is not announced yet.
     [[nodiscard]] bool find_readiness(const QueuedInstruction& next);
+    /// The bit of its core.
+    [[nodiscard]] std::uint32_t own_core() const;
     /// Whether the other cores that it needs have come. If not, the last one wakes it.
     [[nodiscard]] bool have_met(const QueuedInstruction& next);
     void met_by(const SemaphoreFile::Update& update);

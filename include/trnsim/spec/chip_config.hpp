@@ -40,6 +40,10 @@ struct ChipConfig {
 /// \throws ConfigError for an unknown path, a value of the wrong type or out of range
 void set(ChipConfig& config, std::string_view assignment);
 
+/// Overrides several, which together have to make sense; of the same leaf the last one counts.
+/// \throws ConfigError as for one; nothing is changed then
+void set(ChipConfig& config, const std::vector<std::string>& assignments);
+
 /// The configuration as JSON text in the file's format, overrides included: what parse_chip() reads
 /// back.
 [[nodiscard]] std::string to_json(const ChipConfig& config);

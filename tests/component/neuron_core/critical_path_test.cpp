@@ -26,9 +26,18 @@ constexpr QueueId kScalar = queue_of(Engine::Scalar);
 
 TEST(CriticalPathTest, AnInstructionThatWaitedForNothingHangsOnTheKernelsStart) {
     CriticalPath path;
+    path.start_at(ns(100));
     path.started(kVector, 0, path.kind_of("work", Engine::Vector), ns(100), {.since = ns(100)});
     EXPECT_THAT(path.chain(kVector, 0, ns(150)),
                 ElementsAre(Pair("kernel start", ns(100)), Pair("work", ns(50))));
+}
+
+TEST(CriticalPathTest, WhatTheFirstInstructionWaitsBeyondTheStartIsItsOwn) {
+    CriticalPath path;
+    path.start_at(ns(60));
+    path.started(kVector, 0, path.kind_of("work", Engine::Vector), ns(100), {.since = ns(100)});
+    EXPECT_THAT(path.chain(kVector, 0, ns(150)),
+                ElementsAre(Pair("work", ns(90)), Pair("kernel start", ns(60))));
 }
 
 TEST(CriticalPathTest, FollowsTheQueueWhereNothingElseHeldIt) {

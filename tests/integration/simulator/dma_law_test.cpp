@@ -4,6 +4,7 @@
 #include "support/program_builder.hpp"
 #include "support/recorded_timeline.hpp"
 #include "support/simulation.hpp"
+#include "trnsim/program/reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,6 +60,29 @@ TEST(DmaLaw, APolicyKeepsTheTransfersOfARingApart) {
     const Picoseconds more = time_of_loads(60, apart) - time_of_loads(10, apart);
     EXPECT_EQ(more, 50L * Picoseconds{5'000'000});
     EXPECT_LT(time_of_loads(60, {}), time_of_loads(60, apart));
+}
+
+TEST(DmaLaw, NoPolicyBringsTransfersCloserThanTheChipDoes) {
+    const program::Program program = [] {
+        test::ProgramBuilder builder;
+        const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});
+        const auto load =
+            builder.copy(tile, builder.input("memory", Dtype::Uint8, {128, 64}), DgeMode::None);
+        builder.alloc(tile).loop(20).run(load).end();
+        return builder.build();
+    }();
+    ChipSpec slow = test::chip("trn2");
+    slow.dma.ring_interval_ns = Picoseconds{5'000'000};
+    const lowering::Policies apart{.dma_interval_ns = 1000};
+    EXPECT_EQ(test::run(program, slow, apart).total, test::run(program, slow).total);
+}
+
+TEST(DmaLaw, PoliciesLeaveALoweredTraceAlone) {
+    const program::Program lowered =
+        program::read_file(TRNSIM_SOURCE_DIR "/examples/traces/scale_lowered.nkt");
+    const ChipSpec trn2 = test::chip("trn2");
+    EXPECT_EQ(test::run(lowered, trn2, lowering::Policies{.dma_interval_ns = 5000}).total,
+              test::run(lowered, trn2).total);
 }
 
 TEST(DmaLaw, ABenchmarkCountsLessOfTheStartThanAProfiler) {

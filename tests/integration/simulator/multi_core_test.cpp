@@ -100,6 +100,21 @@ TEST(MultiCore, MoreProgramsThanCoresAreAnError) {
     }
 }
 
+TEST(MultiCore, CoresWithoutAStackOfHbmAreAnError) {
+    const program::Program program = computing(1);
+    ChipSpec chip = test::chip("trn2");
+    chip.hbm.cores_per_stack = 1;
+    try {
+        static_cast<void>(test::run(Launch(5, &program), chip));
+        FAIL() << "the fifth core has no stack";
+    } catch (const UserError& error) {
+        EXPECT_STREQ(error.what(),
+                     "5 NeuronCores lie at 5 HBM stacks with hbm.cores_per_stack=1, but "
+                     "hbm.stacks=4; change one of the two or use at most 4 cores");
+    }
+    EXPECT_EQ(test::run(Launch(4, &program), chip).cores.size(), 4U);
+}
+
 /// The records of one core: it computes `count` times, meets the other, and computes once more.
 std::string records_of_core(int core, std::int64_t count, bool comes) {
     const std::string tile = std::to_string(core);
@@ -203,6 +218,51 @@ TEST(MultiCore, ACollectiveTakesWhatItsLawSays) {
     // Two instances: 15 us more, and 64 KiB of each chip's 2 at 25 GB/s are little.
     const RunResult far = exchanging("all_gather", R"({"groups":[[0,128]],"bytes":2048})");
     EXPECT_NEAR((far.total - near.total).microseconds(), 15.0, 0.2);
+}
+
+/// Four cores: 0 and 1 exchange 2 KiB, and so do 2 and 3 after filling a tile so often.
+program::Program two_pairs(std::int64_t fills) {
+    std::string text =
+        R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":4})"
+        "\n";
+    for (int core = 0; core < 4; ++core) {
+        const std::string tile = std::to_string(2 * core);
+        const std::string other = std::to_string(2 * core + 1);
+        const std::string fill = std::to_string(2 * core);
+        const std::string send = std::to_string(2 * core + 1);
+        const std::string partner = std::to_string(core ^ 1);
+        const std::string shape = R"(,"space":"sbuf","dtype":"float32","shape":[128,4]})";
+        const auto operand = [](const char* role, const char* access, const std::string& buffer) {
+            return std::string(R"({"role":")") + role + R"(","access":")" + access +
+                   R"(","buffer":)" + buffer + R"(,"partitions":128,"pattern":[[1,4]]})";
+        };
+        text += R"({"record":"core","core":)" + std::to_string(core) + "}\n";
+        text += R"({"record":"buffer","id":)" + tile + R"(,"name":"from")" + shape + "\n";
+        text += R"({"record":"buffer","id":)" + other + R"(,"name":"to")" + shape + "\n";
+        text += R"({"record":"template","id":)" + fill +
+                R"(,"op":"memset","engines":["gpsimd"],"operands":[)" +
+                operand("dst", "write", tile) + R"(],"attributes":{"value":1}})" + "\n";
+        text += R"({"record":"template","id":)" + send +
+                R"(,"op":"sendrecv","engines":["dma"],"operands":[)" +
+                operand("dst", "write", other) + "," + operand("src", "read", tile) +
+                R"(],"attributes":{"send_to":)" + partner + R"(,"recv_from":)" + partner + "}}\n";
+        text += R"({"record":"alloc","buffer":)" + tile + "}\n";
+        text += R"({"record":"alloc","buffer":)" + other + "}\n";
+        text += R"({"record":"loop","index":"i","count":)" + std::to_string(core < 2 ? 1 : fills) +
+                R"(,"kind":"python"})" + "\n" + R"({"record":"run","template":)" + fill +
+                R"(,"at":[{}]})" + "\n" + R"({"record":"end"})" + "\n";
+        text += R"({"record":"run","template":)" + send + R"(,"at":[{},{}]})" + "\n";
+    }
+    text += R"({"record":"summary","instructions":)" + std::to_string(2 * (1 + fills) + 4) + "}\n";
+    return test::read_trace(text);
+}
+
+TEST(MultiCore, CoresThatExchangeWaitForTheirPartnersOnly) {
+    const ChipSpec trn2 = test::chip("trn2");
+    const RunResult together = test::run(two_pairs(1), trn2);
+    const RunResult apart = test::run(two_pairs(1000), trn2);
+    EXPECT_EQ(apart.cores[0].total, together.cores[0].total);
+    EXPECT_GT(apart.cores[2].total, together.cores[2].total);
 }
 
 TEST(MultiCore, CopiesOfAProgramMeetAmongThemselves) {

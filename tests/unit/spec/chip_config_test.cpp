@@ -137,6 +137,30 @@ TEST(SetLeaf, RejectsBadValuesAndLeavesTheConfigurationAlone) {
     EXPECT_EQ(to_json(config), before);
 }
 
+TEST(Set, SeveralHaveToMakeSenseTogetherInAnyOrder) {
+    const std::string total = "neuron_core.sbuf.partition_kib=400";
+    const std::string usable = "neuron_core.sbuf.usable_partition_kib=300";
+    for (const auto& both : {std::vector{total, usable}, {usable, total}}) {
+        ChipConfig config = load_chip("trn2");
+        set(config, both);
+        EXPECT_EQ(config.spec.neuron_core.sbuf.usable_partition_kib, 300);
+    }
+    ChipConfig config = load_chip("trn2");
+    const std::string before = to_json(config);
+    EXPECT_EQ(complaint([&] {
+                  set(config, {usable, "dma.rings=8"});
+              }),
+              "--set neuron_core.sbuf.usable_partition_kib=300 --set dma.rings=8: "
+              "/neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it");
+    EXPECT_EQ(to_json(config), before);
+}
+
+TEST(Set, BanksOfPsumArePowersOfTwo) {
+    ChipConfig config = load_chip("trn2");
+    EXPECT_THAT(complaint([&] { set(config, "neuron_core.psum.bank_bytes=3000"); }),
+                HasSubstr("/neuron_core/psum/bank_bytes: is not a power of two"));
+}
+
 TEST(ToJson, WithOverridesReadsBackTheSame) {
     ChipConfig config = load_chip("trn2");
     set(config, "neuron_core.tensor_engine.clock_ghz=2.6");

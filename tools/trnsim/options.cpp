@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -45,7 +46,12 @@ CLI::Validator at_least(int minimum) {
                 if (!CLI::detail::lexical_cast(text, value) || !(value >= minimum)) {
                     return fmt::format("\"{}\" is not a number of at least {}", text, minimum);
                 }
-                return std::string{};
+                return std::isinf(value) ? fmt::format(
+                                               "\"{}\" is not finite, but a number of at least {} "
+                                               "is needed",
+                                               text,
+                                               minimum)
+                                         : std::string{};
             },
             minimum == 0 ? "NONNEGATIVE" : "POSITIVE"};
 }

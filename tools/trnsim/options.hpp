@@ -57,7 +57,7 @@ CLI::Option* add_repeatable(CLI::App& command,
                             std::vector<std::string>& values,
                             const std::string& help);
 
-/// Allows numbers from `minimum`, 0 or 1, on.
+/// Allows finite numbers from `minimum`, 0 or 1, on.
 [[nodiscard]] CLI::Validator at_least(int minimum);
 
 /// --chip, for commands that take one.

@@ -72,5 +72,12 @@ def test_a_number_that_is_too_small_is_told_with_the_least(
     assert f'{option}: "{value}" is not a number of at least {least};' in message
 
 
+@pytest.mark.parametrize("option", ["--rtol", "--atol"])
+@pytest.mark.parametrize("value", ["inf", "1e999"])
+def test_a_tolerance_is_finite(trnsim: CommandLine, option: str, value: str) -> None:
+    message = trnsim.fails(2, "run", "x.nkt", "--check", "r.py::f", option, value)
+    assert f'{option}: "{value}" is not finite, but a number of at least 0 is needed;' in message
+
+
 def test_errors_go_to_standard_error_alone(trnsim: CommandLine) -> None:
     assert trnsim("run", "missing.nkt").output == ""

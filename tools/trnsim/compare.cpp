@@ -61,6 +61,11 @@ int compare(const CompareOptions& options) {
                               .everywhere = options.model,
                               .is_permissive = options.input.is_permissive,
                               .processes = study::available_processors()};
+    Sources sources{{"INPUT", options.input.input}};
+    for (const std::string& chip : request.chips) {
+        sources.emplace_back("--chips", chip_file(chip));
+    }
+    require_sources_kept({{"--json", options.json}}, sources);
     Input input(options.input);
     std::optional<OutputFile> json;
     if (!options.json.empty()) {

@@ -128,6 +128,7 @@ void describe(const DescribeOptions& options) {
     }
     require_chip(options.what);
     const auto [name, path] = split_chip_and_path(options.what);
+    require_sources_kept({{"--json", options.json}}, {{"CHIP", chip_file(name)}});
     const spec::ChipConfig chip = load_chip(name, options.settings);
     const std::vector<Leaf> leaves = select(chip, path);
     if (options.json.empty()) {

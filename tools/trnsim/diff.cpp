@@ -109,6 +109,8 @@ void diff_instructions(const DiffSide& before, const DiffSide& after, const Diff
 }
 
 void diff(const DiffOptions& options) {
+    require_sources_kept({{"--json", options.json}},
+                         {{"BEFORE", options.before}, {"AFTER", options.after}});
     const DiffSide before = read_side(options.before);
     const DiffSide after = read_side(options.after);
     if (before.has_instructions() && after.has_instructions()) {

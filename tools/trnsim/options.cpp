@@ -174,6 +174,11 @@ void add_chip(CLI::App& command, std::string& chip, const std::string& help) {
         ->type_name("CHIP");
 }
 
+std::string chip_file(const std::string& chip) {
+    const bool is_file = chip.find('/') != std::string::npos || chip.ends_with(".json");
+    return is_file ? chip : std::string{};
+}
+
 std::string chip_or_default(const std::string& chip) {
     const char* target = std::getenv(kTargetVariable);
     if (!chip.empty() || target == nullptr || *target == '\0') {

@@ -63,6 +63,9 @@ CLI::Option* add_repeatable(CLI::App& command,
 /// --chip, for commands that take one.
 void add_chip(CLI::App& command, std::string& chip, const std::string& help);
 
+/// A chip's name if it is that of a file, else nothing.
+[[nodiscard]] std::string chip_file(const std::string& chip);
+
 /// The chip that the user named, else that of NEURON_PLATFORM_TARGET_OVERRIDE, else trn2.
 /// \throws UserError for a value of the variable that is no target
 [[nodiscard]] std::string chip_or_default(const std::string& chip);

@@ -58,6 +58,18 @@ fs::file_status check_destination(const std::string& option, const std::string& 
     return status;
 }
 
+/// The one name of a file, whatever links and relative paths lead to it.
+std::string canonical(const std::string& path) {
+    std::error_code error;
+    return fs::weakly_canonical(fs::absolute(path), error).string();
+}
+
+/// Whether it is there and is no regular file.
+bool is_device(const std::string& path) {
+    std::error_code error;
+    return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string option, std::string path)
@@ -140,13 +152,10 @@ void require_regular_destination(const std::string& option, const std::string& p
 void require_different_destinations(const Destinations& destinations) {
     std::map<std::string, std::string> known;
     for (const auto& [option, path] : destinations) {
-        std::error_code error;
-        const bool is_device = fs::exists(path, error) && !fs::is_regular_file(path, error);
-        if (path.empty() || is_device) {
+        if (path.empty() || is_device(path)) {
             continue;
         }
-        const std::string file =
-            path == "-" ? path : fs::weakly_canonical(fs::absolute(path), error).string();
+        const std::string file = path == "-" ? path : canonical(path);
         const auto [other, is_first] = known.emplace(file, fmt::format("{} {}", option, path));
         if (!is_first) {
             throw UserError(fmt::format("{}, {} {}: both go to {}; name two files",
@@ -154,6 +163,25 @@ void require_different_destinations(const Destinations& destinations) {
                                         option,
                                         path,
                                         path == "-" ? "standard output" : "one file"));
+        }
+    }
+}
+
+void require_sources_kept(const Destinations& destinations, const Sources& sources) {
+    for (const auto& [name, source] : sources) {
+        const std::string file = source.substr(0, source.find("::"));
+        if (file.empty() || file == "-" || is_device(file)) {
+            continue;
+        }
+        for (const auto& [option, path] : destinations) {
+            if (!path.empty() && path != "-" && canonical(path) == canonical(file)) {
+                throw UserError(
+                    fmt::format("{} {}: would overwrite {} {}, which is read; name another file",
+                                option,
+                                path,
+                                name,
+                                source));
+            }
         }
     }
 }

@@ -50,6 +50,13 @@ using Destinations = std::vector<std::pair<std::string, std::string>>;
 /// \throws UserError if two options name the same file, or both standard output
 void require_different_destinations(const Destinations& destinations);
 
+/// What a command reads, by the options and words that name it: files, and kernels and references
+/// as file.py::function. Empty names and standard input are none.
+using Sources = std::vector<std::pair<std::string, std::string>>;
+
+/// \throws UserError if what is written would replace what is read
+void require_sources_kept(const Destinations& destinations, const Sources& sources);
+
 /// Writes what is left of standard output. \throws UserError if it does not take it
 void flush_standard_output();
 

@@ -194,12 +194,22 @@ int tell(const report::Report& report, const RunCommandOptions& options) {
     return 0;
 }
 
+/// \throws UserError if a file that is written is another one's, or one that is read
+void check_files(const RunCommandOptions& options) {
+    const Destinations destinations{{"--json", options.json},
+                                    {"--timeline", options.timeline},
+                                    {"--instructions", options.instructions}};
+    require_different_destinations(destinations);
+    require_sources_kept(destinations,
+                         {{"INPUT", options.input.input},
+                          {"--chip", chip_file(options.chip)},
+                          {"--check", options.values.reference}});
+}
+
 /// \returns the exit status
 int run(RunCommandOptions options) {
     check_input_kind(options);
-    require_different_destinations({{"--json", options.json},
-                                    {"--timeline", options.timeline},
-                                    {"--instructions", options.instructions}});
+    check_files(options);
     if (is_script(options.input.input)) {
         become_python("trnsim.script", script_words(options));
     }

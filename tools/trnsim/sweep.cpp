@@ -58,6 +58,11 @@ int sweep(const SweepOptions& options) {
         .is_permissive = options.input.is_permissive,
         .processes = options.processes};
     const study::Grid grid = make_grid(request);
+    Sources sources{{"INPUT", options.input.input}};
+    for (const std::string& chip : request.chips) {
+        sources.emplace_back("--chip", chip_file(chip));
+    }
+    require_sources_kept({{"--csv", options.csv}}, sources);
     OutputFile csv("--csv", options.csv);
     Input input(options.input);
     const std::vector<study::JobOutcome> outcomes = run_grid(input, request, grid);

@@ -27,6 +27,10 @@ struct TraceOptions {
 
 void trace(const TraceOptions& options) {
     Input input(options.input, options.values);
+    // A trace is read as a whole before its file is replaced.
+    require_sources_kept(
+        {{"-o", options.output}},
+        {{"INPUT", input.is_kernel() ? input.text() : ""}, {"--chip", chip_file(options.chip)}});
     const program::Program& program = input.program_for(chip_or_default(options.chip));
     if (!options.input.is_permissive) {
         require_supported(program, input.text());

@@ -2,6 +2,7 @@
 // trnsim validate: simulated latencies against published measurements.
 #include "commands.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
 #include "python_frontend.hpp"
 
 #include <fmt/format.h>
@@ -122,8 +123,10 @@ void add_validate(CLI::App& app, int& /*exit_status*/) {
         "  trnsim validate --rows mine.csv --family mine\n\n"
         "Traces are kept in ~/.cache/trnsim ($TRNSIM_CACHE_DIR, $XDG_CACHE_HOME), and made anew "
         "when a kernel or the frontend changes. docs/accuracy.md explains the numbers.");
-    command->callback(
-        [options] { become_python("trnsim.validation", validation_words(*options)); });
+    command->callback([options] {
+        require_sources_kept({{"--json", options->json}}, {{"--rows", options->rows}});
+        become_python("trnsim.validation", validation_words(*options));
+    });
 }
 
 }  // namespace trnsim::cli

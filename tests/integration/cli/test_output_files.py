@@ -15,6 +15,7 @@ import traces
 from command_line import CommandLine
 
 
+CHIP_FILE = Path(__file__).resolve().parents[3] / "configs/chips/trainium2.json"
 LONG_BLOCKS = 20_000_000
 """Of three instructions each: minutes of simulation."""
 
@@ -57,6 +58,47 @@ def test_two_options_do_not_name_one_file(trnsim: CommandLine, one: str, other: 
     message = trnsim.fails(2, "run", "add.nkt", "--json", one, "--timeline", other)
     assert message == f"--json {one}, --timeline {other}: both go to one file; name two files\n"
     assert sorted(os.listdir(trnsim.folder)) == before
+
+
+@pytest.mark.parametrize(("words", "option", "source"), [
+    ("run k.py::f --json k.py", "--json k.py", "INPUT k.py::f"),
+    ("run k.py --json ./k.py", "--json ./k.py", "INPUT k.py"),
+    ("run add.nkt --json linked", "--json linked", "INPUT add.nkt"),
+    ("run add.nkt --chip m.json --timeline m.json", "--timeline m.json", "--chip m.json"),
+    ("run k.py::f --check ref.py::f --instructions ref.py", "--instructions ref.py",
+     "--check ref.py::f"),
+    ("compare add.nkt --chips trn1,m.json --json m.json", "--json m.json", "--chips m.json"),
+    ("sweep k.py::f --csv k.py", "--csv k.py", "INPUT k.py::f"),
+    ("sweep add.nkt --chip m.json --csv m.json", "--csv m.json", "--chip m.json"),
+    ("trace k.py::f -o k.py", "-o k.py", "INPUT k.py::f"),
+    ("trace add.nkt --chip m.json -o m.json", "-o m.json", "--chip m.json"),
+    ("diff a.json b.json --json a.json", "--json a.json", "BEFORE a.json"),
+    ("diff a.json b.json --json b.json", "--json b.json", "AFTER b.json"),
+    ("describe m.json.dma --json m.json", "--json m.json", "CHIP m.json"),
+    ("validate --rows m.csv --json m.csv", "--json m.csv", "--rows m.csv")])
+def test_what_is_read_is_not_overwritten(
+        trnsim: CommandLine, words: str, option: str, source: str) -> None:
+    (trnsim.folder / "linked").symlink_to("add.nkt")
+    files = {trnsim.folder / name: f"# {name}\n"
+             for name in ("k.py", "ref.py", "a.json", "b.json", "m.csv")}
+    files[trnsim.folder / "m.json"] = CHIP_FILE.read_text()
+    for file, text in files.items():
+        file.write_text(text)
+    files[trnsim.folder / "add.nkt"] = traces.add()
+    message = trnsim.fails(2, *words.split())
+    assert message == f"{option}: would overwrite {source}, which is read; name another file\n"
+    assert all(file.read_text() == text for file, text in files.items())
+
+
+def test_a_trace_may_take_its_own_place(trnsim: CommandLine) -> None:
+    before = trnsim("trace", "add.nkt", "-o", "-").output
+    assert trnsim("trace", "add.nkt", "-o", "add.nkt").status == 0
+    assert trnsim("trace", "add.nkt", "-o", "-").output == before
+
+
+def test_a_file_called_like_a_chip_is_not_the_chip(trnsim: CommandLine) -> None:
+    (trnsim.folder / "trn2").write_text("old")
+    assert trnsim("run", "add.nkt", "--chip", "trn2", "--json", "trn2").status == 0
 
 
 def test_two_options_may_name_one_device(trnsim: CommandLine) -> None:

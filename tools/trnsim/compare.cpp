@@ -95,12 +95,14 @@ void add_compare(CLI::App& app, int& exit_status) {
     add_to(*command, options->input);
     command->add_option("--chips", options->chips, "the chips, in the order of the table")
         ->type_name("CHIP,CHIP")
+        ->check(not_empty())
         ->capture_default_str();
     add_to(*command, options->model, "VALUE");
     command
         ->add_option(
             "--json", options->json, "write the comparison as JSON (-: to standard output, alone)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for --json");
     command->footer(
         "Examples:\n"

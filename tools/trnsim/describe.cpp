@@ -146,14 +146,18 @@ void add_describe(CLI::App& app, int& /*exit_status*/) {
     const auto options = std::make_shared<DescribeOptions>();
     CLI::App* command =
         app.add_subcommand("describe", "show the numbers of a chip, their units and sources");
-    command->add_option(
-        "CHIP", options->what, "a chip or a part of it: trn2.neuron_core.sbuf; without: all chips");
+    command
+        ->add_option("CHIP",
+                     options->what,
+                     "a chip or a part of it: trn2.neuron_core.sbuf; without: all chips")
+        ->check(not_empty());
     add_repeatable(*command, "--set", options->settings, "override a number first")
         ->type_name("PATH=VALUE");
     command
         ->add_option(
             "--json", options->json, "write JSON to a file (- for standard output) instead")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command->footer(
         "Examples:\n"
         "  trnsim describe\n"

@@ -160,13 +160,15 @@ void add_diff(CLI::App& app, int& /*exit_status*/) {
     command
         ->add_option(
             "--json", options->json, "write all of it as JSON (-: to standard output, alone)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command
         ->add_option("--engine",
                      options->engine,
                      "show every instruction of one engine: tensor, vector, scalar, gpsimd, sync "
                      "or dma")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(not_empty());
     command->footer(
         "Examples:\n"
         "  trnsim run matmul.nkt --json before.json\n"

@@ -5,6 +5,7 @@
 #include "help_formatter.hpp"
 #include "interrupt.hpp"
 #include "logging.hpp"
+#include "options.hpp"
 #include "output_file.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/nearest_name.hpp"
@@ -124,6 +125,7 @@ int run(int argc, char** argv) {
         "  trnsim describe trn2.neuron_core.tensor_engine\n\n"
         "Exit status: 0 done, 2 the input is wrong, 3 the simulated program is wrong (deadlock, "
         "race, overflow), 4 its results are not those of --check.");
+    cli::require_values(app, {argv + 1, argv + argc});
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {

@@ -19,6 +19,8 @@ namespace {
 /// Names the chip that the Neuron SDK compiles kernels for. [NKI-SIMULATOR]
 constexpr const char* kTargetVariable = "NEURON_PLATFORM_TARGET_OVERRIDE";
 
+constexpr std::string_view kEmpty = "the value is empty; give one or leave the option out";
+
 struct Target {
     std::string_view name;
     std::string_view chip;
@@ -54,6 +56,29 @@ CLI::Validator at_least(int minimum) {
                                          : std::string{};
             },
             minimum == 0 ? "NONNEGATIVE" : "POSITIVE"};
+}
+
+CLI::Validator not_empty() {
+    return {
+        [](const std::string& text) { return text.empty() ? std::string{kEmpty} : std::string{}; },
+        ""};
+}
+
+void require_values(const CLI::App& app, const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        if (word == "--") {
+            return;
+        }
+        if (!word.starts_with("--") || word.find('=') != word.size() - 1) {
+            continue;
+        }
+        const std::string name = word.substr(0, word.size() - 1);
+        for (const CLI::App* command : app.get_subcommands(nullptr)) {
+            if (command->get_option_no_throw(name) != nullptr) {
+                throw UserError(fmt::format("{}: {}", name, kEmpty));
+            }
+        }
+    }
 }
 
 void add_to(CLI::App& command, InputOptions& options) {
@@ -125,7 +150,8 @@ void add_check(CLI::App& command, ValueOptions& options) {
                     options.reference,
                     "compare what a kernel computes with what a numpy function of the same "
                     "arguments returns (file.py::function); implies --values")
-        ->type_name("REFERENCE");
+        ->type_name("REFERENCE")
+        ->check(not_empty());
     command
         .add_option(
             "--rtol",
@@ -171,7 +197,8 @@ void add_chip(CLI::App& command, std::string& chip, const std::string& help) {
         .add_option("--chip",
                     chip,
                     help + fmt::format(" [the target that ${} names, else trn2]", kTargetVariable))
-        ->type_name("CHIP");
+        ->type_name("CHIP")
+        ->check(not_empty());
 }
 
 std::string chip_file(const std::string& chip) {

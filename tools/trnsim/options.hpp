@@ -60,6 +60,12 @@ CLI::Option* add_repeatable(CLI::App& command,
 /// Allows finite numbers from `minimum`, 0 or 1, on.
 [[nodiscard]] CLI::Validator at_least(int minimum);
 
+/// Allows any text but an empty one, which a shell makes of a variable without a value.
+[[nodiscard]] CLI::Validator not_empty();
+
+/// \throws UserError for an option with "=" and nothing behind it, which would take the next word
+void require_values(const CLI::App& app, const std::vector<std::string>& words);
+
 /// --chip, for commands that take one.
 void add_chip(CLI::App& command, std::string& chip, const std::string& help);
 

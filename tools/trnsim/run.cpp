@@ -285,18 +285,21 @@ void add_run(CLI::App& app, int& exit_status) {
     command
         ->add_option(
             "--json", options->json, "write the result as JSON (-: to standard output, alone)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command
         ->add_option(
             "--timeline", options->timeline, "write a timeline for https://ui.perfetto.dev")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command
         ->add_option(
             "--instructions",
             options->instructions,
             "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
             "standard output, alone)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for the files it writes");
     command
         ->add_option("--call",

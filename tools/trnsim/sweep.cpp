@@ -85,6 +85,7 @@ void add_sweep(CLI::App& app, int& exit_status) {
         ->add_option(
             "--csv", options->csv, "the table: a row for each point, in the order of the values")
         ->type_name("FILE")
+        ->check(not_empty())
         ->capture_default_str();
     command
         ->add_option("--processes",

@@ -67,6 +67,7 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
                      options->output,
                      "the trace, compressed with zstd; - is standard output, as text")
         ->type_name("FILE")
+        ->check(not_empty())
         ->required();
     command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
     command->footer(

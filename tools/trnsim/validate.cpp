@@ -62,22 +62,26 @@ std::vector<std::string> validation_words(const ValidateOptions& options) {
 
 void add_choice(CLI::App& command, ValidateOptions& options) {
     command.add_option("--chip", options.chip, "only what was measured on this chip: trn1, trn2")
-        ->type_name("CHIP");
+        ->type_name("CHIP")
+        ->check(not_empty());
     command.add_option("--family", options.family, "only one family of kernels")
-        ->type_name("FAMILY");
+        ->type_name("FAMILY")
+        ->check(not_empty());
     command
         .add_option("--corpus",
                     options.corpus,
                     "a folder of checkouts called owner+repo: runs the kernels that were measured, "
                     "not only those of this project with the same structure")
-        ->type_name("FOLDER");
+        ->type_name("FOLDER")
+        ->check(not_empty());
     command
         .add_option("--rows",
                     options.rows,
                     "measurements of your own; columns id, family, class (new_api; as_written for "
                     "kernels with skip_middle_end_transformations, else old_api), chip, "
                     "measured_us, kernel (file.py::function), arguments")
-        ->type_name("FILE.csv");
+        ->type_name("FILE.csv")
+        ->check(not_empty());
 }
 
 void add_model(CLI::App& command, ValidateOptions& options) {
@@ -98,12 +102,14 @@ void add_outputs(CLI::App& command, ValidateOptions& options) {
     command
         .add_option(
             "--json", options.json, "write the result as JSON (-: to standard output, alone)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     command
         .add_option("--write-docs",
                     options.docs,
                     "rewrite the tables of docs/accuracy.md and README.md of a source tree")
-        ->type_name("ROOT");
+        ->type_name("ROOT")
+        ->check(not_empty());
     command.add_flag("-q,--quiet", options.is_quiet, "print nothing; for --json and --write-docs");
 }
 

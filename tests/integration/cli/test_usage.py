@@ -79,5 +79,22 @@ def test_a_tolerance_is_finite(trnsim: CommandLine, option: str, value: str) -> 
     assert f'{option}: "{value}" is not finite, but a number of at least 0 is needed;' in message
 
 
+@pytest.mark.parametrize(("command", "option"), [
+    ("run x.nkt", "--check"), ("run x.nkt", "--chip"), ("run x.nkt", "--json"),
+    ("run x.nkt", "--timeline"), ("run x.nkt", "--instructions"), ("compare x.nkt", "--chips"),
+    ("compare x.nkt", "--json"), ("sweep x.nkt", "--csv"), ("trace x.nkt", "--output"),
+    ("describe trn2", "--json"), ("diff a b", "--json"), ("diff a b", "--engine"),
+    ("validate", "--chip"), ("validate", "--family"), ("validate", "--corpus"),
+    ("validate", "--rows"), ("validate", "--json"), ("validate", "--write-docs")])
+def test_an_empty_value_is_an_error(trnsim: CommandLine, command: str, option: str) -> None:
+    said = f"{option}: the value is empty; give one or leave the option out"
+    assert said in trnsim.fails(2, *command.split(), option, "").replace("-o: ", "--output: ")
+    assert trnsim.fails(2, *command.split(), f"{option}=", "-q") == said + "\n"
+
+
+def test_an_empty_word_names_no_chip(trnsim: CommandLine) -> None:
+    assert "CHIP: the value is empty" in trnsim.fails(2, "describe", "")
+
+
 def test_errors_go_to_standard_error_alone(trnsim: CommandLine) -> None:
     assert trnsim("run", "missing.nkt").output == ""

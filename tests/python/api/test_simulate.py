@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -131,6 +132,18 @@ def test_mistakes_are_told_in_the_words_of_python(arguments: Any, keywords: Any,
     with pytest.raises(trnsim.UserError) as found:
         trnsim.simulate(double, *arguments, **keywords)
     assert message in str(found.value) and "--" not in str(found.value)
+
+
+@pytest.mark.parametrize("chip", [2, "", ["trn2"]])
+def test_what_is_no_name_is_no_chip(chip: Any) -> None:
+    said = re.escape(f"chip is {chip!r}, but a chip's name or the path of a chip file is needed; "
+                     "name one, like 'trn2'")
+    with pytest.raises(trnsim.UserError, match=said):
+        trnsim.simulate(double, X, chip=chip)
+    with pytest.raises(trnsim.UserError, match=said):
+        trnsim.trace(double, X, chip=chip)
+    with pytest.raises(trnsim.UserError, match=said):
+        trnsim.compare(double, X, chips=[chip])
 
 
 @pytest.mark.parametrize("kernel", [dict, np.add, 3])

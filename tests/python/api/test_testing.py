@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trnsim
@@ -58,6 +59,16 @@ def test_mistakes_in_an_assertion_are_the_users() -> None:
         assert_bound_by(double, [X], "gpu")
     with pytest.raises(trnsim.UserError, match="a list with one entry per parameter"):
         assert_latency(double, X, max_us=1)
+
+
+@pytest.mark.parametrize("limit", [float("nan"), float("inf"), "50", None])
+@pytest.mark.parametrize("name", ["max_us", "min_us"])
+def test_a_limit_is_a_finite_number(name: str, limit: object) -> None:
+    limits: dict[str, Any] = {"max_us": 50, name: limit}
+    with pytest.raises(trnsim.UserError) as found:
+        assert_latency(double, [X], **limits)
+    assert str(found.value) == (f"{name} is {limit!r}, but a finite number of microseconds is "
+                                "needed; give one")
 
 
 TEST_FILE = """\

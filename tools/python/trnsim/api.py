@@ -47,7 +47,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
-    chip = chip or default_chip()
+    chip = _chip(chip)
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if _is_trace(kernel):
@@ -72,7 +72,7 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
     """
     results: dict[str, Result] = {}
     errors: dict[str, FrontendError] = {}
-    for chip in chips:
+    for chip in [_chip(each) for each in chips]:
         try:
             results[chip] = simulate(kernel, *arguments, chip=chip, policies=policies,
                                      settings=settings, cores=cores, permissive=permissive,
@@ -101,7 +101,7 @@ def _in_python_words() -> Iterator[None]:
 def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
           trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Program:
     """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
-    chip = chip or default_chip()
+    chip = _chip(chip)
     function = _function(kernel, chip)
     with _marked_loops(function):
         program = record(function, [as_tensor(value) for value in arguments], chip,
@@ -134,6 +134,16 @@ def value_engine() -> Callable[..., Any] | None:
     import trnsim.frontend as frontend
 
     return getattr(frontend, "run_kernel", None)
+
+
+def _chip(chip: Any) -> str:
+    """The chip that is named, else the default. UserError for what is no name."""
+    if chip is None:
+        return default_chip()
+    if not isinstance(chip, (str, Path)) or not str(chip):
+        raise UserError(f"chip is {chip!r}, but a chip's name or the path of a chip file is needed; "
+                        f"name one, like {CHIPS[2]!r}")
+    return str(chip)
 
 
 def _is_trace(kernel: KernelLike) -> bool:

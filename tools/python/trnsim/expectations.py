@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+from numbers import Real
 from typing import Any
 from collections.abc import Mapping, Sequence
 
@@ -24,6 +26,10 @@ def assert_latency(kernel: KernelLike, args: Arguments = (), chip: str | None = 
     trnsim.simulate. Returns the result.
     """
     __tracebackhide__ = True
+    for name, limit in (("max_us", max_us), ("min_us", min_us)):
+        if not isinstance(limit, Real) or not isfinite(limit):
+            raise UserError(f"{name} is {limit!r}, but a finite number of microseconds is needed; "
+                            "give one")
     result = _simulated(kernel, args, chip, options)
     if result.latency_us > max_us:
         raise AssertionError(_message(result, f"allowed are {max_us:g} us"))

@@ -121,6 +121,8 @@ def test_csv_rows_name_kernels_relative_to_the_file(tmp_path: Path) -> None:
     (f"{HEAD},colour\n{LINE},red\n", "mine.csv:1: unknown column 'colour'; columns are"),
     (f"{HEAD}\nmine,own,new_api\n", "mine.csv:2: has more or fewer fields than the first line"),
     (f"{HEAD}\n{LINE.replace('12.5', 'fast')}\n", "measured_us is 'fast', which is no number"),
+    (f"{HEAD}\n{LINE.replace('12.5', 'nan')}\n", "measured_us is 'nan', which is not finite"),
+    (f"{HEAD}\n{LINE.replace('12.5', 'inf')}\n", "measured_us is 'inf', which is not finite"),
     (f"{HEAD}\n{LINE.replace('12.5', '0')}\n", "measured_us is 0, a latency is above 0 us"),
     (f"{HEAD}\n{LINE.replace('new_api', 'newest')}\n", "class is 'newest', allowed are new_api"),
     (f"{HEAD}\n{LINE.replace('trn2', '')}\n", "mine.csv:2: chip is empty; every row needs it"),

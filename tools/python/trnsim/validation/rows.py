@@ -14,6 +14,7 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from collections.abc import Iterable, Mapping
@@ -177,9 +178,12 @@ def _csv_row(where: str, folder: Path, line: Mapping[str, str | None]) -> Row:
 
 def _number(where: str, name: str, text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         raise UserError(f"{where}: {name} is {text!r}, which is no number; correct it") from None
+    if not isfinite(value):
+        raise UserError(f"{where}: {name} is {text!r}, which is not finite; correct it")
+    return value
 
 
 def unique(rows: Iterable[Row]) -> list[Row]:

@@ -123,6 +123,15 @@ void list_chips(std::ostream& output) {
 
 void describe(const DescribeOptions& options) {
     if (options.what.empty()) {
+        const std::string option = !options.json.empty()       ? "--json " + options.json
+                                   : !options.settings.empty() ? "--set " + options.settings.front()
+                                                               : "";
+        if (!option.empty()) {
+            throw UserError(fmt::format(
+                "{}: is about one chip, but none is named; name it: trnsim describe trn2 {}",
+                option,
+                option));
+        }
         list_chips(std::cout);
         return;
     }

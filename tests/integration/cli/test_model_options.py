@@ -84,6 +84,13 @@ def test_describe_lists_the_chips(trnsim: CommandLine) -> None:
     assert {"trn1", "inf2", "trn2", "trn3"} <= listed
 
 
+@pytest.mark.parametrize("option", ["--json x.json", "--set dma.engines=4"])
+def test_describe_needs_a_chip_for_its_options(trnsim: CommandLine, option: str) -> None:
+    assert trnsim.fails(2, "describe", *option.split()) == (
+        f"{option}: is about one chip, but none is named; name it: trnsim describe trn2 {option}\n")
+    assert not (trnsim.folder / "x.json").exists()
+
+
 def test_describe_tells_what_was_set(trnsim: CommandLine) -> None:
     outcome = trnsim("describe", f"trn2.{CLOCK}", "--set", f"{CLOCK}=1.5")
     assert "1.5" in outcome.output and "set by the user" in outcome.output

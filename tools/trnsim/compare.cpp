@@ -61,6 +61,7 @@ int compare(const CompareOptions& options) {
                               .everywhere = options.model,
                               .is_permissive = options.input.is_permissive,
                               .processes = study::available_processors()};
+    require_once(options.model);
     Sources sources{{"INPUT", options.input.input}};
     for (const std::string& chip : request.chips) {
         sources.emplace_back("--chips", chip_file(chip));

@@ -135,6 +135,7 @@ void describe(const DescribeOptions& options) {
         list_chips(std::cout);
         return;
     }
+    require_once("--set", options.settings);
     require_chip(options.what);
     const auto [name, path] = split_chip_and_path(options.what);
     require_sources_kept({{"--json", options.json}}, {{"CHIP", chip_file(name)}});

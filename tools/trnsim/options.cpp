@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 
 namespace trnsim::cli {
@@ -190,6 +191,26 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
                     "which counts less of the launch [profiler]")
         ->check(CLI::IsMember({"profiler", "benchmark"}))
         ->type_name("METHOD");
+}
+
+void require_once(const std::string& option, const std::vector<std::string>& assignments) {
+    std::map<std::string, std::string> known;
+    for (const std::string& assignment : assignments) {
+        const auto [other, is_first] =
+            known.emplace(assignment.substr(0, assignment.find('=')), assignment);
+        if (!is_first) {
+            throw UserError(fmt::format("{} {}: {} is given twice, before as {}; leave one out",
+                                        option,
+                                        assignment,
+                                        other->first,
+                                        other->second));
+        }
+    }
+}
+
+void require_once(const ModelOptions& options) {
+    require_once("--set", options.settings);
+    require_once("--policy", options.policies);
 }
 
 void add_chip(CLI::App& command, std::string& chip, const std::string& help) {

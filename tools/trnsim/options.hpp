@@ -51,6 +51,11 @@ struct ModelOptions {
 /// \param value_form how the help names a value: "VALUE" or "V1,V2"
 void add_to(CLI::App& command, ModelOptions& options, const std::string& value_form);
 
+/// \throws UserError if two assignments NAME=VALUE of an option are to the same name
+void require_once(const std::string& option, const std::vector<std::string>& assignments);
+/// The same for --set and --policy.
+void require_once(const ModelOptions& options);
+
 /// Adds an option that may be given several times, one value each; a value may begin with "[".
 CLI::Option* add_repeatable(CLI::App& command,
                             const std::string& name,

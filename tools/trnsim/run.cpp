@@ -209,6 +209,7 @@ void check_files(const RunCommandOptions& options) {
 /// \returns the exit status
 int run(RunCommandOptions options) {
     check_input_kind(options);
+    require_once(options.model);
     check_files(options);
     if (is_script(options.input.input)) {
         become_python("trnsim.script", script_words(options));

@@ -130,6 +130,8 @@ void add_validate(CLI::App& app, int& /*exit_status*/) {
         "Traces are kept in ~/.cache/trnsim ($TRNSIM_CACHE_DIR, $XDG_CACHE_HOME), and made anew "
         "when a kernel or the frontend changes. docs/accuracy.md explains the numbers.");
     command->callback([options] {
+        require_once("--set", options->settings);
+        require_once("--policy", options->policies);
         require_sources_kept({{"--json", options->json}}, {{"--rows", options->rows}});
         become_python("trnsim.validation", validation_words(*options));
     });

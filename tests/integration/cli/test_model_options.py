@@ -41,6 +41,20 @@ def test_a_setting_that_cannot_be_is_the_users_error(trnsim: CommandLine, settin
     trnsim.fails(2, "run", "add.nkt", "--set", setting)
 
 
+@pytest.mark.parametrize("words", ["run add.nkt", "run script.py", "compare add.nkt", "validate"])
+@pytest.mark.parametrize(("option", "name"), [("--set", "dma.engines"), ("--policy", "dma_rings")])
+def test_a_name_has_one_value(
+        trnsim: CommandLine, words: str, option: str, name: str) -> None:
+    twice = [option, f"{name}=4", option, f"{name}=8"]
+    said = f"{option} {name}=8: {name} is given twice, before as {name}=4; leave one out\n"
+    assert trnsim.fails(2, *words.split(), *twice) == said
+
+
+def test_described_numbers_have_one_value(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "describe", "trn2", "--set", "dma.engines=4", "--set", "dma.engines=8")
+    assert "dma.engines is given twice, before as dma.engines=4; leave one out" in message
+
+
 def test_an_unknown_chip_is_answered_with_the_known(trnsim: CommandLine) -> None:
     assert "trn2" in trnsim.fails(2, "run", "add.nkt", "--chip", "trn22")
 

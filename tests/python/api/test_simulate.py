@@ -125,6 +125,8 @@ def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
     (("bf16[512,256]",), {}, "'bf16[512,256]': there is no data type 'bf16'; did you mean"),
     (("float32[512x256]",), {}, "'float32[512x256]' is not a tensor; write its shape as numbers"),
     ((X,), {"settings": {"clock": 1}}, "settings: clock=1: the chip has no"),
+    ((X,), {"settings": ["dma.engines=4", "dma.engines=8"]},
+     "settings: dma.engines=8: dma.engines is given twice, before as dma.engines=4; leave one out"),
     ((X,), {"policies": {"spiling": "off"}}, "policies: spiling: there is no such policy"),
 ])
 def test_mistakes_are_told_in_the_words_of_python(arguments: Any, keywords: Any,

@@ -196,6 +196,11 @@ int tell(const report::Report& report, const RunCommandOptions& options) {
 
 /// \throws UserError if a file that is written is another one's, or one that is read
 void check_files(const RunCommandOptions& options) {
+    if (options.timeline == "-") {
+        throw UserError(
+            "--timeline -: a timeline is not text for standard output; name a file, like "
+            "kernel.pftrace");
+    }
     const Destinations destinations{{"--json", options.json},
                                     {"--timeline", options.timeline},
                                     {"--instructions", options.instructions}};

@@ -101,6 +101,14 @@ def test_a_file_called_like_a_chip_is_not_the_chip(trnsim: CommandLine) -> None:
     assert trnsim("run", "add.nkt", "--chip", "trn2", "--json", "trn2").status == 0
 
 
+@pytest.mark.parametrize("program", ["add.nkt", "script.py"])
+def test_a_timeline_is_not_for_standard_output(trnsim: CommandLine, program: str) -> None:
+    assert trnsim.fails(2, "run", program, "--timeline", "-") == (
+        "--timeline -: a timeline is not text for standard output; name a file, like "
+        "kernel.pftrace\n")
+    assert os.listdir(trnsim.folder) == ["add.nkt"]
+
+
 def test_two_options_may_name_one_device(trnsim: CommandLine) -> None:
     assert trnsim("run", "add.nkt", "--json", "/dev/null", "--instructions", "/dev/null").status == 0
 

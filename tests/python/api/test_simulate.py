@@ -148,6 +148,16 @@ def test_what_is_no_name_is_no_chip(chip: Any) -> None:
         trnsim.compare(double, X, chips=[chip])
 
 
+@pytest.mark.parametrize("name", ["timeline", "instructions"])
+@pytest.mark.parametrize("path", ["", "-"])
+def test_files_have_names(name: str, path: str) -> None:
+    options: dict[str, Any] = {name: path}
+    with pytest.raises(trnsim.UserError) as found:
+        trnsim.simulate(double, X, **options)
+    assert str(found.value) == (f"{name} is {path!r}, but the path of a file to write is needed; "
+                                "name one, or leave it out")
+
+
 @pytest.mark.parametrize("kernel", [dict, np.add, 3])
 def test_what_is_no_function_is_no_kernel(kernel: Any) -> None:
     with pytest.raises(trnsim.UserError, match="a kernel is a function, file.py::fun"):

@@ -48,6 +48,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = _chip(chip)
+    _require_files(timeline=timeline, instructions=instructions)
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if _is_trace(kernel):
@@ -144,6 +145,14 @@ def _chip(chip: Any) -> str:
         raise UserError(f"chip is {chip!r}, but a chip's name or the path of a chip file is needed; "
                         f"name one, like {CHIPS[2]!r}")
     return str(chip)
+
+
+def _require_files(**paths: str | Path | None) -> None:
+    """UserError for what names no file: `-` is standard output on the command line only."""
+    for name, path in paths.items():
+        if path is not None and str(path) in ("", "-"):
+            raise UserError(f"{name} is {path!r}, but the path of a file to write is needed; name "
+                            "one, or leave it out")
 
 
 def _is_trace(kernel: KernelLike) -> bool:

@@ -268,6 +268,17 @@ def test_a_wrong_grid_is_told_with_the_name(tmp_path: Path, capfd: pytest.Captur
     assert problem in told
 
 
+@pytest.mark.parametrize("grid", ["0", "2,0", "nc(0)"])
+def test_every_axis_of_a_grid_has_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str],
+                                            grid: str) -> None:
+    path = tmp_path / "grids_kernel.py"
+    path.write_text(GRIDS)
+    assert run(f"{path}::decorated[{grid}]", "-o", str(tmp_path / "x.nkt")) == 2
+    assert capfd.readouterr().err == (
+        f"{path}::decorated[{grid}]: [{grid}] has an axis without programs, but every axis has a "
+        "program at least; write numbers from 1 on\n")
+
+
 LOOP = textwrap.dedent("""\
     import nki, nki.language as nl, nki.isa as nisa
     def kernel(x, count):

@@ -98,6 +98,10 @@ def _on_grid(text: str, function: Callable[..., Any], grid: str) -> Kernel:
                             "[2] or [4,2], or nc(2) for an axis over two NeuronCores")
         cores = int(axis["cores"] or 0)
         axes.append(nc(cores) if cores and is_legacy else cores or int(axis["programs"] or 0))
+    if is_legacy and 0 in axes:
+        # From Python, kernel[0] is one program: public kernels compute such grids.
+        raise UserError(f"{text}: [{grid}] has an axis without programs, but every axis has a "
+                        "program at least; write numbers from 1 on")
     launched: Kernel = (decorators.jit if is_legacy else nki.jit)(function)
     try:
         return launched[tuple(axes)]

@@ -28,6 +28,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -205,14 +206,39 @@ void trim_line_ends(std::string& text) {
     }
 }
 
+/// How a child ended, once it has.
+int wait_for(pid_t pid) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+bool is_empty(const Descriptor& file) {
+    struct stat status {};
+    return fstat(file.get(), &status) == 0 && status.st_size == 0;
+}
+
 /// Turns the way the frontend ended into an exception, or passes on what it said.
-void check_end(int status, std::string words) {
+void check_end(int status, std::string words, bool has_trace, const std::string& kernel) {
     trim_line_ends(words);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        if (!words.empty()) {
-            fmt::print(stderr, "{}\n", words);
-        }
+    const bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (is_done && !words.empty()) {
+        fmt::print(stderr, "{}\n", words);
+    }
+    if (is_done && has_trace) {
         return;
+    }
+    if (WIFEXITED(status) && (is_done || words.empty())) {
+        throw UserError(
+            fmt::format("{}: Python ended with status {} and without a trace: the kernel, or what "
+                        "it calls or is compared with, ends the process (os._exit); let it return",
+                        kernel,
+                        WEXITSTATUS(status)));
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) {
+        std::raise(SIGINT);  // Goes on where the signal is ignored.
+        throw UserError(fmt::format("{}: was interrupted; run it again", kernel));
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
         throw UserError(words);
@@ -241,13 +267,15 @@ TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip
     spdlog::debug("runs {}", fmt::join(command, " "));
     const pid_t pid = spawn(
         command, {.trace = trace.get(), .words = words_in.get(), .value_report = values.get()});
-    const EndOnSignal end_on_signal(pid);
     words_in.reset();
-    std::string words = read_to_end(words_out.get(), kernel.text);
+    std::string words;
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    {
+        const EndOnSignal end_on_signal(pid);
+        words = read_to_end(words_out.get(), kernel.text);
+        status = wait_for(pid);
     }
-    check_end(status, std::move(words));
+    check_end(status, std::move(words), !is_empty(trace), kernel.text);
 
     std::ifstream stream(path_of(trace), std::ios::binary);
     TracedKernel traced{.program = program::read(stream, kernel.text), .values = {}};

@@ -40,6 +40,16 @@ def raising(x):
 '''
 
 
+ENDING = '''
+import os
+import sys
+import nki
+@nki.jit
+def ending(x):
+    {}
+'''
+
+
 @pytest.fixture(autouse=True)
 def kernels(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS)
@@ -91,6 +101,27 @@ def test_a_wrong_kernel_or_argument_is_named(
     assert "Traceback" not in outcome.error
 
 
+@pytest.mark.parametrize("status", [0, 1, 2, 3, 7])
+def test_a_kernel_that_ends_the_process_is_told(trnsim: CommandLine, status: int) -> None:
+    (trnsim.folder / "ends.py").write_text(ENDING.format(f"os._exit({status})"))
+    assert trnsim.fails(2, "run", "ends.py::ending", "--arg", "float32[128,512]") == (
+        f"ends.py::ending: Python ended with status {status} and without a trace: the kernel, or "
+        "what it calls or is compared with, ends the process (os._exit); let it return\n")
+
+
+def test_a_kernel_that_ends_python_is_located(trnsim: CommandLine) -> None:
+    (trnsim.folder / "ends.py").write_text(ENDING.format("sys.exit(0)"))
+    message = trnsim.fails(2, "run", "ends.py::ending", "--arg", "float32[128,512]")
+    assert message.endswith("ends.py:7: the kernel ends Python (status 0); let it return\n")
+
+
+def test_an_interrupt_in_a_kernel_is_an_interrupt(trnsim: CommandLine) -> None:
+    (trnsim.folder / "ends.py").write_text(ENDING.format("raise KeyboardInterrupt"))
+    outcome = trnsim("run", "ends.py::ending", "--arg", "float32[128,512]", "--json", "out.json")
+    assert (outcome.status, outcome.output, outcome.error) == (-signal.SIGINT, "", "")
+    assert sorted(os.listdir(trnsim.folder)) == ["ends.py", "kernels.py"]
+
+
 def test_a_syntax_error_is_located(trnsim: CommandLine) -> None:
     (trnsim.folder / "broken.py").write_text("def f(:\n")
     message = trnsim.fails(2, "run", "broken.py::f", "--arg", "float32[1]")
@@ -117,7 +148,7 @@ def test_status_and_message_of_the_frontend_pass_unchanged(
     assert trnsim.fails(status, "run", "k.py::f", TRNSIM_PYTHON=python) == "where: what\n"
 
 
-@pytest.mark.parametrize("body", ["sys.exit(1)", "os.abort()"])
+@pytest.mark.parametrize("body", ["sys.exit('Traceback')", "os.abort()"])
 def test_a_frontend_that_breaks_is_our_fault(trnsim: CommandLine, body: str) -> None:
     python = fake_python(trnsim.folder, body)
     outcome = trnsim("run", "k.py::f", TRNSIM_PYTHON=python)

@@ -101,6 +101,10 @@ def raising(x):
 
 def other_parameters():
     return 1
+
+
+def ending(x):
+    raise SystemExit(0)
 '''
 X = ("--arg", "float32[128,64]")
 
@@ -134,6 +138,17 @@ def test_a_check_that_fails_is_an_exit_status_of_its_own(trnsim: CommandLine) ->
     assert check["first"]["index"] == [3, 5]
     assert check["first"]["expected"] == pytest.approx(check["first"]["actual"] + 1)
     assert result["summary"]["latency_us"] > 0
+
+
+def test_a_reference_that_ends_python_is_located(trnsim: CommandLine) -> None:
+    line = REFERENCES.splitlines().index("def ending(x):") + 2
+    words = ("run", "k.py::two", *X, "--check")
+    assert trnsim.fails(2, *words, "ref.py::ending") == (
+        f"ref.py:{line}: the reference ends Python (status 0); let it return\n")
+    (trnsim.folder / "script.py").write_text("import sys\nsys.exit(3)\n")
+    assert trnsim.fails(2, *words, "script.py::f") == (
+        "script.py:2: importing script.py ends Python (status 3); put what runs there behind "
+        "`if __name__ == '__main__':`\n")
 
 
 def test_tolerances_decide(trnsim: CommandLine) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterator
 
+from trnsim.command import end_with
 from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
@@ -207,4 +208,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -89,6 +89,10 @@ class Reference:
             spec.loader.exec_module(module)
         except FrontendError:
             raise
+        except SystemExit as status:
+            raise UserError(f"{self._where(status)}: importing {self._file} ends Python (status "
+                            f"{status.code}); put what runs there behind "
+                            "`if __name__ == '__main__':`") from status
         except Exception as problem:
             raise UserError(f"{self._where(problem)}: importing {self._file} raises "
                             f"{type(problem).__name__}: {problem}") from problem
@@ -106,6 +110,9 @@ class Reference:
             return self._function(*given, **named)
         except FrontendError:
             raise
+        except SystemExit as status:
+            raise UserError(f"{self._where(status)}: the reference ends Python (status "
+                            f"{status.code}); let it return") from status
         except Exception as problem:
             raise UserError(f"{self._where(problem)}: the reference raises "
                             f"{type(problem).__name__}: {problem or 'without a message'}"

@@ -25,12 +25,18 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
 }
 
 std::string path_suggestion(std::string_view path, const std::vector<std::string>& candidates) {
+    const auto those = [&candidates](const auto& is_wanted) {
+        std::vector<std::string> found;
+        std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(found), is_wanted);
+        return found;
+    };
+    const std::string group = std::string(path) + ".";
+    const auto members = those([&](const std::string& each) { return each.starts_with(group); });
+    if (!members.empty()) {
+        return "; it is a group with" + listed(members) + "; name one of them";
+    }
     const std::string ending = "." + std::string(path);
-    std::vector<std::string> found;
-    std::copy_if(candidates.begin(),
-                 candidates.end(),
-                 std::back_inserter(found),
-                 [&](const std::string& each) { return each.ends_with(ending); });
+    const auto found = those([&](const std::string& each) { return each.ends_with(ending); });
     if (found.empty()) {
         return suggestion(path, candidates);
     }

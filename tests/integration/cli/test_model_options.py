@@ -35,6 +35,14 @@ def test_an_unknown_setting_is_answered_with_the_nearest(trnsim: CommandLine) ->
     assert "clok_ghz" in message and "clock_ghz" in message
 
 
+def test_a_group_of_numbers_is_answered_with_those_in_it(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "run", "add.nkt", "--set", "dma=4")
+    assert message.startswith('--set dma=4: the chip has no "dma"; it is a group with "dma.')
+    listed = message[message.index("group with "):].split('"')[1::2]
+    assert len(listed) == 8 and all(name.startswith("dma.") for name in listed)
+    assert message.endswith("; name one of them\n")
+
+
 @pytest.mark.parametrize("setting", [
     "", CLOCK, f"{CLOCK}=", f"{CLOCK}=fast", f"{CLOCK}=-1", f"{CLOCK}=1e300"])
 def test_a_setting_that_cannot_be_is_the_users_error(trnsim: CommandLine, setting: str) -> None:

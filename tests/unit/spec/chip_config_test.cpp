@@ -118,7 +118,7 @@ TEST(SetLeaf, RejectsUnknownPathsAndNamesTheNearest) {
     EXPECT_THAT(complaint([&] { set(config, "fp32_passes=2"); }),
                 HasSubstr("; did you mean \"neuron_core.tensor_engine.fp32_passes\"?"));
     EXPECT_THAT(complaint([&] { set(config, "neuron_core=2"); }),
-                HasSubstr("has no \"neuron_core\""));
+                HasSubstr("has no \"neuron_core\"; it is a group with \"neuron_core."));
     EXPECT_EQ(complaint([&] { set(config, "dma.rings"); }),
               "--set dma.rings: has no \"=\"; write path=value");
 }

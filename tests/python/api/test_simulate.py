@@ -94,6 +94,8 @@ def test_compare_has_a_result_for_each_chip() -> None:
     assert str(found).splitlines()[0].split() == ["chip", "latency", "speed-up", "bound", "by"]
     with pytest.raises(trnsim.UserError, match="trn9"):
         trnsim.compare(double, X, chips=["trn9"])
+    with pytest.raises(trnsim.UserError, match="chips: trn1 is given twice, each chip may be"):
+        trnsim.compare(double, X, chips=["trn1", "trn2", "trn1"])
     partly = trnsim.compare(double, X, chips=["trn2", "trn9"])
     assert list(partly) == ["trn2"] and "trn9" in partly.errors["trn9"]
 
@@ -125,6 +127,10 @@ def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
     (("bf16[512,256]",), {}, "'bf16[512,256]': there is no data type 'bf16'; did you mean"),
     (("float32[512x256]",), {}, "'float32[512x256]' is not a tensor; write its shape as numbers"),
     ((X,), {"settings": {"clock": 1}}, "settings: clock=1: the chip has no"),
+    ((X,), {"cores": 0}, "cores is 0, but a kernel runs on 1 NeuronCore at least; give a number"),
+    ((X,), {"cores": "2"}, "cores is '2', but a kernel runs on 1 NeuronCore at least"),
+    ((X,), {"cores": 99}, "NeuronCores"),
+    ((X,), {"method": "bench"}, "method is 'bench', allowed are 'profiler' and 'benchmark'; use"),
     ((X,), {"settings": ["dma.engines=4", "dma.engines=8"]},
      "settings: dma.engines=8: dma.engines is given twice, before as dma.engines=4; leave one out"),
     ((X,), {"policies": {"spiling": "off"}}, "policies: spiling: there is no such policy"),

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from trnsim.simulator import Options, Overrides, assignments, run_trace
 KernelLike = Callable[..., Any] | str | Path
 """A kernel, `kernel[grid]`, "file.py::function", "file.py::function[grid]", or the path of a trace
 (.nkt, .nkt.zst)."""
+METHODS = ("profiler", "benchmark")
 CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
 
@@ -49,11 +52,13 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     """
     chip = _chip(chip)
     _require_files(timeline=timeline, instructions=instructions)
+    _require_launch(cores, method)
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if _is_trace(kernel):
         _refuse_for_trace(kernel, arguments, keywords, values, trip_counts)
-        return run_trace(Path(str(kernel)), options, str(kernel))
+        with _in_python_words():
+            return run_trace(Path(str(kernel)), options, str(kernel))
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     with _in_python_words():
@@ -71,9 +76,14 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
 
     FrontendError if no chip can.
     """
+    names = [_chip(each) for each in chips]
+    twice = [chip for chip, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserError(f"chips: {twice[0]} is given twice, each chip may be given once; remove "
+                        "one")
     results: dict[str, Result] = {}
     errors: dict[str, FrontendError] = {}
-    for chip in [_chip(each) for each in chips]:
+    for chip in names:
         try:
             results[chip] = simulate(kernel, *arguments, chip=chip, policies=policies,
                                      settings=settings, cores=cores, permissive=permissive,
@@ -153,6 +163,16 @@ def _require_files(**paths: str | Path | None) -> None:
         if path is not None and str(path) in ("", "-"):
             raise UserError(f"{name} is {path!r}, but the path of a file to write is needed; name "
                             "one, or leave it out")
+
+
+def _require_launch(cores: Any, method: Any) -> None:
+    """UserError for what the command line would refuse, in its own words."""
+    if cores is not None and (not isinstance(cores, Integral) or cores < 1):
+        raise UserError(f"cores is {cores!r}, but a kernel runs on 1 NeuronCore at least; give a "
+                        "number, or leave it out for one copy")
+    if method not in METHODS:
+        raise UserError(f"method is {method!r}, allowed are {' and '.join(map(repr, METHODS))}; "
+                        "use one of them")
 
 
 def _is_trace(kernel: KernelLike) -> bool:

@@ -82,9 +82,9 @@ std::string rest_text(const CompilerResult& compiler) {
     const LoweringCounts& counts = compiler.counts;
     std::vector<std::string> parts;
     if (counts.instructions < counts.calls) {
-        parts.push_back(fmt::format("{} calls are {} instructions",
-                                    count_text(counts.calls),
-                                    count_text(counts.instructions)));
+        parts.push_back(fmt::format("{} are {}",
+                                    count_text(counts.calls, "call"),
+                                    count_text(counts.instructions, "instruction")));
     }
     if (counts.choices > 0) {
         parts.push_back(counts.moved > 0
@@ -100,7 +100,8 @@ std::string rest_text(const CompilerResult& compiler) {
         live += site.live;
         slots += site.slots;
     }
-    parts.push_back(fmt::format("{} buffers for {} tiles", count_text(slots), count_text(live)));
+    parts.push_back(
+        fmt::format("{} for {}", count_text(slots, "buffer"), count_text(live, "tile")));
     std::string text;
     for (const std::string& part : parts) {
         const std::string longer = fmt::format("{}{}{}", text, text.empty() ? "  " : "; ", part);

@@ -209,10 +209,10 @@ std::string explain_dma(const Report& report) {
     if (summary.dma_transfer_count == 0) {
         return "no transfer";
     }
-    return fmt::format("{} transfers of {} on average on {} rings, active {} of the time",
-                       count_text(summary.dma_transfer_count),
+    return fmt::format("{} of {} on average on {}, active {} of the time",
+                       count_text(summary.dma_transfer_count, "transfer"),
                        bytes_text(summary.dma_transfer_average_bytes),
-                       report.result.dma.rings.size(),
+                       count_text(std::ssize(report.result.dma.rings), "ring"),
                        percent_text(summary.dma_active_time_percent));
 }
 

@@ -51,6 +51,10 @@ std::string count_text(std::int64_t count) {
     return with_separators(std::to_string(count));
 }
 
+std::string count_text(std::int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
+}
+
 std::string number_text(double value, int digits) {
     const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
     const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);

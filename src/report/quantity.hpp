@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace trnsim::report {
 
@@ -29,6 +30,8 @@ namespace trnsim::report {
 
 /// "1,234,567".
 [[nodiscard]] std::string count_text(std::int64_t count);
+/// "1 transfer", "1,234 transfers".
+[[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
 /// `digits` significant digits, thousands separated, no exponent: "1,037", "12.35", "0.2500".
 [[nodiscard]] std::string number_text(double value, int digits = 4);
 /// "833.3 ns", "12.35 us", "1,036.8 us", "39.89 ms".

@@ -62,6 +62,15 @@ def test_a_kernel_is_traced_and_simulated(trnsim: CommandLine) -> None:
     assert result["summary"]["hbm_read_bytes"] == 128 * 512 * 4
 
 
+def test_one_of_something_is_singular(trnsim: CommandLine) -> None:
+    (trnsim.folder / "one.py").write_text(ENDING.replace("{}", """import nki.isa, nki.language as nl
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nki.isa.dma_copy(dst=tile, src=x)"""))
+    text = trnsim("run", "one.py::ending", "--arg", "float32[128,512]").output
+    assert "1 transfer of 256.0 KiB on average on 1 ring, active" in text
+    assert "1 buffer for 1 tile\n" in text
+
+
 def test_what_a_kernel_prints_does_not_mix_with_the_result(trnsim: CommandLine) -> None:
     outcome = trnsim("run", "kernels.py::double", "--arg", "float32[128,512]", "--json", "-")
     assert outcome.output.startswith("{")

@@ -116,6 +116,13 @@ def test_call_chooses_the_screen_and_the_timeline(trnsim: CommandLine, script: P
     assert "--call 6: driver.py calls 5 kernels; use 1 to 5" in message
 
 
+def test_a_script_of_one_call_has_no_other(trnsim: CommandLine) -> None:
+    (trnsim.folder / "one.py").write_text(
+        SCRIPT.partition("if __name__")[0] + "halves(np.ones((128, 128), np.float32))\n")
+    assert trnsim.fails(2, "run", "one.py", "--call", "2") == (
+        "--call 2: one.py calls 1 kernel; leave it out\n")
+
+
 def test_quiet_leaves_what_the_script_prints(trnsim: CommandLine, script: Path) -> None:
     outcome = trnsim("run", "driver.py", "-q", "--", "x")
     assert [line.split()[0] for line in outcome.output.splitlines()] == [

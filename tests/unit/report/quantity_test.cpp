@@ -42,6 +42,12 @@ TEST(CountTextTest, SeparatesThousands) {
     EXPECT_EQ(count_text(-1'234'567), "-1,234,567");
 }
 
+TEST(CountTextTest, OneIsSingular) {
+    EXPECT_EQ(count_text(0, "ring"), "0 rings");
+    EXPECT_EQ(count_text(1, "ring"), "1 ring");
+    EXPECT_EQ(count_text(1'000, "ring"), "1,000 rings");
+}
+
 TEST(RatioTest, OfNothingIsZero) {
     EXPECT_EQ(ratio(5.0, 0.0), 0.0);
     EXPECT_EQ(percent(Picoseconds{5}, Picoseconds{0}), 0.0);

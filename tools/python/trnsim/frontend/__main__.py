@@ -134,8 +134,9 @@ def _traced_script(options: argparse.Namespace, words: list[str]) -> Program:
                         f"--launch 1 to {len(programs)}")
     number = options.launch or 1
     if not 1 <= number <= len(programs):
-        raise UserError(f"{options.kernel}: --launch {number}, but it calls {len(programs)} "
-                        f"kernels; use 1 to {len(programs)}")
+        count = len(programs)
+        has = "1 kernel; leave it out" if count == 1 else f"{count} kernels; use 1 to {count}"
+        raise UserError(f"{options.kernel}: --launch {number}, but it calls {has}")
     return programs[number - 1]
 
 

@@ -115,8 +115,9 @@ def _chosen(calls: Calls, options: argparse.Namespace) -> Call:
     if options.call is None:
         return slowest(calls.done)
     if not 1 <= options.call <= len(calls.done):
-        raise UserError(f"--call {options.call}: {options.script} calls {len(calls.done)} kernels; "
-                        f"use 1 to {len(calls.done)}")
+        count = len(calls.done)
+        has = "1 kernel; leave it out" if count == 1 else f"{count} kernels; use 1 to {count}"
+        raise UserError(f"--call {options.call}: {options.script} calls {has}")
     number: int = options.call
     return calls.done[number - 1]
 

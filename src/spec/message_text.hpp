@@ -13,8 +13,8 @@ namespace trnsim::spec {
 [[nodiscard]] std::string suggestion(std::string_view name,
                                      const std::vector<std::string>& candidates);
 
-/// The same for a path with dots: if paths begin with what is given, the first few of them; if paths
-/// end in it, `; did you mean "a.b.name"?` with all of them.
+/// The same for a path with dots: if paths begin with what is given, the first few of them; if
+/// paths end in it, `; did you mean "a.b.name"?` with all of them.
 [[nodiscard]] std::string path_suggestion(std::string_view path,
                                           const std::vector<std::string>& candidates);
 

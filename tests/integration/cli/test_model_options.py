@@ -59,7 +59,8 @@ def test_a_name_has_one_value(
 
 
 def test_described_numbers_have_one_value(trnsim: CommandLine) -> None:
-    message = trnsim.fails(2, "describe", "trn2", "--set", "dma.engines=4", "--set", "dma.engines=8")
+    twice = ["--set", "dma.engines=4", "--set", "dma.engines=8"]
+    message = trnsim.fails(2, "describe", "trn2", *twice)
     assert "dma.engines is given twice, before as dma.engines=4; leave one out" in message
 
 

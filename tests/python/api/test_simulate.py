@@ -142,6 +142,16 @@ def test_mistakes_are_told_in_the_words_of_python(arguments: Any, keywords: Any,
     assert message in str(found.value) and "--" not in str(found.value)
 
 
+@pytest.mark.parametrize("name", ["timeline", "instructions"])
+def test_a_kernel_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "k.py"
+    file.write_text("# a kernel\n")
+    options: dict[str, Any] = {name: tmp_path / "." / "k.py"}
+    with pytest.raises(trnsim.UserError, match=rf"{name} is .*, which would overwrite .*k\.py::f;"):
+        trnsim.simulate(f"{file}::f", X, **options)
+    assert file.read_text() == "# a kernel\n"
+
+
 @pytest.mark.parametrize("chip", [2, "", ["trn2"]])
 def test_what_is_no_name_is_no_chip(chip: Any) -> None:
     said = re.escape(f"chip is {chip!r}, but a chip's name or the path of a chip file is needed; "

@@ -51,7 +51,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = _chip(chip)
-    _require_files(timeline=timeline, instructions=instructions)
+    _require_files(kernel, timeline=timeline, instructions=instructions)
     _require_launch(cores, method)
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
@@ -152,14 +152,19 @@ def _chip(chip: Any) -> str:
     if chip is None:
         return default_chip()
     if not isinstance(chip, (str, Path)) or not str(chip):
-        raise UserError(f"chip is {chip!r}, but a chip's name or the path of a chip file is needed; "
-                        f"name one, like {CHIPS[2]!r}")
+        raise UserError(f"chip is {chip!r}, but a chip's name or the path of a chip file is "
+                        f"needed; name one, like {CHIPS[2]!r}")
     return str(chip)
 
 
-def _require_files(**paths: str | Path | None) -> None:
-    """UserError for what names no file: `-` is standard output on the command line only."""
+def _require_files(kernel: KernelLike, **paths: str | Path | None) -> None:
+    """UserError for what names no file (`-` is standard output on the command line only), or that
+    of a kernel."""
+    source = str(kernel).partition("::")[0] if isinstance(kernel, (str, Path)) else ""
     for name, path in paths.items():
+        if path and source and Path(path).resolve() == Path(source).resolve():
+            raise UserError(f"{name} is {path!r}, which would overwrite {kernel}; name another "
+                            "file")
         if path is not None and str(path) in ("", "-"):
             raise UserError(f"{name} is {path!r}, but the path of a file to write is needed; name "
                             "one, or leave it out")

@@ -17,16 +17,16 @@ iteration leaves another state than the last.
 
 from __future__ import annotations
 
-import dis
 from types import CodeType
 from typing import Any, NamedTuple
 
-from trnsim.frontend.bytecode import goes_on, has_local_names, head_of_for, local_accesses, target
+from trnsim.frontend.bytecode import (ACCESSES, Operation, attribute, body_of_for, goes_on,
+                                      has_local_names, local_variables, opcodes, operations)
 from trnsim.frontend.loop_index import Loop
 
-_STATE = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_FAST", "DELETE_GLOBAL",
-          "DELETE_DEREF", "DELETE_ATTR", "DELETE_SUBSCR", "DELETE_NAME", "STORE_NAME",
-          "YIELD_VALUE", "RETURN_VALUE", "RETURN_CONST")
+_STATE = opcodes(("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_FAST", "DELETE_GLOBAL",
+                  "DELETE_DEREF", "DELETE_ATTR", "DELETE_SUBSCR", "DELETE_NAME", "STORE_NAME",
+                  "YIELD_VALUE", "RETURN_VALUE", "RETURN_CONST"))
 """Instructions that leave more behind than local variables, or the loop."""
 _CHANGES = frozenset(("append", "extend", "insert", "pop", "update", "remove", "clear",
                       "setdefault", "popitem", "sort", "reverse"))
@@ -90,33 +90,54 @@ def leaks(code: CodeType, at: int) -> bool:
     return flow.leaks(at)
 
 
-class _Flow:
-    """The local variables that code may read before it assigns them, from each instruction on.
+class _Block(NamedTuple):
+    """Instructions that run one after the other. Sets of variables are numbers, one bit each."""
 
-    Sets of variables are numbers, one bit each.
-    """
+    read: int
+    """The variables that they read before they assign them."""
+    assigned: int
+    behind: tuple[int, ...]
+    """The blocks that may follow."""
+
+
+class _Flow:
+    """The local variables that code may read before it assigns them, from each block on."""
 
     def __init__(self, code: CodeType) -> None:
         self._code = code
-        self._every = list(dis.get_instructions(code))
-        self._places = {one.offset: place for place, one in enumerate(self._every)}
+        self._every = list(operations(code))
+        self._places = {offset: place for place, one in enumerate(self._every)
+                        for offset in (one.start, one.offset)}
+        self._uses = [_uses(one) if one.opcode in ACCESSES else _NOTHING for one in self._every]
         self._known: dict[int, bool] = {}
-        bits: dict[str, int] = {}
-        self._assigned: list[int] = []
-        steps: list[tuple[int, int, int | None, bool]] = []
-        for one in self._every:
-            read = assigned = 0
-            for access, name in local_accesses(one):
-                bit = bits.setdefault(name, 1 << len(bits))
-                if access == "STORE":
-                    assigned |= bit
-                else:
-                    read |= bit & ~assigned
-            jump = target(one)
-            steps.append((read, assigned, None if jump is None else self._places[jump],
-                          goes_on(one)))
-            self._assigned.append(assigned)
-        self._live = _liveness(steps)
+        self._live = _liveness(self._blocks())
+
+    def _blocks(self) -> dict[int, _Block]:
+        """The blocks by their first instruction, the last one first."""
+        starts = {0}
+        for place, one in enumerate(self._every):
+            if one.target is not None:
+                starts |= {place + 1, self._places[one.target]}
+            elif not goes_on(one.opcode):
+                starts.add(place + 1)
+        blocks: dict[int, _Block] = {}
+        read = assigned = 0
+        behind: tuple[int, ...] = ()
+        for place in range(len(self._every) - 1, -1, -1):
+            if place + 1 in starts:
+                read, assigned, behind = 0, 0, self._behind(place)
+            reads, assigns = self._uses[place]
+            read = reads | read & ~assigns
+            assigned |= assigns
+            if place in starts:
+                blocks[place] = _Block(read, assigned, behind)
+        return blocks
+
+    def _behind(self, place: int) -> tuple[int, ...]:
+        """The instructions that may follow one."""
+        one = self._every[place]
+        jump = () if one.target is None else (self._places[one.target],)
+        return (place + 1, *jump) if goes_on(one.opcode) else jump
 
     def leaks(self, at: int) -> bool:
         """See the function."""
@@ -126,35 +147,43 @@ class _Flow:
         return found
 
     def _leaks(self, at: int) -> bool:
-        head = head_of_for(self._code, at)
-        if head is None or not has_local_names(self._code):
+        offsets = body_of_for(self._code, at)
+        if offsets is None or not has_local_names(self._code):
             return True
-        every, start = self._every, self._places[head]
-        end = self._places[every[start].argval]
-        body = every[start + 1:end]
-        if any(one.opname in _STATE or one.opname in ("LOAD_METHOD", "LOAD_ATTR")
-               and one.argval in _CHANGES for one in body):
+        start, end = self._places[offsets.start], self._places[offsets.stop]
+        if any(one.opcode in _STATE or attribute(self._code, one) in _CHANGES
+               for one in self._every[start:end]):
             return True
         stored = 0
-        for assigned in self._assigned[start + 1:end]:
+        for _, assigned in self._uses[start:end]:
             stored |= assigned
         return bool(stored & self._live[end])
 
 
-def _liveness(steps: list[tuple[int, int, int | None, bool]]) -> list[int]:
-    """What may be read from each instruction on, before it is assigned.
+_NOTHING = (0, 0)
 
-    `steps`: what an instruction reads and assigns, where it may jump, whether the next may follow.
-    """
-    live = [0] * (len(steps) + 1)
+
+def _uses(one: Operation) -> tuple[int, int]:
+    """The variables that an instruction reads before it assigns them, and those that it assigns."""
+    read = assigned = 0
+    for access, number in local_variables(one):
+        if access == "STORE":
+            assigned |= 1 << number
+        else:
+            read |= 1 << number & ~assigned
+    return read, assigned
+
+
+def _liveness(blocks: dict[int, _Block]) -> dict[int, int]:
+    """What may be read from the beginning of each block on, before it is assigned."""
+    live = dict.fromkeys(blocks, 0)
     changed = True
     while changed:
         changed = False
-        for place in range(len(steps) - 1, -1, -1):
-            read, assigned, target, goes_on = steps[place]
-            after = live[place + 1] if goes_on else 0
-            if target is not None:
-                after |= live[target]
+        for place, (read, assigned, behind) in blocks.items():
+            after = 0
+            for one in behind:
+                after |= live.get(one, 0)
             after = after & ~assigned | read
             if after != live[place]:
                 live[place] = after

@@ -27,7 +27,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
-from trnsim.frontend.bytecode import goes_on, has_local_names, head_of_for, local_accesses, target
+from trnsim.frontend.bytecode import (body_of_for, goes_on, has_local_names, instructions_in,
+                                      local_accesses, target)
 from trnsim.frontend.effects import Unknown, globals_of
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.likeness import Likeness
@@ -148,16 +149,14 @@ def calls_functions(frame: FrameType, at: source.Site) -> bool:
 @cache
 def _body(code: CodeType, at: int) -> Body | None:
     """The names in the body of a `for` statement; None if there is none at an instruction."""
-    head = head_of_for(code, at)
-    if head is None or not has_local_names(code):
+    offsets = body_of_for(code, at)
+    if offsets is None or not has_local_names(code):
         return None
-    listing = dis.Bytecode(code)
-    every = list(listing)
-    start = next(place for place, one in enumerate(every) if one.offset == head)
-    inside = [one for one in every[start + 1:] if one.offset < every[start].argval]
-    heads = set(range(at + 2, head + 2, 2))  # EXTENDED_ARG comes before it.
-    handlers = [entry.target for entry in listing.exception_entries]  # type: ignore[attr-defined]
-    return _Flow(inside, heads, handlers).body()
+    first = offsets.start
+    heads = {one - first for one in range(at + 2, first, 2)}  # EXTENDED_ARG comes before it.
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    handlers = [entry.target - first for entry in entries]
+    return _Flow(instructions_in(code, offsets), heads, handlers).body()
 
 
 class _Flow:
@@ -208,7 +207,7 @@ class _Flow:
         jump = target(one)
         if jump is not None:
             self._flow(jump, assigned)
-        if goes_on(one) and place + 1 < len(self._inside):
+        if goes_on(one.opcode) and place + 1 < len(self._inside):
             self._flow(self._inside[place + 1].offset, assigned)
 
 

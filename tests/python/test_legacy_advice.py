@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,6 +174,34 @@ def test_a_kernel_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
                         lambda *words, **options: parsed.append(1) or parse(*words, **options))
     assert warnings(kernel) == warnings(kernel) == []
     assert len(parsed) == 1
+
+
+DEFINITIONS = (
+    "def kernel(x):\n    return x\n", "def kernel(x): return x\ny = 1",
+    "@nki.jit\n@other(\n1)\ndef kernel(x):\n    pass\n# far\n\n\ny = 1",
+    "def kernel(x):\n    call(x,\n1,\n)\n    return [\n]\n",
+    "def kernel(x):\n    'a'\n    y = \"\"\"\nend\n    \"\"\"\n    return y\ny = 2",
+    "def kernel(x):\n    y = 1 + \\\n2\n    return y\ny = 2",
+    "def kernel(x):\n    return x\n    z = (\n1)\ny = 1",
+    "if True:\n    def kernel(x):\n        return x\nelse:\n    pass",
+    "y = 1\n\n\ndef kernel(x):\n    def f():\n        return 1\n    global y\n# margin\n    pass",
+    "def kernel(x):\n    return 1\nkernel = kernel")
+
+
+@pytest.mark.parametrize("text", DEFINITIONS)
+@pytest.mark.parametrize("around", ["{}", "import os\n'''text'''\n{}\ndef after():\n    pass\n"])
+def test_a_definition_that_is_parsed_alone_is_that_of_its_file(text: str, around: str,
+                                                               tmp_path: Path) -> None:
+    path = tmp_path / "file.py"
+    path.write_text(around.format(text))
+    tree = ast.parse(path.read_text())
+    whole = next(node for node in ast.walk(tree)
+                 if isinstance(node, ast.FunctionDef) and node.name == "kernel")
+    module = compile(tree, str(path), "exec")
+    code = next(one for one in module.co_consts if getattr(one, "co_name", "") == "kernel")
+    found = scopes._definition(code, str(path))
+    assert found is not None
+    assert ast.dump(found, include_attributes=True) == ast.dump(whole, include_attributes=True)
 
 
 def test_a_function_of_the_0_1_api_is_tfrom_its_namesake() -> None:

@@ -70,7 +70,8 @@ def advise(kernel: Any) -> list[tuple[int, str]]:
 def _definition(code: CodeType, path: str) -> ast.FunctionDef | None:
     """The definition of a function in its file; None if it is not found."""
     try:
-        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        tree = _parsed_alone(text, code) or ast.parse(text)
     except (OSError, SyntaxError, ValueError):
         return None
     for node in ast.walk(tree):
@@ -79,6 +80,29 @@ def _definition(code: CodeType, path: str) -> ast.FunctionDef | None:
             if min([node.lineno, *decorated]) == code.co_firstlineno:
                 return node
     return None
+
+
+def _parsed_alone(text: str, code: CodeType) -> ast.Module | None:
+    """The statement at the left margin where a function begins; None if there is none to be parsed.
+
+    It goes on to a line at the margin: one inside of a string or of brackets would leave it open.
+    """
+    lines = text.split("\n")
+    first = code.co_firstlineno - 1
+    if not lines[first:] or not _is_at_margin(lines[first]):
+        return None
+    end = max((line for _, _, line in code.co_lines() if line is not None), default=first + 1)
+    while end < len(lines) and not _is_at_margin(lines[end]):
+        end += 1
+    try:
+        return ast.parse("\n" * first + "\n".join(lines[first:end]) + "\n")
+    except SyntaxError:
+        return None
+
+
+def _is_at_margin(line: str) -> bool:
+    """Whether a statement may begin with a line, without being part of another one."""
+    return bool(line.strip()) and not line[0].isspace() and line[0] not in "#)]}"
 
 
 def escapes(function: ast.FunctionDef) -> list[Escape]:

@@ -99,8 +99,8 @@ ALL: tuple[DType, ...] = (
 _BY_NAME: dict[str, DType] = {one.name: one for one in ALL}
 _BY_NAME.update({"bool_": bool_, "float8_e8m0fnu": float8_e8m0, "float8e4": float8_e4m3,
                  "float8e5": float8_e5m2})
-_by_type: dict[type, DType] = {}
-"""What numpy's and ml_dtypes' scalar types were found to be."""
+_found: dict[Any, DType] = {}
+"""What numpy's and ml_dtypes' scalar types, and numpy's data types of them, were found to be."""
 
 
 def _lookup(value: object) -> DType | None:
@@ -127,10 +127,12 @@ def dtype(value: object) -> DType:
 
     UserError if the trace format has no such type.
     """
-    if isinstance(value, type):
-        known = _by_type.get(value)
-        if known is not None:
-            return known
+    if type(value) is DType:
+        return value
+    is_numpy = isinstance(value, type) or type(value).__module__ == "numpy.dtypes"
+    known = _found.get(value) if is_numpy else None
+    if known is not None:
+        return known
     found = _lookup(value)
     if found is None:
         names = " ".join(one.name for one in ALL)
@@ -139,6 +141,6 @@ def dtype(value: object) -> DType:
         called = str(getattr(value, "__name__", value))
         raise UserError(f"{place}data type {called!r} is not one of NKI's: {names}; convert the "
                         "argument, or name one of these")
-    if isinstance(value, type):
-        _by_type[value] = found
+    if is_numpy:
+        _found[value] = found
     return found

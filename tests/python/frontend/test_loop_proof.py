@@ -51,6 +51,7 @@ LOAD = "nisa.dma_copy(dst=tile, src=x[i * 128:i * 128 + 128, 0:64])"
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
     monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
+    monkeypatch.setattr("trnsim.frontend.sampling.SHORT", 0)
 
 
 def loads(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import executions
 from trnsim.frontend.__main__ import find_kernel
+from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
 KERNEL = """import nki
 import nki.isa as nisa
@@ -20,6 +21,9 @@ def block(x, state, at):
     nisa.dma_copy(dst=state.tile, src=x[at * 128:at * 128 + 128, 0:64])
     {body}
 
+def look(x, state, row):
+    {look}
+
 def blocks(x, state, count):
     for at in range(count):
         block(x, state, at)
@@ -31,6 +35,17 @@ def kernel(x):
     nisa.memset(dst=state.tile, value=0.0)
     {calls}
 """
+MARKED = """for at in nl.affine_range(20):
+        block(x, state, at)"""
+INNER = """for _ in range(2):
+        for at in nl.affine_range(20):
+            block(x, state, at)"""
+MUCH = MARKED + 60 * "\n        look(x, state, 0)"
+RUNTIME = """count = nisa.register_alloc()
+    nisa.register_load(count, x[0:1, 0:1])
+    for row in nl.dynamic_range(count):
+        block(x, state, 0)
+        look(x, state, row)"""
 ONCE, TWICE = "blocks(x, state, 20)", "blocks(x, state, 20)\n    blocks(x, state, 20)"
 
 
@@ -41,9 +56,9 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def executed(body: str, calls: str, path: Path, monkeypatch: pytest.MonkeyPatch,
-             cores: int = 1) -> int:
+             cores: int = 1, look: str = "pass") -> int:
     """How many iterations are executed (of the last core); checks the trace."""
-    path.write_text(KERNEL.format(body=body, calls=calls))
+    path.write_text(KERNEL.format(body=body, calls=calls, look=look))
 
     def kernel() -> object:
         found = find_kernel(f"{path}::kernel")
@@ -88,3 +103,44 @@ def test_a_state_that_changes_in_a_later_run_is_noticed(
     body = "state.rounds += state.rounds > 0"
     calls = f"{ONCE}\n    state.rounds = 1\n    {ONCE}"
     assert executed(body, calls, tmp_path / "later.py", monkeypatch) >= 3 + 20
+
+
+def test_an_outermost_loop_over_an_nki_range_is_watched_from_its_first_iteration_on(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed("pass", MARKED, tmp_path / "marked.py", monkeypatch) == 2
+
+
+@pytest.mark.parametrize("calls", [INNER, MUCH])
+def test_an_inner_loop_and_one_with_much_code_show_first_that_they_are_long(
+        calls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 10**9)
+    assert executed("pass", calls, tmp_path / "inner.py", monkeypatch) >= 20
+
+
+@pytest.mark.parametrize("body", [
+    "state.rounds = at", "state.rounds += 1", "state.last = [at]", "assert type(at) is int"])
+def test_a_state_that_keeps_an_index_has_such_a_loop_executed_in_full(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed(body, MARKED, tmp_path / "keeps.py", monkeypatch) == 20
+
+
+@pytest.mark.parametrize("body", [
+    "state.rounds = 1", "if at == 0:\n        nisa.memset(dst=state.tile, value=1.0)"])
+def test_a_first_iteration_that_is_another_is_followed_by_a_few(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed(body, MARKED, tmp_path / "other.py", monkeypatch) <= 5
+
+
+def test_a_loop_whose_bounds_are_in_registers_executes_two_iterations(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed("pass", RUNTIME, tmp_path / "runtime.py", monkeypatch) == 2
+
+
+@pytest.mark.parametrize("look", [
+    "nisa.dma_copy(dst=state.tile, src=x.ap([[4096, 128], [1, 64]], scalar_offset=row))",
+    "nisa.memset(dst=state.tile, value=0.0 if row.value is None else 1.0)", "row + 1",
+    "state.row = row"])
+def test_one_whose_register_is_looked_at_is_executed_in_full(
+        look: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "looked.py"
+    assert executed("pass", RUNTIME, path, monkeypatch, look=look) >= DEFAULT_TRIPS

@@ -150,7 +150,7 @@ def loads(body: str, path: Path, monkeypatch: pytest.MonkeyPatch, after: str = "
     "closure(0)", "math.ceil(2.5)\nhelper(tile)", "np.float32\nhelper(tile)"])
 def test_a_loop_that_leaves_no_state_behind_executes_a_few_iterations(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 3 <= loads(body, tmp_path / "watched.py", monkeypatch) <= 5
+    assert 2 <= loads(body, tmp_path / "watched.py", monkeypatch) <= 5
 
 
 @pytest.mark.parametrize("body", [
@@ -214,7 +214,7 @@ def test_a_loop_that_yields_is_executed_in_full(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     after = ("for k in yielding(x, other):\n        count += k\n        if count > 50:\n"
              "            helper(tile)")
-    assert loads("helper(tile)", tmp_path / "yields.py", monkeypatch, after) >= 23
+    assert loads("helper(tile)", tmp_path / "yields.py", monkeypatch, after) >= 2 + 20
 
 
 def test_a_second_iteration_that_the_others_do_not_follow_is_found_out(

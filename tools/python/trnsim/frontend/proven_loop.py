@@ -137,6 +137,8 @@ class Execution:
                 are_progressions(loop.selections, values.step, end)):
             yield from self._spanned(end)
         else:
+            if end < at:  # The next one decides otherwise than those before.
+                self._marks = self._marks[-1:]
             return at
         if self._watch is not None:
             if not self._watch.is_alike(self._marks[-1].instances):

@@ -80,6 +80,8 @@ class LoopOrigin(NamedTuple):
     """Whether its instructions keep their order on each queue."""
 
 
+RUNTIME = "runtime"
+"""The kind of loops whose bounds or conditions are in registers."""
 UNMARKED = LoopOrigin("i", "python", source.UNKNOWN)
 IN_ORDER = LoopOrigin("in_order", "python", source.UNKNOWN, is_in_order=True)
 

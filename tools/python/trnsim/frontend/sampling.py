@@ -8,7 +8,8 @@ are equal but for constant steps; those up to the loop's horizon (loop_index.py)
 last of them is executed and compared. If the second has the nodes of the first, its steps are tried
 at once. A loop inside of a proven one runs many times: one iteration that has the same nodes as one
 of an earlier run has its steps too, which again the last one is compared with. Where already the
-first had an index that is watched, it and the last determine those between. The proof:
+first had an index that is watched, it and the last determine those between: in loops that are
+proven with another one, that were worth watching before, or that promise to be. The proof:
 
 1. An iteration is a function of its index, of constant objects and of the recorder (loop_proof.py,
    watch.py).
@@ -36,12 +37,13 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import recorder
+from trnsim.frontend.bytecode import body_of_for
 from trnsim.frontend.folding import Folder
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.loop_source import is_known, source_bytes, statement
 from trnsim.frontend.proven_loop import Execution
-from trnsim.frontend.recorder import LoopOrigin, Recorder
+from trnsim.frontend.recorder import RUNTIME, LoopOrigin, Recorder
 from trnsim.frontend.source import Site
 from trnsim.frontend.subscripts import subscripted
 from trnsim.frontend.watch import Watch, calls_functions, watched
@@ -58,6 +60,8 @@ WATCHED = 400
 its iterations can reach has to be looked at. [ASSUMED]"""
 FEWEST_WATCHED = 4
 """Iterations of a loop up to which it is not watched: three or four are executed anyway."""
+SHORT = 1024
+"""Bytes of the code of a body up to which its work is in the functions that it calls. [ASSUMED]"""
 
 
 _calls: dict[str, int] = {}
@@ -96,8 +100,9 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
     assert folder is not None
     try:
         at, loops, watch = 0, None, None
-        if len(values) >= shortcuts.rewarding.get(site, len(values) + 1) and (
-                site not in shortcuts.in_full):
+        if site not in shortcuts.in_full and (
+                len(values) >= shortcuts.rewarding.get(site, len(values) + 1)
+                or _promises(active, user, site, values, origin)):
             watch = _watch(active, user, site)
         if watch is None:
             at = 1
@@ -108,8 +113,8 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
                        and site not in shortcuts.in_full)
             if is_long and calls_functions(user, site):
                 watch = _watch(active, user, site)
-            if watch is None and calls > LONG and is_worth_reading(user.f_code.co_filename, site,
-                                                                   calls):
+            if watch is None and calls > LONG and origin.kind != RUNTIME and is_worth_reading(
+                    user.f_code.co_filename, site, calls):
                 loops = _proof(active, user, site)
             if watch is None and loops is None and is_long:
                 watch = _watch(active, user, site)
@@ -127,6 +132,20 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
                 active.end_iteration(frame)
     finally:
         active.close_loop(frame)
+
+
+def _promises(active: Recorder, user: FrameType, site: Site, values: range,
+              origin: LoopOrigin) -> bool:
+    """Whether a loop is likely to be worth watching from its first iteration on.
+
+    Such are outermost loops over NKI's ranges that are a few calls of the kernel's own functions.
+    They seldom leave an index in Python's state, as loops over Python's do: that costs an attempt.
+    """
+    if len(values) < FEWEST or origin.kind == "python" or not active.shortcuts.remembers or (
+            active.frame.parent is not active.program):
+        return False
+    body = body_of_for(user.f_code, site[1])
+    return body is not None and len(body) <= SHORT and calls_functions(user, site)
 
 
 def _proof(active: Recorder, user: FrameType, site: Site) -> frozenset[For] | None:

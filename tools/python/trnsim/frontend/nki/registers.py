@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import sys
 from typing import Any, NamedTuple, NoReturn
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.objects import NKIObject
-from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.recorder import RUNTIME, Frame, LoopOrigin
 
 DEFAULT_TRIPS = 8
 """Trips of a loop whose bound is not known. [ASSUMED]"""
@@ -36,9 +37,19 @@ class VirtualRegister(NKIObject):
     """A 32-bit register. `value` is None if it is not known while tracing."""
 
     def __init__(self, value: int | None = None, name: str = "") -> None:
-        self.value = value
+        self._value: int | LoopIndex | None = value
         self.name = name or "register"
         self._tests: dict[tuple[int, int], _Test] = {}
+
+    @property
+    def value(self) -> int | None:
+        """A loop whose index somebody looks at is executed in full."""
+        held = self._value
+        return held.ask() if isinstance(held, LoopIndex) else held
+
+    @value.setter
+    def value(self, value: int | None) -> None:
+        self._value = value
 
     def __repr__(self) -> str:
         return f"<register {self.name} {'?' if self.value is None else self.value}>"
@@ -158,7 +169,7 @@ def _is_while(frame: FrameType) -> bool:
 
 
 def _origin(name: str) -> LoopOrigin:
-    return LoopOrigin(name if name.isidentifier() else "i", "runtime", source.here())
+    return LoopOrigin(name if name.isidentifier() else "i", RUNTIME, source.here())
 
 
 def assumed_trips(register: VirtualRegister) -> int:
@@ -189,13 +200,28 @@ def dynamic_indices(start: Any, stop: Any, step: int) -> range:
     return range(begin, last, step)
 
 
-def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Any:
+class RuntimeRange:
+    """A loop with bounds of the run time, whose index is in a register."""
+
+    def __init__(self, values: range, origin: LoopOrigin) -> None:
+        self._values = values
+        self._origin = origin
+
+    def __iter__(self) -> Iterator[VirtualRegister]:
+        active, values, origin = recorder.required(), self._values, self._origin
+        sampled = None
+        if active.sample is not None and active.shortcuts.are_allowed:
+            sampled = active.sample(sys._getframe(1), values, origin)
+        indices = active.loop(values, origin) if sampled is None else sampled
+        return (VirtualRegister(value, origin.name) for value in indices)
+
+
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> RuntimeRange:
     """A loop with bounds of the run time."""
     if stop is None:
         start, stop = 0, start
     name = source.loop_variable(source.site()) or "i"
-    return recorder.required().loop(dynamic_indices(start, stop, step),
-                                    _origin(name), lambda value, _: VirtualRegister(value, name))
+    return RuntimeRange(dynamic_indices(start, stop, step), _origin(name))
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any],

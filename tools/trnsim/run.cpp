@@ -266,6 +266,26 @@ int run(RunCommandOptions options) {
     return tell(report, options);
 }
 
+void add_outputs(CLI::App& command, RunCommandOptions& options) {
+    command
+        .add_option(
+            "--json", options.json, "write the result as JSON (-: to standard output, alone)")
+        ->type_name("FILE")
+        ->check(not_empty());
+    command
+        .add_option("--timeline", options.timeline, "write a timeline for https://ui.perfetto.dev")
+        ->type_name("FILE")
+        ->check(not_empty());
+    command
+        .add_option("--instructions",
+                    options.instructions,
+                    "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
+                    "standard output, alone)")
+        ->type_name("FILE")
+        ->check(not_empty());
+    command.add_flag("-q,--quiet", options.is_quiet, "print nothing; for the files it writes");
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_status) {
@@ -288,25 +308,7 @@ void add_run(CLI::App& app, int& exit_status) {
     add_to(*command, options->model, "VALUE");
     add_to(*command, options->values);
     add_check(*command, options->values);
-    command
-        ->add_option(
-            "--json", options->json, "write the result as JSON (-: to standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command
-        ->add_option(
-            "--timeline", options->timeline, "write a timeline for https://ui.perfetto.dev")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command
-        ->add_option(
-            "--instructions",
-            options->instructions,
-            "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
-            "standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for the files it writes");
+    add_outputs(*command, *options);
     command
         ->add_option("--call",
                      options->call,

@@ -122,7 +122,7 @@ TEST(MatmulLaw, FourToSixteenSparsityContractsFourTimesTheRowsInTheSameTime) {
         test::ProgramBuilder builder;
         const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
         const auto tags = builder.tile("tags", Space::Sbuf, Dtype::Uint16, {128, 32});
-        const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 4 * 512});
+        const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 2048});
         const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
         auto dst = builder.whole(Role::Dst, sum);
         dst.access = Access::Accumulate;

@@ -4,6 +4,7 @@
 #include "support/simulation.hpp"
 #include "trnsim/base/error.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -220,40 +221,66 @@ TEST(MultiCore, ACollectiveTakesWhatItsLawSays) {
     EXPECT_NEAR((far.total - near.total).microseconds(), 15.0, 0.2);
 }
 
+/// Of a trace: fills a tile so often, then exchanges it with the neighbour's.
+std::string records_of_exchange(int core, std::int64_t fills) {
+    const auto operand = [](const char* role, const char* access, int buffer) {
+        return fmt::format(
+            R"({{"role":"{}","access":"{}","buffer":{},"partitions":128,"pattern":[[1,4]]}})",
+            role,
+            access,
+            buffer);
+    };
+    const int mine = 2 * core;
+    const int theirs = mine + 1;
+    std::string text = fmt::format(R"({{"record":"core","core":{}}})", core) + "\n";
+    for (const int buffer : {mine, theirs}) {
+        text += fmt::format(
+            R"({{"record":"buffer","id":{},"name":"t","space":"sbuf","dtype":"float32","shape":[128,4]}})"
+            "\n",
+            buffer);
+    }
+    text += fmt::format(
+        R"({{"record":"template","id":{},"op":"memset","engines":["gpsimd"],"operands":[{}],"attributes":{{"value":1}}}})"
+        "\n",
+        mine,
+        operand("dst", "write", mine));
+    text += fmt::format(
+        R"({{"record":"template","id":{},"op":"sendrecv","engines":["dma"],"operands":[{},{}],"attributes":{{"send_to":{},"recv_from":{}}}}})"
+        "\n",
+        theirs,
+        operand("dst", "write", theirs),
+        operand("src", "read", mine),
+        core ^ 1,
+        core ^ 1);
+    text += fmt::format(R"({{"record":"alloc","buffer":{}}})"
+                        "\n"
+                        R"({{"record":"alloc","buffer":{}}})"
+                        "\n"
+                        R"({{"record":"loop","index":"i","count":{},"kind":"python"}})"
+                        "\n"
+                        R"({{"record":"run","template":{},"at":[{{}}]}})"
+                        "\n"
+                        R"({{"record":"end"}})"
+                        "\n"
+                        R"({{"record":"run","template":{},"at":[{{}},{{}}]}})"
+                        "\n",
+                        mine,
+                        theirs,
+                        fills,
+                        mine,
+                        theirs);
+    return text;
+}
+
 /// Four cores: 0 and 1 exchange 2 KiB, and so do 2 and 3 after filling a tile so often.
 program::Program two_pairs(std::int64_t fills) {
     std::string text =
         R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":4})"
         "\n";
     for (int core = 0; core < 4; ++core) {
-        const std::string tile = std::to_string(2 * core);
-        const std::string other = std::to_string(2 * core + 1);
-        const std::string fill = std::to_string(2 * core);
-        const std::string send = std::to_string(2 * core + 1);
-        const std::string partner = std::to_string(core ^ 1);
-        const std::string shape = R"(,"space":"sbuf","dtype":"float32","shape":[128,4]})";
-        const auto operand = [](const char* role, const char* access, const std::string& buffer) {
-            return std::string(R"({"role":")") + role + R"(","access":")" + access +
-                   R"(","buffer":)" + buffer + R"(,"partitions":128,"pattern":[[1,4]]})";
-        };
-        text += R"({"record":"core","core":)" + std::to_string(core) + "}\n";
-        text += R"({"record":"buffer","id":)" + tile + R"(,"name":"from")" + shape + "\n";
-        text += R"({"record":"buffer","id":)" + other + R"(,"name":"to")" + shape + "\n";
-        text += R"({"record":"template","id":)" + fill +
-                R"(,"op":"memset","engines":["gpsimd"],"operands":[)" +
-                operand("dst", "write", tile) + R"(],"attributes":{"value":1}})" + "\n";
-        text += R"({"record":"template","id":)" + send +
-                R"(,"op":"sendrecv","engines":["dma"],"operands":[)" +
-                operand("dst", "write", other) + "," + operand("src", "read", tile) +
-                R"(],"attributes":{"send_to":)" + partner + R"(,"recv_from":)" + partner + "}}\n";
-        text += R"({"record":"alloc","buffer":)" + tile + "}\n";
-        text += R"({"record":"alloc","buffer":)" + other + "}\n";
-        text += R"({"record":"loop","index":"i","count":)" + std::to_string(core < 2 ? 1 : fills) +
-                R"(,"kind":"python"})" + "\n" + R"({"record":"run","template":)" + fill +
-                R"(,"at":[{}]})" + "\n" + R"({"record":"end"})" + "\n";
-        text += R"({"record":"run","template":)" + send + R"(,"at":[{},{}]})" + "\n";
+        text += records_of_exchange(core, core < 2 ? 1 : fills);
     }
-    text += R"({"record":"summary","instructions":)" + std::to_string(2 * (1 + fills) + 4) + "}\n";
+    text += fmt::format(R"({{"record":"summary","instructions":{}}})", 2 * (1 + fills) + 4) + "\n";
     return test::read_trace(text);
 }
 

@@ -249,22 +249,23 @@ void allocate_psum(const Program& program,
     const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };
     const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
     std::int64_t used = fixed;
-    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
-        SlotPacker apart = packer_above(first, whole_banks);
-        SlotPacker sharing = packer_above(first, parts);
-        const bool fits_apart = apart.fit();
-        const bool shares = (!fits_apart || apart.tight_sites() > 0) && sharing.fit() &&
-                            (!fits_apart || sharing.tight_sites() < apart.tight_sites());
-        if (!fits_apart && !shares) {
+    const auto place = [&](std::int64_t first, SlotPacker packer) {
+        if (!packer.fit()) {
             return false;
         }
-        SlotPacker& packer = shares ? sharing : apart;
         used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;
         record(packer, first, result);
-        if (shares) {
-            result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
-        }
         return true;
+    };
+    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
+        if (place(first, packer_above(first, whole_banks))) {
+            return true;
+        }
+        if (place(first, packer_above(first, parts))) {
+            result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
+            return true;
+        }
+        return false;
     });
     if (!have_fit) {
         used = capacity;

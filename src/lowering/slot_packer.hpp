@@ -2,8 +2,6 @@
 // Addresses for the slots of sites in one memory.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -58,13 +56,6 @@ public:
     /// a load run ahead), and gives what room is left back to those with the smallest tiles. False
     /// if even the live tiles do not fit.
     bool fit();
-
-    /// Sites that want more slots than their live tiles need, and have none to run ahead with.
-    [[nodiscard]] std::ptrdiff_t tight_sites() const {
-        return std::ranges::count_if(sites_, [](const PackedSite& site) {
-            return site.slots < site.wanted && site.excess() == 0;
-        });
-    }
 
     [[nodiscard]] std::vector<PackedSite>& sites() { return sites_; }
     /// One past the highest byte given out.

@@ -358,18 +358,6 @@ TEST(AllocationTest, SmallPsumTilesShareBanksWhenBanksAreShort) {
     EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
 }
 
-TEST(AllocationTest, PsumTilesShareBanksRatherThanHaveNoneToRunAheadWith) {
-    Sites sites;  // Four banks.
-    const auto small = sites.add(Space::Psum, 512, 1, 100);
-    const auto others = sites.add(Space::Psum, 2048, 3, 100);
-    const Policies ahead{.buffer_factor = 2.0};
-    const Allocation result = sites.allocate(ahead);
-    EXPECT_EQ(result.sites[small].slots, 2);
-    EXPECT_EQ(result.sites[small].slot_bytes, 512);
-    EXPECT_EQ(result.sites[others].slots, 3);
-    EXPECT_EQ(sites.allocate().sites[small].slot_bytes, 2048) << "it wants no more than it has";
-}
-
 TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {
     Sites sites;
     const auto sum = sites.add(Space::Psum, 600, 20, 100);

@@ -33,10 +33,13 @@ std::string fault(const InstructionTemplate& instruction, std::int32_t cores, st
             return fmt::format("core {} exchanges with itself; name the other core", core);
         }
         if (attributes.send_to >= cores) {
-            return fmt::format("core {} exchanges with core {}, but the program has {} cores",
-                               core,
-                               attributes.send_to,
-                               cores);
+            return fmt::format(
+                "core {} exchanges with core {}, but the program has {} cores; "
+                "name one of 0 to {}",
+                core,
+                attributes.send_to,
+                cores,
+                cores - 1);
         }
     }
     if (instruction.op != Opcode::CoreBarrier || attributes.cores.empty()) {
@@ -48,8 +51,10 @@ std::string fault(const InstructionTemplate& instruction, std::int32_t cores, st
         return "names a core twice; name each once";
     }
     if (members.back() >= cores) {
-        return fmt::format(
-            "waits for core {}, but the program has {} cores", members.back(), cores);
+        return fmt::format("waits for core {}, but the program has {} cores; name some of 0 to {}",
+                           members.back(),
+                           cores,
+                           cores - 1);
     }
     if (!std::ranges::binary_search(members, core)) {
         return fmt::format("core {} comes to it and is not one of its cores; add it", core);

@@ -99,11 +99,10 @@ void add_compare(CLI::App& app, int& exit_status) {
         ->check(not_empty())
         ->capture_default_str();
     add_to(*command, options->model, "VALUE");
-    command
-        ->add_option(
-            "--json", options->json, "write the comparison as JSON (-: to standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_output(*command,
+               "--json",
+               options->json,
+               "write the comparison as JSON (-: to standard output, alone)");
     command->add_flag("-q,--quiet", options->is_quiet, "print nothing; for --json");
     command->footer(
         "Examples:\n"

@@ -163,11 +163,8 @@ void add_describe(CLI::App& app, int& /*exit_status*/) {
         ->check(not_empty());
     add_repeatable(*command, "--set", options->settings, "override a number first")
         ->type_name("PATH=VALUE");
-    command
-        ->add_option(
-            "--json", options->json, "write JSON to a file (- for standard output) instead")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_output(
+        *command, "--json", options->json, "write JSON to a file (- for standard output) instead");
     command->footer(
         "Examples:\n"
         "  trnsim describe\n"

@@ -157,11 +157,10 @@ void add_diff(CLI::App& app, int& /*exit_status*/) {
                      "the JSON of a Neuron profile")
         ->required();
     command->add_option("AFTER", options->after, "another of the kind")->required();
-    command
-        ->add_option(
-            "--json", options->json, "write all of it as JSON (-: to standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_output(*command,
+               "--json",
+               options->json,
+               "write all of it as JSON (-: to standard output, alone)");
     command
         ->add_option("--engine",
                      options->engine,

@@ -213,6 +213,13 @@ void require_once(const ModelOptions& options) {
     require_once("--policy", options.policies);
 }
 
+CLI::Option* add_output(CLI::App& command,
+                        const std::string& name,
+                        std::string& path,
+                        const std::string& help) {
+    return command.add_option(name, path, help)->type_name("FILE")->check(not_empty());
+}
+
 void add_chip(CLI::App& command, std::string& chip, const std::string& help) {
     command
         .add_option("--chip",

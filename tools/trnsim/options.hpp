@@ -71,6 +71,12 @@ CLI::Option* add_repeatable(CLI::App& command,
 /// \throws UserError for an option with "=" and nothing behind it, which would take the next word
 void require_values(const CLI::App& app, const std::vector<std::string>& words);
 
+/// An option that names a file to be written.
+CLI::Option* add_output(CLI::App& command,
+                        const std::string& name,
+                        std::string& path,
+                        const std::string& help);
+
 /// --chip, for commands that take one.
 void add_chip(CLI::App& command, std::string& chip, const std::string& help);
 

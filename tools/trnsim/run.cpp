@@ -267,22 +267,15 @@ int run(RunCommandOptions options) {
 }
 
 void add_outputs(CLI::App& command, RunCommandOptions& options) {
-    command
-        .add_option(
-            "--json", options.json, "write the result as JSON (-: to standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command
-        .add_option("--timeline", options.timeline, "write a timeline for https://ui.perfetto.dev")
-        ->type_name("FILE")
-        ->check(not_empty());
-    command
-        .add_option("--instructions",
-                    options.instructions,
-                    "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
-                    "standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_output(
+        command, "--json", options.json, "write the result as JSON (-: to standard output, alone)");
+    add_output(
+        command, "--timeline", options.timeline, "write a timeline for https://ui.perfetto.dev");
+    add_output(command,
+               "--instructions",
+               options.instructions,
+               "write what every engine and DMA ring executed as JSON, for trnsim diff (-: to "
+               "standard output, alone)");
     command.add_flag("-q,--quiet", options.is_quiet, "print nothing; for the files it writes");
 }
 

@@ -81,11 +81,10 @@ void add_sweep(CLI::App& app, int& exit_status) {
     add_to(*command, options->input);
     add_chip(*command, options->chips, "chips to try, with commas between them");
     add_to(*command, options->model, "V1,V2");
-    command
-        ->add_option(
-            "--csv", options->csv, "the table: a row for each point, in the order of the values")
-        ->type_name("FILE")
-        ->check(not_empty())
+    add_output(*command,
+               "--csv",
+               options->csv,
+               "the table: a row for each point, in the order of the values")
         ->capture_default_str();
     command
         ->add_option("--processes",

@@ -62,12 +62,10 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
     add_to(*command, options->input);
     add_chip(*command, options->chip, "whose tile limits a kernel is recorded with");
     add_to(*command, options->values);
-    command
-        ->add_option("-o,--output",
-                     options->output,
-                     "the trace, compressed with zstd; - is standard output, as text")
-        ->type_name("FILE")
-        ->check(not_empty())
+    add_output(*command,
+               "-o,--output",
+               options->output,
+               "the trace, compressed with zstd; - is standard output, as text")
         ->required();
     command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
     command->footer(

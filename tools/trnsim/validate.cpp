@@ -99,11 +99,8 @@ void add_model(CLI::App& command, ValidateOptions& options) {
 }
 
 void add_outputs(CLI::App& command, ValidateOptions& options) {
-    command
-        .add_option(
-            "--json", options.json, "write the result as JSON (-: to standard output, alone)")
-        ->type_name("FILE")
-        ->check(not_empty());
+    add_output(
+        command, "--json", options.json, "write the result as JSON (-: to standard output, alone)");
     command
         .add_option("--write-docs",
                     options.docs,

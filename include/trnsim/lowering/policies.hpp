@@ -55,8 +55,7 @@ struct Policies {
     Spilling spilling = Spilling::FarthestUse;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    std::int64_t dma_interval_ns =
-        0;  ///< Least time between two DMAs of a ring, at least the chip's.
+    std::int64_t dma_interval_ns = 0;  ///< Least time between DMAs of a ring, if above the chip's.
     DgePolicy dge = DgePolicy::Auto;
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.

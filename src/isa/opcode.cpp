@@ -97,7 +97,11 @@ bool is_dma(Opcode opcode) {
 }
 
 bool is_exchange(Opcode opcode) {
-    return opcode >= Opcode::Sendrecv && opcode <= Opcode::CollectivePermute;
+    return opcode == Opcode::Sendrecv || is_collective(opcode);
+}
+
+bool is_collective(Opcode opcode) {
+    return opcode >= Opcode::AllReduce && opcode <= Opcode::CollectivePermute;
 }
 
 }  // namespace trnsim

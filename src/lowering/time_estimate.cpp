@@ -47,7 +47,7 @@ Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
 }
 
 void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds ready) {
-    const Picoseconds start = std::max(queues_[queue].free_at, ready);
+    const Picoseconds start = std::min(std::max(queues_[queue].free_at, ready), kLongestTime);
     Queue& to = queues_[queue];
     switch (what.operation) {
         case Operation::Transfer:
@@ -79,7 +79,8 @@ void TimeEstimate::append(Queue& queue, const Ends& ends) {
 void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds start) {
     const dma::DmaTransferCost& transfer = what.transfer;
     const std::int64_t share = std::popcount(transfer.engine_mask);
-    const Picoseconds first = std::max(start + what.dge_cost.first_byte, dma_free_at_);
+    const Picoseconds first =
+        std::max(start + what.dge_cost.first_byte, std::min(dma_free_at_, kLongestTime));
     const auto service = Picoseconds{
         static_cast<std::int64_t>(static_cast<double>(transfer.service.value) / dma_rate_)};
     const Picoseconds moved = first + service;

@@ -17,7 +17,7 @@ public:
         return static_cast<double>(time.value) * clock_.value * 1e-3;
     }
     [[nodiscard]] Picoseconds time(double cycles) const {
-        return Picoseconds{std::llround(cycles * 1e3 / clock_.value)};
+        return from_picoseconds(cycles * 1e3 / clock_.value);
     }
     [[nodiscard]] double end_of(std::int64_t window) const {
         return static_cast<double>((window + 1) * spec_.window_cycles.value -

@@ -171,8 +171,7 @@ void LimitCheck::dma() const {
                     (mode == DgeMode::Hardware ? "sync and scalar can" : "gpsimd can"));
     }
     for (const Operand& src : instruction_.operands) {
-        if (src.role != Role::Src ||
-            (is_exchange(instruction_.op) && instruction_.op != Opcode::Sendrecv)) {
+        if (src.role != Role::Src || is_collective(instruction_.op)) {
             continue;
         }
         const std::int64_t from = src.elements() * src.partitions;
@@ -193,7 +192,7 @@ void LimitCheck::dma() const {
                     " of " + std::string(name(dst.dtype)) +
                     "; split the tile or leave gpsimd_dma out");
     }
-    const Operand* index = instruction_.find(Role::Index);
+    const Operand* index = is_collective(instruction_.op) ? nullptr : instruction_.find(Role::Index);
     require(
         mode != DgeMode::Hardware || index == nullptr || index->elements() == 1,
         "an indexed transfer needs software descriptor generation, not hardware; use dge software");

@@ -57,6 +57,9 @@ void read_into(std::int64_t& member, const JsonValue& value, const AttributeRule
         case Attribute::RecvFrom:
             member = value.integer(0, kMaxCores - 1);
             break;
+        case Attribute::Channels:
+            member = value.integer(1, kMaxChannels);
+            break;
         case Attribute::Pipe:
             member = value.integer(0, std::numeric_limits<std::int32_t>::max());
             break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The template record: an instruction with everything but its position.
 #include "attributes_reader.hpp"
+#include "collective_checks.hpp"
 #include "limits.hpp"
 #include "operand_shapes.hpp"
 #include "operation_rules.hpp"
@@ -352,6 +353,7 @@ void read_template(ReaderState& state, JsonObject record) {
     }
     check_spaces(state.place, instruction);
     check_operand_shapes(state.place, instruction);
+    check_collective(state.place, instruction);
     instruction.source = read_source(state, fields);
     state.program.templates.push_back(std::move(instruction));
 }

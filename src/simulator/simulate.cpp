@@ -118,19 +118,28 @@ bool extend_queues(const NeuronDevice& device) {
 }
 
 /// Runs until nothing happens any more, telling progress now and then.
+/// \throws ProgramError if that takes longer than kLongestTime
 void run_to_standstill(const NeuronDevice& device, std::int64_t total, const RunOptions& options) {
-    if (!options.progress) {
-        sc_core::sc_start();
-        rethrow_fault(device);
-        return;
-    }
+    const auto end = sc_core::sc_time::from_value(static_cast<std::uint64_t>(kLongestTime.value));
     while (sc_core::sc_pending_activity()) {
-        // The next event may be further away: a transfer of many descriptors takes milliseconds.
-        const sc_core::sc_time step(kProgressNanoseconds, sc_core::SC_NS);
-        sc_core::sc_start(std::max(step, sc_core::sc_time_to_pending_activity()),
-                          sc_core::SC_EXIT_ON_STARVATION);
+        const sc_core::sc_time next = sc_core::sc_time_to_pending_activity();
+        if (sc_core::sc_time_stamp() + next > end) {
+            throw ProgramError(fmt::format("the program runs for longer than {:.0f} hours of simulated "
+                                           "time; make it smaller or the chip faster",
+                                           kLongestTime.seconds() / 3600));
+        }
+        sc_core::sc_time step = end - sc_core::sc_time_stamp();
+        if (options.progress) {
+            // The next event may be further away: a transfer of many descriptors takes
+            // milliseconds.
+            step = std::min(
+                step, std::max(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS), next));
+        }
+        sc_core::sc_start(step, sc_core::SC_EXIT_ON_STARVATION);
         rethrow_fault(device);
-        options.progress(supplied(device), total);
+        if (options.progress) {
+            options.progress(supplied(device), total);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 // Strong types for time, size and rate, so that a wrong unit does not compile.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <cstdint>
@@ -50,6 +51,9 @@ struct Picoseconds {
     [[nodiscard]] constexpr double seconds() const { return static_cast<double>(value) * 1e-12; }
 };
 
+/// 40 hours. Nothing that is simulated lasts longer, and sums of a few such times can be told.
+inline constexpr Picoseconds kLongestTime{std::int64_t{1} << 57};
+
 /// A number of bytes.
 struct Bytes {
     std::int64_t value = 0;
@@ -81,19 +85,24 @@ struct GigabytesPerSecond {
     friend constexpr auto operator<=>(GigabytesPerSecond, GigabytesPerSecond) = default;
 };
 
+/// Rounded once; what is longer becomes kLongestTime.
+[[nodiscard]] inline Picoseconds from_picoseconds(double ps) {
+    return Picoseconds{std::llround(std::min(ps, static_cast<double>(kLongestTime.value)))};
+}
+
 /// Nanoseconds, as datasheets and measurements state them; rounded once to picoseconds.
 [[nodiscard]] inline Picoseconds from_nanoseconds(double ns) {
-    return Picoseconds{std::llround(ns * 1e3)};
+    return from_picoseconds(ns * 1e3);
 }
 
 /// The time of `cycles` at `clock`, rounded once for the whole interval.
 [[nodiscard]] inline Picoseconds to_picoseconds(Cycles cycles, Gigahertz clock) {
-    return Picoseconds{std::llround(static_cast<double>(cycles.value) * 1e3 / clock.value)};
+    return from_picoseconds(static_cast<double>(cycles.value) * 1e3 / clock.value);
 }
 
 /// The time `bytes` take at `rate`, rounded once.
 [[nodiscard]] inline Picoseconds to_picoseconds(Bytes bytes, GigabytesPerSecond rate) {
-    return Picoseconds{std::llround(static_cast<double>(bytes.value) * 1e3 / rate.value)};
+    return from_picoseconds(static_cast<double>(bytes.value) * 1e3 / rate.value);
 }
 
 inline std::ostream& operator<<(std::ostream& os, Cycles v) {

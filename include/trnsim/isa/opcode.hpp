@@ -88,4 +88,7 @@ enum class Opcode : std::uint8_t {
 /// sendrecv or a collective: what it takes depends on other cores.
 [[nodiscard]] bool is_exchange(Opcode opcode);
 
+/// An exchange between ranks: every one but sendrecv.
+[[nodiscard]] bool is_collective(Opcode opcode);
+
 }  // namespace trnsim

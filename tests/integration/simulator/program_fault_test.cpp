@@ -66,6 +66,29 @@ TEST(ProgramFault, ADeadlockIsToldTheSameWithProgress) {
               p.error({.policies = {}, .timeline = nullptr, .progress = [](auto, auto) {}}));
 }
 
+TEST(ProgramFault, WhatLastsTooLongIsToldAtOnce) {
+    ChipSpec slow = test::chip("trn2");
+    slow.dma.descriptor_overhead_ns = from_nanoseconds(1e9);
+    test::ProgramBuilder builder;
+    const std::uint32_t from = builder.input("from", Dtype::Float32, {1 << 24, 64});
+    const std::uint32_t to = builder.output("to", Dtype::Float32, {1 << 24, 64});
+    builder.loop(3).run(builder.copy(to, from)).end();
+    for (const bool has_progress : {false, true}) {
+        RunOptions options;
+        if (has_progress) {
+            options.progress = [](auto, auto) {};
+        }
+        try {
+            static_cast<void>(test::run(builder.build(), slow, options));
+            ADD_FAILURE() << "no error";
+        } catch (const ProgramError& error) {
+            EXPECT_STREQ(error.what(),
+                         "the program runs for longer than 40 hours of simulated time; make it "
+                         "smaller or the chip faster");
+        }
+    }
+}
+
 TEST(ProgramFault, TheFirstFaultIsToldAndNotWhatFollowsFromIt) {
     // The second tile does not fit. Other queues ask for more before the simulation has stopped.
     test::ProgramBuilder builder;

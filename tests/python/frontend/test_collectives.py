@@ -88,6 +88,15 @@ def test_the_traced_rank_is_known() -> None:
     (lambda x: collectives.all_gather([x], [nl.ndarray((128, 256), dtype=nl.float32,
                                                        buffer=nl.sbuf)], GROUP, 1),
      "the tensors are in hbm and sbuf, but must all be"),
+    (lambda x: collectives.collective_permute([x], [hbm(128, 64)], [(0, 1), (0, 2)]),
+     "each rank sends at most once and receives at most once"),
+    (lambda x: collectives.collective_permute([x], [hbm(128, 64)], [(0, 1), (2, 1)]),
+     "each rank sends at most once and receives at most once"),
+    (lambda x: collectives.collective_permute_implicit([[x]], [[hbm(128, 64)]], GROUP, [0, 1]),
+     r"channel_ids is \[0, 1\] for 1 of dsts_by_channel; name 1 to 4 channels"),
+    (lambda x: collectives.collective_permute_implicit_reduce(
+        [[x]] * 5, [[x]] * 5, [[hbm(128, 64)]] * 5, GROUP, nl.add, range(5)),
+     "5 of dsts_by_channel; name 1 to 4 channels"),
     (lambda x: collectives.all_gather([3], [hbm(128, 64)], GROUP, 1),
      "all_gather: srcs is 3, but must be a tensor")])
 def test_a_wrong_collective_is_named_with_its_line(body: Any, message: str) -> None:

@@ -24,6 +24,7 @@ TEST(UnitsTest, NanosecondsRoundToTheNearestPicosecond) {
     EXPECT_EQ(from_nanoseconds(0.0004), Picoseconds{0});
     EXPECT_EQ(from_nanoseconds(0.0005), Picoseconds{1});
     EXPECT_EQ(from_nanoseconds(863.7), Picoseconds{863'700});
+    EXPECT_EQ(from_nanoseconds(1e30), kLongestTime);
 }
 
 TEST(UnitsTest, AddsSubtractsAndScalesLikeIntegers) {

@@ -64,6 +64,8 @@ TEST(OpcodeTest, ExchangesNeedOtherCores) {
     EXPECT_TRUE(is_exchange(Opcode::AllReduce));
     EXPECT_TRUE(is_exchange(Opcode::CollectivePermute));
     EXPECT_FALSE(is_exchange(Opcode::CoreBarrier));
+    EXPECT_FALSE(is_collective(Opcode::Sendrecv));
+    EXPECT_TRUE(is_collective(Opcode::AllReduce));
     EXPECT_FALSE(is_exchange(Opcode::DmaCompute));
 }
 

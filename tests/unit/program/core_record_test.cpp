@@ -102,6 +102,44 @@ TEST(CoreRecordTest, ACollectiveNamesItsRanks) {
     EXPECT_NE(error_of(gather(R"("bytes":128)")).find("\"groups\""), std::string::npos);
 }
 
+TEST(CoreRecordTest, RanksChannelsAndBytesOfACollectiveFitEachOther) {
+    const std::string operands = dst('h', 0, 64) + "," + operand("src", 'h', 0, 32);
+    const auto error = [&](std::string_view op, std::string_view attributes) {
+        return error_of(around_template(op, R"("dma")", operands, attributes));
+    };
+    EXPECT_EQ(error("all_to_all", R"("groups":[[0,1]],"bytes":128)"), "no error");
+    EXPECT_EQ(error("collective_permute", R"("pairs":[[0,1],[1,0]],"bytes":128)"), "no error");
+    const auto expect = [&](std::string_view op,
+                            std::string_view attributes,
+                            std::string_view message) {
+        EXPECT_NE(error(op, attributes).find(message), std::string::npos) << error(op, attributes);
+    };
+    expect("all_to_all", R"("groups":[[0,1],[2,0]],"bytes":128)", "\"groups\" has rank 0 twice;");
+    expect("all_to_all",
+           R"("groups":[[0,1]],"bytes":127)",
+           R"("bytes" is 127, but what "src" holds is 128;)");
+    expect("collective_permute",
+           R"("pairs":[[0,1],[0,2]],"bytes":128)",
+           "\"pairs\" lets rank 0 send twice;");
+    expect("collective_permute",
+           R"("pairs":[[0,2],[1,2]],"bytes":128)",
+           "\"pairs\" lets rank 2 receive twice;");
+    expect("collective_permute",
+           R"("pairs":[[0,1]],"channels":2,"bytes":128)",
+           R"("channels" is 2, but there are 1 of "dst";)");
+    expect("collective_permute", R"("pairs":[[0,1]],"channels":5,"bytes":128)", "1 to 4");
+}
+
+TEST(CoreRecordTest, CountsOfTheRunTimeEndACollective) {
+    const std::string operands = dst('h', 0, 64) + "," + operand("src", 'h', 0, 32) + "," +
+                                 operand("index", 'h', 0, 4);
+    for (const std::string_view op : {"all_gather", "all_to_all"}) {
+        EXPECT_EQ(error_of(around_template(
+                      op, R"("dma")", operands, R"("groups":[[0,1]],"bytes":128)")),
+                  "no error");
+    }
+}
+
 TEST(CoreRecordTest, EveryOperationMayEndWithAnIndex) {
     std::string moved = operand("data", 's', 32, 8);
     moved.insert(moved.rfind('}'), R"(,"indirect":"index")");

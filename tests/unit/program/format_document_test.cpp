@@ -111,10 +111,16 @@ std::string attributes_in(const std::string& cell) {
     return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// All role sequences that an operation's rule admits; one repetition of a repeatable role.
+/// All role sequences that an operation's rule admits; one repetition of a repeatable role. What
+/// follows one and is an index is left out, as all indices at the end are in sequence_in().
 std::set<Texts> sequences_of(const OperationRule& rule) {
     std::set<Texts> sequences{{}};
+    bool is_repeated = false;
     for (const OperandRule& each : rule.operands.span()) {
+        if (is_repeated && each.role == Role::Index) {
+            continue;
+        }
+        is_repeated = each.arity == Arity::OneOrMore;
         std::set<Texts> longer;
         for (Texts sequence : sequences) {
             if (each.arity == Arity::Optional) {

@@ -21,6 +21,9 @@ from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 
 REDUCTIONS = ("add", "minimum", "maximum")
+MAX_CHANNELS = 4
+"""Rings of one collective, [NKI-COLLECTIVES]."""
+
 
 class ReplicaGroup(NKIObject):
     """The ranks that take part in a collective: lists of ranks without overlap."""
@@ -154,8 +157,22 @@ def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Seque
                        priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """Each rank sends to the target that its pair names."""
     pairs = tuple((int(sender), int(target)) for sender, target in source_target_pairs)
+    if not pairs or any(len(set(ranks)) < len(pairs) for ranks in zip(*pairs)):
+        raise IllegalInstruction(
+            f"{source.here()}: collective_permute: source_target_pairs is {list(pairs)}, but each "
+            "rank sends at most once and receives at most once")
     _check_sizes("collective_permute", srcs, dsts, ((0,),), (1, 1))
     return _collective("collective_permute", srcs, dsts, {"pairs": pairs})
+
+
+def _channels(op: str, dsts: Any, channel_ids: Sequence[int]) -> int:
+    """How many channels an operation uses; IllegalInstruction unless each has a dst of its own."""
+    count, targets = len(channel_ids), len(_tensors(op, "dsts", dsts))
+    if not 1 <= count <= MAX_CHANNELS or count != targets:
+        raise IllegalInstruction(
+            f"{source.here()}: {op}: channel_ids is {list(channel_ids)} for {targets} of "
+            f"dsts_by_channel; name 1 to {MAX_CHANNELS} channels and give one tensor for each")
+    return count
 
 
 def _ring(groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, int], ...]:
@@ -170,7 +187,9 @@ def collective_permute_implicit(srcs_by_channel: Any, dsts_by_channel: Any, repl
     """Each rank sends to its successor in a ring."""
     groups = _groups("collective_permute_implicit", replica_group)
     return _collective("collective_permute", srcs_by_channel, dsts_by_channel,
-                       {"pairs": _ring(groups), "channels": len(channel_ids)})
+                       {"pairs": _ring(groups),
+                        "channels": _channels("collective_permute_implicit", dsts_by_channel,
+                                              channel_ids)})
 
 
 def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: Any,
@@ -184,7 +203,8 @@ def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: 
     srcs = _tensors(op_name, "srcs0", srcs0_by_channel) + _tensors(op_name, "srcs1",
                                                                    srcs1_by_channel)
     return _collective("collective_permute", srcs, dsts_by_channel,
-                       {"pairs": _ring(groups), "channels": len(channel_ids),
+                       {"pairs": _ring(groups),
+                        "channels": _channels(op_name, dsts_by_channel, channel_ids),
                         "op": _reduction(op)})
 
 

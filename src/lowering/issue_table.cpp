@@ -314,7 +314,7 @@ const IssueTemplate* IssueTable::spill(std::uint32_t buffer,
 
 std::string IssueTable::source_text(const IssueTemplate& what) const {
     if (what.source != kNoSource) {
-        return program_.source_text(program_.templates[what.source].source);
+        return program_.source_text(program_.templates[what.source]);
     }
     const auto spilled = spill_buffers_.find(what.index);
     if (spilled == spill_buffers_.end()) {

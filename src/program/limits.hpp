@@ -30,6 +30,9 @@ inline constexpr std::size_t kMaxSemaphores = 4;
 /// Largest number of a semaphore, and largest single addition to one. [ASSUMED]
 inline constexpr std::int64_t kMaxSemaphoreId = 0xFFFF;
 
+/// Value that an instruction can wait for: what queues have room for.
+inline constexpr std::int64_t kMaxSemaphoreValue = (std::int64_t{1} << 48) - 1;
+
 /// Pairs of a pattern within a partition, and in HBM. [NKI-AP]
 inline constexpr std::size_t kMaxOnChipPairs = 4;
 inline constexpr std::size_t kMaxHbmPairs = 6;

@@ -121,6 +121,11 @@ void read_waits(ReaderState& state, const JsonValue& value, Run& run) {
             state.place.fail(
                 fmt::format("\"at_least\" falls to {}; a semaphore is never below 0", range.low));
         }
+        if (range.high > kMaxSemaphoreValue) {
+            state.place.fail(fmt::format("\"at_least\" rises to {}; a semaphore counts to {}",
+                                         range.high,
+                                         kMaxSemaphoreValue));
+        }
         run.waits.push_back({static_cast<std::int32_t>(semaphore), std::move(at_least)});
     });
     check_semaphore_count(value, run.waits.size());

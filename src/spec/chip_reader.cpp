@@ -110,9 +110,11 @@ const std::string& ChipReader::read_text(const Json& object,
     const auto* text = member == object.end() ? nullptr : member->get_ptr<const std::string*>();
     if (text == nullptr || text->empty()) {
         throw ConfigError(
-            fmt::format("{}: is {}, but must be a text of at least one character; add it",
+            fmt::format("{}: is {}, but must be a text of at least one character; write one",
                         at(pointer_to(pointer, key)),
-                        member == object.end() ? "missing" : "something else"));
+                        member == object.end() ? "missing"
+                        : text == nullptr      ? "no text"
+                                               : "empty"));
     }
     return *text;
 }

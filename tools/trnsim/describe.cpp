@@ -69,6 +69,11 @@ std::vector<Leaf> select(const spec::ChipConfig& chip, const std::string& path) 
     return selected;
 }
 
+/// What a number is, and what its file adds.
+std::string meaning(const Leaf& leaf) {
+    return leaf.note.empty() ? leaf.description : leaf.description + " " + leaf.note;
+}
+
 void print_table(std::ostream& output, const std::vector<Leaf>& leaves) {
     std::array<std::size_t, 4> widths{};
     const auto cells = [](const Leaf& leaf) {
@@ -91,7 +96,7 @@ void print_table(std::ostream& output, const std::vector<Leaf>& leaves) {
                               widths[2],
                               texts[3],
                               widths[3],
-                              leaf.description);
+                              meaning(leaf));
     }
 }
 
@@ -100,11 +105,15 @@ void write_json(std::ostream& output,
                 const std::vector<Leaf>& leaves) {
     nlohmann::ordered_json fields = nlohmann::ordered_json::array();
     for (const Leaf& leaf : leaves) {
-        fields.push_back({{"path", leaf.path},
-                          {"value", nlohmann::ordered_json::parse(leaf.value)},
-                          {"unit", leaf.unit},
-                          {"source", leaf.source},
-                          {"description", leaf.description}});
+        nlohmann::ordered_json& field = fields.emplace_back(
+            nlohmann::ordered_json{{"path", leaf.path},
+                                   {"value", nlohmann::ordered_json::parse(leaf.value)},
+                                   {"unit", leaf.unit},
+                                   {"source", leaf.source},
+                                   {"description", leaf.description}});
+        if (!leaf.note.empty()) {
+            field["note"] = leaf.note;
+        }
     }
     const nlohmann::ordered_json object{{"chip", chip.spec.short_name}, {"fields", fields}};
     output << object.dump(2) << '\n';

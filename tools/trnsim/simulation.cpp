@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trnsim::cli {
@@ -21,6 +23,26 @@ std::size_t copies(const program::Program& program, std::size_t cores) {
             "--cores {}: the program takes {} NeuronCores; give a multiple", cores, each));
     }
     return cores == 0 ? 1 : cores / each;
+}
+
+/// Policies that were asked for and change nothing.
+std::vector<std::string> policy_warnings(const program::Program& program,
+                                         const ChipSpec& chip,
+                                         const std::vector<std::string>& policies) {
+    std::vector<std::string> warnings;
+    const bool has_hardware = chip.neuron_core.dge.hardware.available;
+    for (const std::string& policy : policies) {
+        if (program.header.form == program::Form::Lowered) {
+            warnings.push_back(fmt::format(
+                "a lowered trace is executed as it is written; {} changes nothing", policy));
+        } else if (!has_hardware && (policy == "dge=hardware" || policy == "scratch_dge=hardware")) {
+            warnings.push_back(
+                fmt::format("{} has no hardware descriptor generation; {} changes nothing",
+                            chip.short_name,
+                            policy));
+        }
+    }
+    return warnings;
 }
 
 }  // namespace
@@ -49,6 +71,8 @@ report::Report simulate_input(Input& input,
     if (std::string warning = target_warning(program, chip.spec); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
+    std::ranges::move(policy_warnings(program, chip.spec, simulation.model.policies),
+                      std::back_inserter(result.warnings));
     report::Report report = report::make_report({.trnsim_version = TRNSIM_VERSION,
                                                  .input = input.text(),
                                                  .header = program.header,

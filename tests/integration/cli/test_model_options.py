@@ -11,6 +11,7 @@ import pytest
 import traces
 from command_line import CommandLine
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CLOCK = "neuron_core.vector_engine.clock_ghz"
 
 
@@ -47,6 +48,27 @@ def test_a_group_of_numbers_is_answered_with_those_in_it(trnsim: CommandLine) ->
     "", CLOCK, f"{CLOCK}=", f"{CLOCK}=fast", f"{CLOCK}=-1", f"{CLOCK}=1e300"])
 def test_a_setting_that_cannot_be_is_the_users_error(trnsim: CommandLine, setting: str) -> None:
     trnsim.fails(2, "run", "add.nkt", "--set", setting)
+
+
+def test_what_a_number_does_not_say_itself_is_described(trnsim: CommandLine) -> None:
+    note = "Differs from run to run."
+    gate = "trn2.neuron_core.tensor_engine.clock_gate"
+    assert note in trnsim("describe", gate).output
+    fields = json.loads(trnsim("describe", gate, "--json", "-").output)["fields"]
+    assert [field.get("note") for field in fields].count(note) == 1
+
+
+def test_a_policy_that_changes_nothing_is_warned_of(trnsim: CommandLine) -> None:
+    def warnings(*words: str) -> list[str]:
+        return trnsim.result(*words)["warnings"]
+    nothing = "trn1 has no hardware descriptor generation; dge=hardware changes nothing"
+    assert nothing in warnings("add.nkt", "--chip", "trn1", "--policy", "dge=hardware")
+    assert not any("changes nothing" in text for text in warnings("add.nkt", "--policy",
+                                                                  "dge=hardware"))
+    lowered = str(EXAMPLES / "traces" / "scale_lowered.nkt")
+    assert warnings(lowered, "--policy", "reorder_window=1") == [
+        "a lowered trace is executed as it is written; reorder_window=1 changes nothing"]
+    assert warnings(lowered) == []
 
 
 @pytest.mark.parametrize("words", ["run add.nkt", "run script.py", "compare add.nkt", "validate"])

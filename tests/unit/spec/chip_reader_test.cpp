@@ -128,7 +128,7 @@ TEST(ChipReader, RejectsSourcesThatAreNotTags) {
                 testing::HasSubstr("the source is \"I think so\", but must be tags of "
                                    "docs/sources.md"));
     EXPECT_THAT(complaint_with("\"source\": \"NKI-ARCH-V3\"", "\"source\": \"\""),
-                testing::HasSubstr("/source: is something else, but must be a text"));
+                testing::HasSubstr("/source: is empty, but must be a text"));
 }
 
 TEST(ChipReader, RejectsWhatIsNotJsonWithLineAndColumn) {

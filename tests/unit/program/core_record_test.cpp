@@ -130,6 +130,21 @@ TEST(CoreRecordTest, RanksChannelsAndBytesOfACollectiveFitEachOther) {
     expect("collective_permute", R"("pairs":[[0,1]],"channels":5,"bytes":128)", "1 to 4");
 }
 
+TEST(CoreRecordTest, AnExchangeNamesCoresThatAChipHas) {
+    const std::string operands = dst('s', 32, 8) + "," + operand("src", 's', 32, 8);
+    const auto error = [&](std::string_view attributes) {
+        return error_of(around_template("sendrecv", R"("dma")", operands, attributes));
+    };
+    EXPECT_EQ(error(R"("send_to":7,"recv_from":7,"pipe":2147483647)"), "no error");
+    for (const std::string_view wrong :
+         {R"("send_to":8,"recv_from":7)",
+          R"("send_to":7,"recv_from":8)",
+          R"("send_to":-1,"recv_from":0)",
+          R"("send_to":0,"recv_from":0,"pipe":2147483648)"}) {
+        EXPECT_NE(error(wrong).find("allowed is 0 to "), std::string::npos) << error(wrong);
+    }
+}
+
 TEST(CoreRecordTest, CountsOfTheRunTimeEndACollective) {
     const std::string operands = dst('h', 0, 64) + "," + operand("src", 'h', 0, 32) + "," +
                                  operand("index", 'h', 0, 4);

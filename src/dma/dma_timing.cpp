@@ -197,9 +197,9 @@ const DgeModeSpec& dge_mode(const DgeSpec& spec, DgeMode mode) {
 DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
     const DgeModeSpec& chosen = dge_mode(spec, mode);
     return {.sequencer = chosen.sequencer_ns,
-            .generator = chosen.issue_interval_ns +
-                         from_nanoseconds(static_cast<double>(descriptors) *
-                                          chosen.per_descriptor_ns.nanoseconds()),
+            .generator =
+                chosen.issue_interval_ns + from_nanoseconds(static_cast<double>(descriptors) *
+                                                            chosen.per_descriptor_ns.nanoseconds()),
             .first_byte = chosen.first_byte_ns};
 }
 

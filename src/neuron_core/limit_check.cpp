@@ -192,7 +192,8 @@ void LimitCheck::dma() const {
                     " of " + std::string(name(dst.dtype)) +
                     "; split the tile or leave gpsimd_dma out");
     }
-    const Operand* index = is_collective(instruction_.op) ? nullptr : instruction_.find(Role::Index);
+    const Operand* index =
+        is_collective(instruction_.op) ? nullptr : instruction_.find(Role::Index);
     require(
         mode != DgeMode::Hardware || index == nullptr || index->elements() == 1,
         "an indexed transfer needs software descriptor generation, not hardware; use dge software");

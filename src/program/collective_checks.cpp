@@ -2,11 +2,11 @@
 // The rules of NKI's collectives. [NKI-COLLECTIVES]
 #include "collective_checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace trnsim::program {
 namespace {
@@ -29,8 +29,8 @@ void check_pairs(const Place& place, const std::vector<std::vector<std::int32_t>
     std::set<std::int32_t> to;
     for (const std::vector<std::int32_t>& pair : pairs) {
         if (!from.insert(pair.front()).second) {
-            place.fail(fmt::format("\"pairs\" lets rank {} send twice; let it send once",
-                                   pair.front()));
+            place.fail(
+                fmt::format("\"pairs\" lets rank {} send twice; let it send once", pair.front()));
         }
         if (!to.insert(pair.back()).second) {
             place.fail(fmt::format("\"pairs\" lets rank {} receive twice; let it receive once",
@@ -55,15 +55,15 @@ void check_collective(const Place& place, const InstructionTemplate& instruction
         targets += operand.role == Role::Dst ? 1 : 0;
     }
     if (attributes.bytes != bytes) {
-        place.fail(fmt::format("\"bytes\" is {}, but what \"src\" holds is {}; write that",
-                               attributes.bytes,
-                               bytes));
+        place.fail(fmt::format(
+            "\"bytes\" is {}, but what \"src\" holds is {}; write that", attributes.bytes, bytes));
     }
     if (attributes.channels > targets) {
-        place.fail(fmt::format("\"channels\" is {}, but there are {} of \"dst\"; give each channel "
-                               "one",
-                               attributes.channels,
-                               targets));
+        place.fail(
+            fmt::format("\"channels\" is {}, but there are {} of \"dst\"; give each channel "
+                        "one",
+                        attributes.channels,
+                        targets));
     }
 }
 

@@ -131,7 +131,7 @@ std::vector<SourceFrame> read_source(const ReaderState& state, const JsonFields&
         } else if (value < std::ssize(state.program.files)) {
             frames.push_back({static_cast<std::uint32_t>(value), 0});
         } else {
-            entry.fail(fmt::format("file {}, but {} files are declared so far; declare it before",
+            entry.fail(fmt::format("file {}, past the {} declared so far; declare it before",
                                    value,
                                    state.program.files.size()));
         }

@@ -255,10 +255,9 @@ void read_alloc(ReaderState& state, JsonObject record) {
     const JsonFields fields(state.place, record, kKeys);
     const std::int64_t id = fields["buffer"].integer(0, kMaxInteger);
     if (id >= std::ssize(state.program.buffers)) {
-        fields["buffer"].fail(
-            fmt::format("{}, but {} buffers are declared so far; declare it before",
-                        id,
-                        state.program.buffers.size()));
+        fields["buffer"].fail(fmt::format("{}, past the {} declared so far; declare it before",
+                                          id,
+                                          state.program.buffers.size()));
     }
     const auto index = static_cast<std::size_t>(id);
     if (index < state.part.first_buffer) {
@@ -283,10 +282,9 @@ void read_run(ReaderState& state, JsonObject record) {
     const JsonFields fields = run_fields(state, record);
     const std::int64_t id = fields["template"].integer(0, kMaxInteger);
     if (id >= std::ssize(state.program.templates)) {
-        fields["template"].fail(
-            fmt::format("{}, but {} templates are declared so far; declare it before",
-                        id,
-                        state.program.templates.size()));
+        fields["template"].fail(fmt::format("{}, past the {} declared so far; declare it before",
+                                            id,
+                                            state.program.templates.size()));
     }
     if (id < static_cast<std::int64_t>(state.part.first_template)) {
         fields["template"].fail(fmt::format("{}, which belongs to another core", id));

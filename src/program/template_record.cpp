@@ -91,10 +91,9 @@ void read_pattern(const JsonValue& value, Operand& operand) {
 void read_buffer_reference(const ReaderState& state, const JsonFields& fields, Operand& operand) {
     const std::int64_t id = fields["buffer"].integer(0, kMaxInteger);
     if (id >= std::ssize(state.program.buffers)) {
-        fields["buffer"].fail(
-            fmt::format("{}, but {} buffers are declared so far; declare it before",
-                        id,
-                        state.program.buffers.size()));
+        fields["buffer"].fail(fmt::format("{}, past the {} declared so far; declare it before",
+                                          id,
+                                          state.program.buffers.size()));
     }
     if (id < static_cast<std::int64_t>(state.part.first_buffer)) {
         fields["buffer"].fail(

@@ -124,16 +124,17 @@ void run_to_standstill(const NeuronDevice& device, std::int64_t total, const Run
     while (sc_core::sc_pending_activity()) {
         const sc_core::sc_time next = sc_core::sc_time_to_pending_activity();
         if (sc_core::sc_time_stamp() + next > end) {
-            throw ProgramError(fmt::format("the program runs for longer than {:.0f} hours of simulated "
-                                           "time; make it smaller or the chip faster",
-                                           kLongestTime.seconds() / 3600));
+            throw ProgramError(
+                fmt::format("the program runs for longer than {:.0f} hours of simulated "
+                            "time; make it smaller or the chip faster",
+                            kLongestTime.seconds() / 3600));
         }
         sc_core::sc_time step = end - sc_core::sc_time_stamp();
         if (options.progress) {
             // The next event may be further away: a transfer of many descriptors takes
             // milliseconds.
-            step = std::min(
-                step, std::max(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS), next));
+            step = std::min(step,
+                            std::max(sc_core::sc_time(kProgressNanoseconds, sc_core::SC_NS), next));
         }
         sc_core::sc_start(step, sc_core::SC_EXIT_ON_STARVATION);
         rethrow_fault(device);

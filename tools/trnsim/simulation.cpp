@@ -35,7 +35,8 @@ std::vector<std::string> policy_warnings(const program::Program& program,
         if (program.header.form == program::Form::Lowered) {
             warnings.push_back(fmt::format(
                 "a lowered trace is executed as it is written; {} changes nothing", policy));
-        } else if (!has_hardware && (policy == "dge=hardware" || policy == "scratch_dge=hardware")) {
+        } else if (!has_hardware &&
+                   (policy == "dge=hardware" || policy == "scratch_dge=hardware")) {
             warnings.push_back(
                 fmt::format("{} has no hardware descriptor generation; {} changes nothing",
                             chip.short_name,

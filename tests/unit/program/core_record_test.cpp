@@ -136,22 +136,21 @@ TEST(CoreRecordTest, AnExchangeNamesCoresThatAChipHas) {
         return error_of(around_template("sendrecv", R"("dma")", operands, attributes));
     };
     EXPECT_EQ(error(R"("send_to":7,"recv_from":7,"pipe":2147483647)"), "no error");
-    for (const std::string_view wrong :
-         {R"("send_to":8,"recv_from":7)",
-          R"("send_to":7,"recv_from":8)",
-          R"("send_to":-1,"recv_from":0)",
-          R"("send_to":0,"recv_from":0,"pipe":2147483648)"}) {
+    for (const std::string_view wrong : {R"("send_to":8,"recv_from":7)",
+                                         R"("send_to":7,"recv_from":8)",
+                                         R"("send_to":-1,"recv_from":0)",
+                                         R"("send_to":0,"recv_from":0,"pipe":2147483648)"}) {
         EXPECT_NE(error(wrong).find("allowed is 0 to "), std::string::npos) << error(wrong);
     }
 }
 
 TEST(CoreRecordTest, CountsOfTheRunTimeEndACollective) {
-    const std::string operands = dst('h', 0, 64) + "," + operand("src", 'h', 0, 32) + "," +
-                                 operand("index", 'h', 0, 4);
+    const std::string operands =
+        dst('h', 0, 64) + "," + operand("src", 'h', 0, 32) + "," + operand("index", 'h', 0, 4);
     for (const std::string_view op : {"all_gather", "all_to_all"}) {
-        EXPECT_EQ(error_of(around_template(
-                      op, R"("dma")", operands, R"("groups":[[0,1]],"bytes":128)")),
-                  "no error");
+        EXPECT_EQ(
+            error_of(around_template(op, R"("dma")", operands, R"("groups":[[0,1]],"bytes":128)")),
+            "no error");
     }
 }
 

@@ -87,7 +87,7 @@ TEST(SourceTest, ListsFramesInnermostFirst) {
 
 TEST(SourceTest, RefersToDeclaredFilesInPairs) {
     EXPECT_EQ(error_of(edited(sample(), "[1,7,0,41]", "[1,7,2,41]")),
-              "t.nkt:5: buffer 1: \"source\", entry 2, is file 2, but 2 files are declared so far; "
+              "t.nkt:5: buffer 1: \"source\", entry 2, is file 2, past the 2 declared so far; "
               "declare it before");
     const std::string odd =
         "t.nkt:5: buffer 1: \"source\" is not made of pairs; write [file, line, …], innermost "

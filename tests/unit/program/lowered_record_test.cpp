@@ -102,11 +102,11 @@ TEST(LoweredRecordTest, WaitsAreForValuesThatSemaphoresHave) {
         error_of(edited(lowered_sample(), "{\"base\":16,\"i\":16}", "{\"base\":16,\"i\":-16}")),
         "t.nkt:6: run (tensor_copy), wait 0: \"at_least\" falls to -16; a semaphore is never below "
         "0");
-    EXPECT_EQ(error_of(edited(lowered_sample(),
-                              "{\"base\":16,\"i\":16}",
-                              "{\"base\":281474976710655,\"i\":1}")),
-              "t.nkt:6: run (tensor_copy), wait 0: \"at_least\" rises to 281474976710657; a "
-              "semaphore counts to 281474976710655");
+    EXPECT_EQ(
+        error_of(edited(
+            lowered_sample(), "{\"base\":16,\"i\":16}", "{\"base\":281474976710655,\"i\":1}")),
+        "t.nkt:6: run (tensor_copy), wait 0: \"at_least\" rises to 281474976710657; a "
+        "semaphore counts to 281474976710655");
     EXPECT_EQ(
         error_of(edited(
             lowered_sample(), "\"semaphore\":17,\"at_least\"", "\"semaphore\":-1,\"at_least\"")),

@@ -87,9 +87,8 @@ TEST(EndRecordTest, ClosesALoop) {
 }
 
 TEST(AllocRecordTest, RefersToBuffersThatAreNoArguments) {
-    EXPECT_EQ(
-        error_of(edited(sample(), "\"alloc\",\"buffer\":2", "\"alloc\",\"buffer\":3")),
-        "t.nkt:11: alloc: \"buffer\" is 3, but 3 buffers are declared so far; declare it before");
+    EXPECT_EQ(error_of(edited(sample(), "\"alloc\",\"buffer\":2", "\"alloc\",\"buffer\":3")),
+              "t.nkt:11: alloc: \"buffer\" is 3, past the 3 declared so far; declare it before");
     EXPECT_EQ(error_of(edited(sample(), "\"alloc\",\"buffer\":2", "\"alloc\",\"buffer\":0")),
               "t.nkt:11: alloc: buffer 0 (\"input\") is an input, which exists from the start; "
               "remove the "
@@ -114,9 +113,8 @@ TEST(RunRecordTest, KeepsBasesAndNonZeroTermsInOrderOfDepth) {
 }
 
 TEST(RunRecordTest, RefersToDeclaredTemplates) {
-    EXPECT_EQ(
-        error_of(edited(sample(), "\"template\":1,\"at\"", "\"template\":2,\"at\"")),
-        "t.nkt:13: run: \"template\" is 2, but 2 templates are declared so far; declare it before");
+    EXPECT_EQ(error_of(edited(sample(), "\"template\":1,\"at\"", "\"template\":2,\"at\"")),
+              "t.nkt:13: run: \"template\" is 2, past the 2 declared so far; declare it before");
 }
 
 TEST(RunRecordTest, HasOnePositionPerOperand) {

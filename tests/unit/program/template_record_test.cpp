@@ -72,11 +72,12 @@ TEST(TemplateRecordTest, RejectsUnknownOperationsAndNamesTheNearest) {
 }
 
 TEST(TemplateRecordTest, RefersToDeclaredBuffers) {
-    EXPECT_EQ(error_of(edited(sample(),
-                              "\"role\":\"src\",\"access\":\"read\",\"buffer\":0",
-                              "\"role\":\"src\",\"access\":\"read\",\"buffer\":3")),
-              "t.nkt:7: template 0 (dma_copy), operand 1 (src): \"buffer\" is 3, but 3 buffers are "
-              "declared so far; declare it before");
+    EXPECT_EQ(
+        error_of(edited(sample(),
+                        "\"role\":\"src\",\"access\":\"read\",\"buffer\":0",
+                        "\"role\":\"src\",\"access\":\"read\",\"buffer\":3")),
+        "t.nkt:7: template 0 (dma_copy), operand 1 (src): \"buffer\" is 3, past the 3 declared "
+        "so far; declare it before");
 }
 
 TEST(TemplateRecordTest, PartitionsAreForOnChipOperands) {

@@ -63,6 +63,11 @@ class Loop:
         self.horizon = self.values.stop
         return known is not None
 
+    def give_up(self) -> None:
+        """The loop is executed in full."""
+        self.is_affine = False
+        self.period = 0
+
     def widen(self, extent: int) -> None:
         """This iteration stands for those whose index is up to `extent` higher."""
         LoopIndex.wide += bool(extent) - bool(self.extent)
@@ -88,8 +93,7 @@ class LoopIndex:
     def ask(self) -> int:
         """The value, for a use that is not affine: its loops are executed in full."""
         for loop in self.terms:
-            loop.is_affine = False
-            loop.period = 0
+            loop.give_up()
         return self.value
 
     @property  # type: ignore[misc]

@@ -84,10 +84,20 @@ def expected(outer: Loop | None, origin: Any, count: int, at: Place | None) -> R
 def leaks(code: CodeType, at: int) -> bool:
     """Whether the body of the `for` statement whose iterator is made at an instruction leaves
     something to the code after it."""
+    return _flow(code).leaks(at)
+
+
+def carried(code: CodeType, at: int) -> tuple[str, ...]:
+    """The local variables in which an iteration of the `for` statement whose iterator is made at an
+    instruction may leave something that the next one reads."""
+    return _flow(code).carried(at)
+
+
+def _flow(code: CodeType) -> _Flow:
     flow = _flows.get(id(code))
     if flow is None:
         flow = _flows[id(code)] = _Flow(code)
-    return flow.leaks(at)
+    return flow
 
 
 class _Block(NamedTuple):
@@ -154,10 +164,24 @@ class _Flow:
         if any(one.opcode in _STATE or attribute(self._code, one) in _CHANGES
                for one in self._every[start:end]):
             return True
+        return bool(self._assigned(start, end) & self._live[end])
+
+    def carried(self, at: int) -> tuple[str, ...]:
+        """See the function."""
+        offsets = body_of_for(self._code, at)
+        if offsets is None or not has_local_names(self._code):
+            return ()
+        start, end = self._places[offsets.start], self._places[offsets.stop]
+        found = self._assigned(start, end) & self._live[start]
+        return tuple(name for number, name in enumerate(self._code.co_varnames)
+                     if found >> number & 1)
+
+    def _assigned(self, start: int, end: int) -> int:
+        """What instructions assign."""
         stored = 0
         for _, assigned in self._uses[start:end]:
             stored |= assigned
-        return bool(stored & self._live[end])
+        return stored
 
 
 _NOTHING = (0, 0)

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
+from trnsim.frontend.counters import Counters, counters
 from trnsim.frontend.legacy.extrapolation import (Pattern, TileMark, continues, extrapolate,
                                                   found, repeated)
 from trnsim.frontend.legacy.session import Session, session
@@ -67,7 +68,7 @@ class SampledRange(loops.LoopRange):
                 not active.shortcuts.are_allowed or len(values) < 2):
             return active.loop(values, self._origin()) if len(values) else iter(values)
         frame = sys._getframe(1)
-        return iterate(values, self._origin(), (frame.f_code, frame.f_lasti))
+        return iterate(values, self._origin(), (frame.f_code, frame.f_lasti), counters(frame))
 
     def _origin(self) -> LoopOrigin:
         """What the trace says about the loop."""
@@ -121,10 +122,12 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
     return iterate(values, origin, (frame.f_code, frame.f_lasti))
 
 
-def iterate(values: range, origin: LoopOrigin, place: Place | None = None) -> Iterator[Any]:
+def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
+            counted: Counters | None = None) -> Iterator[Any]:
     """The iterations of a loop that is being traced, or those of them that are executed.
 
-    `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks).
+    `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks). `counted`: what
+    its body may count, if it has no proof.
     """
     here = session()
     if len(values) == 0:
@@ -135,7 +138,7 @@ def iterate(values: range, origin: LoopOrigin, place: Place | None = None) -> It
     outer = here.loops[-1] if here.loops else None
     here.loops.append(loop)
     try:
-        yield from Execution(here, frame, loop, origin, outer, place).iterations()
+        yield from Execution(here, frame, loop, origin, outer, place, counted).iterations()
     finally:
         loop.widen(0)
         here.loops.remove(loop)
@@ -152,7 +155,7 @@ class Execution:
     """
 
     def __init__(self, here: Session, frame: Frame, loop: Loop, origin: LoopOrigin,
-                 outer: Loop | None, place: Place | None) -> None:
+                 outer: Loop | None, place: Place | None, counted: Counters | None) -> None:
         assert frame.folder is not None
         self._here = here
         self._shortcuts = here.recorder.shortcuts
@@ -164,6 +167,9 @@ class Execution:
         self._kept = -1 if origin.kind in ("affine", "sequential") else self._last
         self._is_counted = loop.values.start == 0 < loop.values.step
         self._remembers = self._shortcuts.remembers
+        self._counted = counted
+        if counted is not None and counted.site in self._shortcuts.in_full:
+            loop.give_up()
         self._run = Run(origin, len(loop.values))
         self._known = (expected(outer, origin, len(loop.values), place)
                        if self._remembers else None)
@@ -324,6 +330,9 @@ class Execution:
 
     def _end_iteration(self, at: int, alike: int) -> None:
         """An iteration has been executed that takes the decisions of number `alike`."""
+        counted = self._counted
+        if counted is not None and self._loop.is_affine and counted.have_changed():
+            raise Retrace(site=counted.site)
         self._here.recorder.end_iteration(self._frame)
         self._run.inner[at] = self._loop.runs
         self._run.alike[at] = alike

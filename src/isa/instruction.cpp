@@ -24,9 +24,9 @@ constexpr NameTable<Role, kRoleCount> kRoleNames{{
     "moving_scale", "tags",          "operand0",
     "operand1",     "bias",          "scale",
     "initial",      "bound0",        "bound1",
-    "max_value",    "reduce_result", "predicate",
-    "on_true",      "on_false",      "values",
-    "index",        "dst_index",
+    "max_value",    "relu_param",    "reduce_result",
+    "predicate",    "on_true",       "on_false",
+    "values",       "index",         "dst_index",
 }};
 
 }  // namespace

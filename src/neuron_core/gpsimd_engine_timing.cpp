@@ -33,6 +33,15 @@ double n_gather_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& 
            static_cast<double>(((groups - 1) * spec.issue_overhead_cycles).value);
 }
 
+/// Of the elements that count; without a number all of the 16 partitions do.
+double topk_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& instruction) {
+    const Attributes& attributes = instruction.attributes;
+    const std::int64_t elements = attributes.n > 0
+                                      ? attributes.n
+                                      : kSnakePartitions * instruction.at(Role::Data).elements();
+    return spec.topk * static_cast<double>(elements) + static_cast<double>(attributes.k);
+}
+
 double work_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& instruction) {
     const auto elements = static_cast<double>(streamed_elements(instruction));
     switch (instruction.op) {
@@ -46,9 +55,7 @@ double work_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& inst
         case Opcode::NonzeroWithCount:
             return spec.serial * elements;
         case Opcode::Topk:
-            return spec.topk * static_cast<double>(kSnakePartitions) *
-                       static_cast<double>(instruction.at(Role::Data).elements()) +
-                   static_cast<double>(instruction.attributes.k);
+            return topk_cycles(spec, instruction);
         case Opcode::TensorScalar:
             return spec.rsqrt * elements;
         case Opcode::RandGetState:

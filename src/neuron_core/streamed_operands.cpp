@@ -20,6 +20,7 @@ bool is_vector_role(Opcode op, Role role) {
         case Role::Bound0:
         case Role::Bound1:
         case Role::MaxValue:
+        case Role::ReluParam:
             return true;
         default:
             return false;

@@ -112,7 +112,7 @@ struct OperationRule {
     Opcode op = Opcode::NcMatmul;
     RuleList<Engine, 5> engines;
     ShapeRule shape = ShapeRule::Free;
-    RuleList<OperandRule, 5> operands;
+    RuleList<OperandRule, 6> operands;
     RuleList<AttributeRule, 7> attributes;
 };
 

@@ -54,7 +54,7 @@ def column(tile: Any, dtype: Any = nl.float32) -> Any:
     (lambda t: nisa.nc_find_index8(data=t, vals=t[:, 0:8]), "nc_find_index8", "data values", {}),
     (lambda t: nisa.nc_match_replace8(data=t, vals=t[:, 0:8], imm=0.0), "nc_match_replace8",
      "data values", {}),
-    (lambda t: nisa.dropout(t, prob=t[:, 0]), "dropout", "data", {}),
+    (lambda t: nisa.dropout(t, prob=t[:, 0]), "dropout", "data operand0", {}),
     (lambda t: nisa.tensor_partition_reduce(np.add, t), "tensor_partition_reduce", "data",
      {"op": "add"}),
     (lambda t: nisa.nc_transpose(t[:, 0:128]), "nc_transpose", "data", {}),

@@ -45,6 +45,7 @@ enum class Role : std::uint8_t {
     Bound0,
     Bound1,
     MaxValue,
+    ReluParam,
     ReduceResult,
     Predicate,
     OnTrue,

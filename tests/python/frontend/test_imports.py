@@ -14,7 +14,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy
 import pytest
-from trnsim.frontend import UserError, dtype, dtypes, install
+from trnsim.frontend import UserError, dtype, dtypes, install, run_kernel
 from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.nki.tensor import NkiTensor
 
@@ -150,3 +150,55 @@ def test_tfloat32_and_other_records_have_no_numpy_type() -> None:
 def test_an_unknown_data_type_lists_the_known_ones() -> None:
     with pytest.raises(UserError, match=r"'complex64' is not one of NKI's: float32 .*; convert"):
         dtype("complex64")
+
+
+@pytest.mark.parametrize("name", ["kernels.attention", "_private_kernels.mlp", "_pre_prod_kernels",
+                                  "nccl", "compiler.backends.neuron"])
+def test_modules_of_the_compiler_that_no_kernel_needs_are_stood_in_for(name: str,
+                                                                       tmp_path: Path) -> None:
+    file = tmp_path / "of_others.py"
+    file.write_text(f"from neuronxcc.nki.{name} import something\nFOUND = something\n")
+    assert load_kernel_module(file).FOUND.__name__ == f"neuronxcc.nki.{name}.something"
+
+
+def test_a_misspelt_module_of_the_api_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "misspelt.py"
+    file.write_text("import neuronxcc.nki.langage\n")
+    with pytest.raises(ModuleNotFoundError, match="langage"):
+        load_kernel_module(file)
+
+
+def test_a_kernel_file_may_have_dots_in_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "kernel_90.92mfu.py"
+    file.write_text("ANSWER = 42\n")
+    assert load_kernel_module(file).ANSWER == 42
+
+
+def test_a_folder_is_a_package_as_far_as_a_file_looks_up(tmp_path: Path) -> None:
+    folder = tmp_path / "project" / "its_kernels" / "experts"
+    folder.mkdir(parents=True)
+    (folder / "sizes.py").write_text("SIZE = 7\n")
+    (folder.parent / "shared.py").write_text("SCALE = 6\n")
+    (folder / "near.py").write_text("from .sizes import SIZE\n")
+    (folder / "far.py").write_text("from ..shared import SCALE\nfrom .sizes import SIZE\n")
+    assert load_kernel_module(folder / "near.py").SIZE == 7
+    assert load_kernel_module(folder / "far.py").SCALE == 6
+
+
+def test_memories_are_keywords_of_kernels(tmp_path: Path) -> None:
+    file = tmp_path / "beta2.py"
+    file.write_text("""
+import nki
+import nki.isa as nisa
+
+
+@nki.jit
+def copy(x):
+    tile = sbuf.view(dtype=x.dtype, shape=x.shape)
+    nisa.dma_copy(dst=tile, src=x)
+    out = hbm.view(x.dtype, x.shape)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+""")
+    data = numpy.arange(128, dtype=numpy.float32).reshape(32, 4)
+    assert (run_kernel(load_kernel_module(file).copy, data) == data).all()

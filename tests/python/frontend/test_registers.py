@@ -11,6 +11,7 @@ from helpers import ops, tensor, traced
 from kernels import nisa, nl
 from trace_expander import expand, parse
 from trnsim.frontend import IllegalInstruction, ProgramError, trace
+from trnsim.frontend.nki import registers
 from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
 TABLE = tensor("float32", 1024, 64)
@@ -164,3 +165,22 @@ def test_a_moved_view_can_be_sliced() -> None:
         tile = nl.ndarray((1, 32), dtype=nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row)[0:1, 32:64])
     assert traced(kernel, TABLE)[1].operand("src")[6] == 2 * 64 + 32
+
+
+def never_zero(count: Any) -> None:
+    nl.while_loop(nisa.register_alloc(3), lambda register: register)
+
+
+def always_true(count: Any) -> None:
+    register = nisa.register_alloc(3)
+    while register:
+        pass
+
+
+@pytest.mark.parametrize("kernel", [never_zero, always_true])
+def test_a_loop_that_never_ends_is_told(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registers, "MOST_TRIPS", 50)
+    with pytest.raises(IllegalInstruction, match=r"test_registers.py:\d+: the loop over register "
+                                                 r"'.*' has run 50 times and its condition is "
+                                                 r"still 3; let its body"):
+        trace(kernel, [COUNT], api="nki")

@@ -75,9 +75,11 @@ TEST(GpsimdEngineCost, NGatherWorksInGroupsOf512) {
 TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {
     Attributes attributes;
     attributes.k = 64;
-    const auto topk =
+    auto topk =
         unary(Opcode::Topk, kSbuf, Dtype::Bfloat16, kSbuf, Dtype::Bfloat16, 100, attributes);
     EXPECT_EQ(gpsimd_on_trn2(topk).interval, gpsimd_cycles(150 + 4 * 1600 + 64));
+    topk.attributes.n = 42;
+    EXPECT_EQ(gpsimd_on_trn2(topk).interval, gpsimd_cycles(150 + 4 * 42 + 64));
 }
 
 TEST(GpsimdEngineCost, RsqrtTakesFourTimesAsLongAsACopy) {

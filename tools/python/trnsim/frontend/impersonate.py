@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes `import nki` and `import neuronxcc.nki` find this package, in unmodified kernel files.
-"""Import machinery: the impersonated modules, stand-ins for absent libraries, and `range`.
+"""Import machinery: the impersonated modules, stand-ins for absent libraries, `range`.
 
 Kernel files import libraries that are not needed to trace them (torch, ...). Where one is absent,
 a stand-in is imported whose names can be used in annotations, as base classes and as decorators;
@@ -24,6 +24,7 @@ from trnsim.frontend import frameworks, recorder, source
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import LoopRange
+from trnsim.frontend.nki.enums import MemoryRegion
 
 OPTIONAL_LIBRARIES = frozenset((
     "torch", "torch_xla", "torch_neuronx", "torchvision", "jax", "jaxlib", "jax_neuronx", "flax",
@@ -32,8 +33,13 @@ OPTIONAL_LIBRARIES = frozenset((
     "pytest", "einops", "tensorflow", "nkilib", "nkipy"))
 """Libraries that kernel files import for their own tests and references."""
 
-INTERNALS = "neuronxcc.nki.compiler.backends"
+INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
+    "compiler.backends", "kernels", "_private_kernels", "_pre_prod_kernels", "nccl"))
 """Modules of AWS's compiler that kernel files import."""
+KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryRegion.psum,
+                "hbm": MemoryRegion.shared_hbm}
+"""Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
+
 called_libraries: set[str] = set()
 """Absent libraries of which something was called, other than as a decorator."""
 
@@ -129,7 +135,7 @@ class _StandInFinder(MetaPathFinder, Loader):
 
 
 class _KernelFinder(MetaPathFinder):
-    """Before PathFinder: puts the loop-marking `range` into modules that mention nki."""
+    """Before PathFinder: puts KERNEL_NAMES into modules that mention nki."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
@@ -153,7 +159,7 @@ class _MarkingLoader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["range"] = LoopRange
+        module.__dict__.update(KERNEL_NAMES)
         self._inner.exec_module(module)
 
     def __getattr__(self, name: str) -> Any:
@@ -182,15 +188,19 @@ def install() -> None:
         sys.meta_path.append(_stand_in_finder)
 
 
-_RELATIVE_IMPORT = re.compile(rb"^\s*from\s+\.", re.MULTILINE)
+_RELATIVE_IMPORT = re.compile(rb"^\s*from\s+(\.+)", re.MULTILINE)
 
 
 def package_of(path: Path) -> tuple[Path, str]:
-    """The folder to import a file from, and its dotted name: a package's if it imports from it."""
-    if not _RELATIVE_IMPORT.search(path.read_bytes()):
+    """The folder to import a file from, and its dotted name: a package's if it imports from it.
+
+    A folder without __init__.py is a package, too, as far as the file looks up.
+    """
+    dots = [len(found) for found in _RELATIVE_IMPORT.findall(path.read_bytes())]
+    if not dots:
         return path.parent, path.stem
     root, names = path.parent, [path.stem]
-    while (root / "__init__.py").is_file():
+    while len(names) <= max(dots) or (root / "__init__.py").is_file():
         names.insert(0, root.name)
         root = root.parent
     return root, ".".join(names)
@@ -204,13 +214,14 @@ def load_kernel_module(path: Path) -> ModuleType:
     root, name = package_of(path.resolve())
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    if "." in name:
+    if name != path.stem:
         return importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = name.replace(".", "_")
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path}: is not a Python file; name the kernel as file.py::function")
     module = importlib.util.module_from_spec(spec)
-    module.__dict__["range"] = LoopRange
-    sys.modules[path.stem] = module
+    module.__dict__.update(KERNEL_NAMES)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module

@@ -24,9 +24,8 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import called_libraries, install
+from trnsim.frontend.impersonate import KERNEL_NAMES, called_libraries, install
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
-from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.naming import calls_none
 from trnsim.frontend.program import Program
 from trnsim.frontend.tensor import View
@@ -74,7 +73,7 @@ def _as_main(file: Path, arguments: Sequence[str]) -> Iterator[None]:
 
 def _run(file: Path) -> None:
     try:
-        runpy.run_path(str(file), {"range": LoopRange}, "__main__")
+        runpy.run_path(str(file), dict(KERNEL_NAMES), "__main__")
     except FrontendError:
         raise
     except SystemExit as status:

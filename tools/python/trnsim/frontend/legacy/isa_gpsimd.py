@@ -147,8 +147,8 @@ def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:
 def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
     """The data with elements zeroed at random."""
     tile = as_tile(data, "data of dropout")
-    vector("prob", prob, tile)
-    return produce("dropout", [("data", "read", tile)], {}, tile.shape,
+    probability = vector("operand0", prob, tile)
+    return produce("dropout", [("data", "read", tile), *probability], {}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, immediates=(prob,))
 
 

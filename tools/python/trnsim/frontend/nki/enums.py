@@ -7,6 +7,7 @@ Members hash by identity: they are parts of the keys that are looked up per inst
 
 from __future__ import annotations
 
+import importlib
 from enum import Enum
 from typing import Any
 
@@ -27,6 +28,11 @@ class MemoryRegion(_Fast):
     psum = "psum"
     private_hbm = "private_hbm"
     shared_hbm = "shared_hbm"
+
+    def view(self, dtype: Any, shape: Any) -> Any:
+        """A new tensor in it, as kernels of NKI Beta 2 ask for one: `sbuf.view(dtype, shape)`."""
+        creation = importlib.import_module("trnsim.frontend.nki.creation")
+        return creation.ndarray(shape, dtype, buffer=self)
 
 
 SPACES: dict[Any, str] = {

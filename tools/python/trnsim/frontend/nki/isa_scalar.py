@@ -56,6 +56,7 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
     return issue("activate2",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),
+                           ("relu_param", "read", relu_param),
                            ("reduce_result", "write", reduce_res))), attributes, _any,
                  (imm0, reverse0, imm1, reverse1, relu_param, reduce_cmd))
 

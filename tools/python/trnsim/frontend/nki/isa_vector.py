@@ -82,12 +82,14 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
     if reduce_res is None:
         accumulation = (alu(reduce_op, "reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
-                                       *wide_vectors(("operand0", "read", operand0))),
+                                       *wide_vectors(("operand0", "read", operand0)),
+                                       *vectors(("initial", "read", reduce_init))),
                      {"op0": alu(op0, "op0")}, enums.engine.vector,
                      (operand0, reverse0, None, False, accumulation))
     return issue("tensor_scalar_reduce",
                  (("dst", "write", dst), ("data", "read", data),
                   *wide_vectors(("operand0", "read", operand0)),
+                  *vectors(("initial", "read", reduce_init)),
                   ("reduce_result", "write", reduce_res)),
                  {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, _any,
                  (operand0, reverse0, reduce_cmd, reduce_init, reduce_res_negate))
@@ -202,7 +204,7 @@ def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None
     """dst = exp(src - max_value); optionally its sum (NeuronCore-v4)."""
     return issue("exponential",
                  (("dst", "write", dst), ("data", "read", src),
-                  *vectors(("max_value", "read", max_value),
+                  *vectors(("max_value", "read", max_value), ("initial", "read", reduce_init),
                            ("reduce_result", "write", reduce_res))), {}, _any,
                  (max_value, reduce_cmd, reduce_init))
 
@@ -245,7 +247,8 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
 
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:
     """dst = data with elements zeroed at random."""
-    return issue("dropout", (("dst", "write", dst), ("data", "read", data)), {}, _any, (prob,))
+    return issue("dropout", (("dst", "write", dst), ("data", "read", data),
+                             *vectors(("operand0", "read", prob))), {}, _any, (prob,))
 
 
 def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) -> NkiInstruction:
@@ -255,7 +258,9 @@ def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) ->
 
 def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> NkiInstruction:
     """dst = uniform random numbers (NeuronCore-v4)."""
-    return issue("rand2", (("dst", "write", dst),), {}, _any, (min, max))
+    return issue("rand2", (("dst", "write", dst), *vectors(("operand0", "read", min),
+                                                           ("operand1", "read", max))), {}, _any,
+                 (min, max))
 
 
 def set_rng_seed(src_seeds: Any, name: str | None = None) -> NkiInstruction:

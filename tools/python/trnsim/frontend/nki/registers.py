@@ -25,6 +25,10 @@ DEFAULT_TRIPS = 8
 """Trips of a loop whose bound is not known. [ASSUMED]"""
 
 
+MOST_TRIPS = 100_000
+"""Trips of a `while` after which it is taken for one that never ends. [ASSUMED]"""
+
+
 class _Test(NamedTuple):
     """A `while` that is being executed: where it was entered, its loop and the trips so far."""
 
@@ -155,6 +159,7 @@ class VirtualRegister(NKIObject):
         trips = test.trips + 1
         goes_on = trips < assumed_trips(self) if self.value is None else self.value != 0
         if goes_on:
+            _check_trips(trips, self)
             active.end_iteration(test.loop)
             self._tests[key] = test._replace(trips=trips)
         else:
@@ -184,6 +189,13 @@ def assumed_trips(register: VirtualRegister) -> int:
     active.note("assumption", f"{where} {DEFAULT_TRIPS} times: the value is not known; "
                               f"give it with --assume {register.name}=COUNT")
     return DEFAULT_TRIPS
+
+
+def _check_trips(trips: int, condition: VirtualRegister) -> None:
+    if trips >= MOST_TRIPS:
+        raise IllegalInstruction(
+            f"{source.here()}: the loop over register {condition.name!r} has run {trips} times and "
+            f"its condition is still {condition.value}; let its body change the register")
 
 
 def dynamic_indices(start: Any, stop: Any, step: int) -> range:
@@ -251,4 +263,5 @@ def while_loop(init: VirtualRegister,
             limit = trips + assumed_trips(init)
         active.end_iteration(loop)
         trips += 1
+        _check_trips(trips, condition)
     active.close_loop(loop)

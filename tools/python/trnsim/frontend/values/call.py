@@ -64,16 +64,12 @@ class Call:
         return to_float32(self.rows(role))
 
     def number(self, role: str, immediate: Any = 0.0) -> Any:
-        """A float32 column if the operand (or the immediate) is a tensor, else a number."""
+        """A float32 column if the operand is a tensor, else a number."""
         view = self.views.get(role, immediate)
         if isinstance(view, View):
             values = to_float32(self.machine.read(view, self.at, garbage=self.garbage))
             return values.reshape(values.shape[0] if view.form.is_on_chip else 1, -1)
         return np.float32(0.0 if view is None else float(view))
-
-    def constant(self, value: Any) -> Any:
-        """An immediate that may be a tensor which is no operand of the trace."""
-        return self.number("", value)
 
     def raw_number(self, role: str, immediate: Any = 0) -> Any:
         """Like number, in its own type: for operators on bits."""

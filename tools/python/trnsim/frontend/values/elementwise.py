@@ -73,7 +73,7 @@ def tensor_scalar(call: Call, operand0: Any = 0.0, reverse0: bool = False, opera
     if accumulation is not None:
         op, command, initial = accumulation
         call.accumulate("vector", command_name(command), op, _reduced(call, op, result),
-                        call.constant(initial))
+                        call.number("initial", initial))
 
 
 def _two_operators(call: Call, op0: str, operand0: Any, reverse0: bool, op1: str, operand1: Any,
@@ -101,7 +101,7 @@ def tensor_scalar_reduce(call: Call, operand0: Any = 0.0, reverse0: bool = False
                        call.number("operand0", operand0), reverse0)
     call.write(result)
     total = call.accumulate("vector", command_name(command), op, _reduced(call, op, result),
-                            call.constant(initial))
+                            call.number("initial", initial))
     if "reduce_result" in call.views:
         call.write(-total if negates else total, "reduce_result")
 
@@ -145,7 +145,7 @@ def activate2(call: Call, operand0: Any = 0.0, reverse0: bool = False, operand1:
     values = _two_operators(call, call.attributes["op0"], operand0, reverse0,
                             call.attributes["op1"], operand1, reverse1)
     result = functions.activate(call.attributes["function"], values,
-                                call.constant(slope))
+                                call.number("relu_param", slope))
     call.write(result)
     op = call.attributes["reduce_op"]
     if op != "none":
@@ -165,6 +165,6 @@ def exponential(call: Call, maximum: Any = 0.0, command: Any = "idle",
     result = np.exp(call.floats("data") - call.number("max_value", maximum))
     call.write(result)
     total = call.accumulate("vector", command_name(command), "add", alu.reduce("add", result),
-                            call.constant(initial))
+                            call.number("initial", initial))
     if "reduce_result" in call.views:
         call.write(total, "reduce_result")

@@ -30,7 +30,7 @@ def rand2(call: Call, low: Any = 0.0, high: Any = 1.0) -> None:
     """dst = uniform random numbers between two bounds."""
     form = call.views["dst"].form
     numbers = call.machine.generators.uniform("vector", form.shape[0], form.free_elements)
-    first, last = call.constant(low), call.constant(high)
+    first, last = call.number("operand0", low), call.number("operand1", high)
     call.write(first + numbers * (last - first))
 
 
@@ -38,7 +38,8 @@ def dropout(call: Call, probability: Any = 0.0) -> None:
     """dst = data with elements zeroed; each with the probability that its partition has."""
     data = call.rows("data")
     numbers = call.machine.generators.uniform("vector", data.shape[0], data.shape[1])
-    call.write(np.where(numbers < call.constant(probability), np.zeros((), dtype=data.dtype), data))
+    falls = numbers < call.number("operand0", probability)
+    call.write(np.where(falls, np.zeros((), dtype=data.dtype), data))
 
 
 def set_rng_seed(call: Call) -> None:

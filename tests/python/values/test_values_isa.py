@@ -213,6 +213,20 @@ def test_iota_and_affine_select() -> None:
     assert_allclose(evaluate(body, X), (wanted.astype(np.int32), np.where(p >= f, X, -7.0)), rtol=0)
 
 
+def test_affine_select_keeps_elements_of_the_same_type_as_they_are() -> None:
+    data = integers(2**29, 2**30, 64, 96) | 1
+
+    def body(x: Any) -> Any:
+        same, other = tile((64, 96), nl.int32), tile((64, 96))
+        for dst in (same, other):
+            nisa.affine_select(dst, [[-1, 96]], 1, x, -7.0, nl.greater_equal)
+        return same, other
+    p, f = np.mgrid[0:64, 0:96]
+    wanted = np.where(p >= f, data, -7)
+    assert_allclose(evaluate(body, data), (wanted.astype(np.int32), wanted.astype(np.float32)),
+                    rtol=0)
+
+
 def test_range_select() -> None:
     low, high = np.full((64, 1), 10, np.float32), normal(64, 1) * 20 + 50
 

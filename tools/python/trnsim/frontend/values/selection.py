@@ -12,7 +12,7 @@ import numpy as np
 from trnsim.frontend.operators import operator_name
 from trnsim.frontend.values import alu
 from trnsim.frontend.values.call import Call, command_name
-from trnsim.frontend.values.casting import Array, to_float32
+from trnsim.frontend.values.casting import Array, cast, to_float32
 
 FLOAT32_MIN = float(np.finfo(np.float32).min)
 
@@ -38,7 +38,8 @@ def affine_select(call: Call, pattern: Any = None, offset: Any = 0, multiplier: 
                   on_false: float = 0.0, compare: Any = "equal") -> None:
     """dst = data where an affine function compares to 0, else a constant.
 
-    Without a pattern `offset` is the predicate itself, for each element.
+    Without a pattern `offset` is the predicate itself, for each element. Between different types
+    elements go by way of float32; else they stay as they are. [NKI-ISA]
     """
     data = call.rows("data")
     if pattern is None:
@@ -46,7 +47,12 @@ def affine_select(call: Call, pattern: Any = None, offset: Any = 0, multiplier: 
     else:
         values = affine_values(data.shape[0], pattern, offset, multiplier)
         chosen = alu.BINARY[operator_name(compare)](values, np.int64(0)) != 0
-    call.write(np.where(chosen, to_float32(data), np.float32(on_false)))
+    kind = call.views["dst"].form.dtype
+    other = np.full((1, 1), on_false, dtype=np.float32)
+    if call.views["data"].form.dtype is kind:
+        call.write(np.where(chosen, data, cast(other, kind)))
+    else:
+        call.write(np.where(chosen, to_float32(data), other))
 
 
 def range_select(call: Call, compare0: Any = "greater_equal", compare1: Any = "less",

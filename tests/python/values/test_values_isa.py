@@ -11,7 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.testing import assert_allclose
-from values_helpers import BF16, evaluate, integers, nisa, nl, normal, tile
+from values_helpers import (BF16, evaluate, integers, loaded, nisa, nl, normal, stored,
+                            tile)
 
 Array = Any
 X, Y = normal(64, 96), normal(64, 96, seed=1)
@@ -308,6 +309,19 @@ def test_gather_and_scatter_by_dma() -> None:
         return out, row
     found = run_kernel(kernel, X, index, api="nki")
     assert_allclose(found, (X, X[index[3]]), rtol=0)
+
+
+def test_a_gathering_transpose_takes_its_indices_by_columns() -> None:
+    from trnsim.frontend import run_kernel
+    table, index = normal(300, 128, kind=BF16), integers(0, 300, 128, 2, kind=np.uint32)
+
+    def kernel(source: Any, indices: Any) -> Any:
+        there = source.ap([[128, 256], [1, 128]], vector_offset=loaded(indices), indirect_dim=0)
+        dst = tile((128, 256), nl.bfloat16)
+        nisa.dma_transpose(dst, there, axes=(1, 0))
+        return stored(dst)
+    assert_allclose(run_kernel(kernel, table, index, api="nki"), table[index.T.reshape(-1)].T,
+                    rtol=0)
 
 
 def test_stream_shuffle_reorders_each_quadrant() -> None:

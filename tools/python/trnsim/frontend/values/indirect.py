@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
 
 def _indices(machine: Machine, view: View, at: source.Site) -> list[int]:
+    """The indices in the order of the rows they select: those of a tensor's rows, or for a
+    dma_transpose those of its columns. [NKI-ISA, dma_transpose]
+    """
     indices = view.indices
     assert indices is not None
-    return [int(one) for one in machine.read(indices, at).reshape(-1)]
+    values = machine.read(indices, at)
+    if machine.goes_down:
+        values = values.reshape(values.shape[0], -1).T
+    return [int(one) for one in values.reshape(-1)]
 
 
 def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,

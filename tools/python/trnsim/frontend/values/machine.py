@@ -41,6 +41,8 @@ class Machine:
                  core: int, team: Team) -> None:
         self.group = INDEX_GROUP
         """Partitions that share the indices of a tensor indirection of the current instruction."""
+        self.goes_down = False
+        """Whether the indices of the current instruction go down the partitions first."""
         self.core = core
         self.team = team
         self.defers = defers

@@ -104,6 +104,14 @@ def test_reductions(name: str, reference: Any, run: Callable[..., Any]) -> None:
     assert_allclose(found, reference(data, axis=2), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("axis", [2, (1, 2)])
+def test_the_variance_keeps_the_reduced_dimensions(axis: Any) -> None:
+    data = normal(32, 6, 8)
+    for keepdims in (False, True):
+        found = in_new(lambda language, x: language.var(x, axis, keepdims=keepdims), data)
+        assert_allclose(found, data.var(axis, keepdims=True), rtol=1e-4)
+
+
 @BOTH
 def test_compositions(run: Callable[..., Any]) -> None:
     weights = np.exp(X - X.max(axis=1, keepdims=True))

@@ -18,7 +18,7 @@ from trnsim.frontend.nki.elementwise import (binary, copy, emit, reciprocal, rep
                                              result_dtype, tile, unary_function)
 from trnsim.frontend.nki.isa_vector import reduced_axes
 from trnsim.frontend.psum import begins_group
-from trnsim.frontend.tensor import PSUM, View
+from trnsim.frontend.tensor import PSUM, View, row_major
 
 
 def reduce(name: str, operator: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> View:
@@ -64,7 +64,10 @@ def mean_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Vie
 
 
 def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
-    """The variance over all free dimensions by bn_stats, else from the mean of squares."""
+    """The variance over all free dimensions by bn_stats, else from the mean of squares.
+
+    The reduced dimensions are kept, whatever `keepdims` says. [NKI-LANGUAGE]
+    """
     data = tile(x, "var")
     axes = reduced_axes(axis, data.ndim, f"{source.here()}: var")
     rows, columns = data.shape[0], data.form.free_elements
@@ -72,11 +75,12 @@ def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) ->
     if len(axes) < data.ndim - 1 or columns > BN_STATS_FREE_MAX:
         mean = mean_of(x, axis, float32, True)
         centred = binary("subtract", data, mean, float32)
-        return mean_of(unary_function("square", centred, float32), axis, kind, keepdims)
+        return mean_of(unary_function("square", centred, float32), axis, kind, True)
     stats = emit("bn_stats", fresh((rows, 6), float32, name="stats"), (("data", "read", data),))
     moments = emit("bn_aggr", fresh((rows, 2), float32, name="moments"),
                    (("data", "read", stats),))
-    variance = moments.derive((rows, 1), moments.strides, offset=1)
+    shape = (rows, *(1 for _ in axes))
+    variance = moments.derive(shape, row_major(shape), offset=1)
     return copy(variance, kind)
 
 

@@ -143,6 +143,18 @@ def test_activation_scales_adds_and_sums_up() -> None:
                     rtol=1e-5)
 
 
+def test_activation_reduce_without_a_result_leaves_it_in_the_accumulator() -> None:
+    def body(x: Any) -> Any:
+        dst, total = tile(x.shape), tile((64, 1))
+        for function in (nl.exp, nl.copy):
+            nisa.activation_reduce(dst, function, x, nl.add, None)
+        nisa.activation(dst, nl.square, x, reduce_op=nl.add, reduce_res=total,
+                        reduce_cmd=nisa.reduce_cmd.reduce)
+        return total
+    assert_allclose(evaluate(body, X), (X + X * X).sum(axis=1, keepdims=True), rtol=1e-4,
+                    atol=1e-4)
+
+
 _erf = np.vectorize(math.erf)
 SIGMOID = 1 / (1 + np.exp(-X.astype(np.float64)))
 FUNCTIONS = {

@@ -35,8 +35,17 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
 def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any,
                       bias: Any = None, scale: Any = 1.0,
                       name: str | None = None) -> NkiInstruction:
-    """dst = op(data * scale + bias), and its sum along the free dimensions in reduce_res."""
+    """dst = op(data * scale + bias), and its sum along the free dimensions in reduce_res.
+
+    Without reduce_res the accumulator is not read out, which costs what activation costs.
+    """
     _check_bias(bias)
+    if reduce_res is None:
+        return issue("activation",
+                     (("dst", "write", dst), ("data", "read", data),
+                      *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale))),
+                     {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
+                     (scale, bias, enums.reduce_cmd.reset_reduce))
     return issue("activation_reduce",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("bias", "read", bias)), *wide_vectors(("scale", "read", scale)),

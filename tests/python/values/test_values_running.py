@@ -122,6 +122,18 @@ def test_a_register_is_told_a_value_only_when_there_is_one() -> None:
     assert seen == [None, data[1, 2]]
 
 
+def test_registers_are_loaded_from_and_stored_to_tensors_of_one_dimension() -> None:
+    def kernel() -> Any:
+        register = nisa.register_alloc()
+        nisa.register_load(register, nl.full([1], 41, dtype=nl.int32))
+        place = nl.ndarray([1], dtype=nl.int32, buffer=nl.sbuf)
+        nisa.register_store(place, register + 1)
+        out = nl.ndarray([1], dtype=nl.int32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, place)
+        return out
+    assert run_kernel(kernel, api="nki").tolist() == [42]
+
+
 def test_a_tensor_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     def kernel(x: Any) -> None:
         nl.device_print("here:", loaded(x))

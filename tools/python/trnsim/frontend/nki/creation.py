@@ -17,6 +17,8 @@ from trnsim.frontend.nki.tensor import NkiTensor, whole
 from trnsim.frontend.tensor import Storage, View
 
 _sbuf = enums.MemoryRegion.sbuf
+SINGLE = (1, 1)
+"""The shape of an on-chip tensor [1], as registers are stored to. [NKI-ISA, register_store]"""
 
 
 class par_dim(int):
@@ -43,6 +45,8 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             "nl.par_dim, but the first dimension is that of the partitions; make a list of tiles")
     space = enums.SPACES.get(buffer) or enums.space_of(buffer)
     role = "output" if buffer in enums.SHARED else "internal"
+    if space != "hbm" and tuple(shape) == (1,):
+        shape = SINGLE
     if address is not None:
         if space == "hbm":
             raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "

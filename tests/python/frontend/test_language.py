@@ -122,13 +122,15 @@ def test_tile_sizes_are_those_of_the_chip() -> None:
         size = nl.tile_size
         assert (size.pmax, size.gemm_stationary_fmax, size.gemm_moving_fmax) == (128, 128, 512)
         assert (size.psum_fmax, size.psum_num_banks, size.psum_bank_fmax_bytes) == (512, 8, 2048)
+        assert size.sbuf_fmax == size.sbuf_fmax_bytes // 4
         found.append(size.sbuf_fmax_bytes // 1024)
+        found.append(size.total_available_sbuf_size // 1024)
         found.append(nisa.get_nc_version().value)
         assert nisa.get_nc_version() >= nisa.nc_version.gen2
     found: list[int] = []
     for chip in ("trn1", "trn2", "trn3"):
         lowering(body, chip)
-    assert found == [192, 2, 224, 3, 256, 4]
+    assert found == [192, 192, 2, 192, 224, 3, 224, 256, 4]
 
 
 def test_regions_are_told_apart() -> None:

@@ -31,6 +31,8 @@ class Chip:
     generation: int  # 2, 3, 4: NeuronCore-v2, -v3, -v4
     partitions: int
     sbuf_partition_bytes: int
+    sbuf_usable_bytes: int
+    """What tiles whose addresses the program does not fix may take of it."""
     psum_banks: int
     psum_bank_bytes: int
     pe_rows: int
@@ -148,6 +150,7 @@ def _from_file(name: str, path: Path, root: dict[str, Any]) -> Chip:
         generation=version,
         partitions=value("/neuron_core/sbuf/partitions"),
         sbuf_partition_bytes=value("/neuron_core/sbuf/partition_kib") * 1024,
+        sbuf_usable_bytes=value("/neuron_core/sbuf/usable_partition_kib") * 1024,
         psum_banks=value("/neuron_core/psum/banks"),
         psum_bank_bytes=value("/neuron_core/psum/bank_bytes"),
         pe_rows=value("/neuron_core/tensor_engine/pe_rows"),

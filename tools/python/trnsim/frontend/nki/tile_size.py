@@ -75,15 +75,18 @@ class TileSize:
 
     @property
     def sbuf_fmax(self) -> int:
-        """float32 elements per partition of SBUF."""
-        return self._chip.sbuf_partition_bytes // float32.itemsize
+        """float32 elements per partition of the largest tile in SBUF."""
+        return self._chip.sbuf_usable_bytes // float32.itemsize
 
     @property
     def sbuf_fmax_bytes(self) -> int:
-        """Bytes per partition of SBUF."""
-        return self._chip.sbuf_partition_bytes
+        """Bytes per partition of the largest tile in SBUF."""
+        return self._chip.sbuf_usable_bytes
 
-    total_available_sbuf_size = sbuf_fmax_bytes
+    @property
+    def total_available_sbuf_size(self) -> int:
+        """Bytes per partition for tiles whose addresses the program fixes: all of SBUF."""
+        return self._chip.sbuf_partition_bytes
 
 
 tile_size = TileSize()

@@ -85,6 +85,15 @@ def test_tensor_scalar_reduce_returns_both() -> None:
     assert_allclose(found, (X + 1, (X + 1).max(axis=1, keepdims=True)), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("op", "reference"), [("max", np.max), ("min", np.min)])
+def test_reductions_of_nl_name_operators(op: str, reference: Any) -> None:
+    def body(x: Any) -> Any:
+        total = tile((64, 1))
+        nisa.tensor_scalar_reduce(tile(x.shape), x, nl.add, 1.0, getattr(nl, op), total)
+        return total
+    assert_allclose(evaluate(body, X), reference(X + 1, axis=1, keepdims=True), rtol=1e-6)
+
+
 def test_accumulators_last_from_one_instruction_to_the_next() -> None:
     def body(x: Any) -> Any:
         dst, total = tile(x.shape), tile((64, 1))

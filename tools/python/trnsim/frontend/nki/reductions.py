@@ -46,6 +46,11 @@ def minimum_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> 
     return reduce("min", "minimum", x, axis, dtype, keepdims)
 
 
+# As operators they are nl.maximum and nl.minimum. [NKI-ISA, tensor_scalar_reduce]
+maximum_of.operator_name = "maximum"  # type: ignore[attr-defined]
+minimum_of.operator_name = "minimum"  # type: ignore[attr-defined]
+
+
 def product_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
     """The product over the last dimensions."""
     return reduce("prod", "multiply", x, axis, dtype, keepdims)

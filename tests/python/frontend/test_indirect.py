@@ -75,6 +75,40 @@ def test_compute_engines_take_a_moved_start() -> None:
     assert (one.op, roles(one)) == ("tensor_copy", ["dst", "data", "index"])
 
 
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda rows, index: rows[32:], "is sliced or selected in dimension 0, of which 'sbuf_0'"),
+    (lambda rows, index: rows[3], "is sliced or selected in dimension 0, of which 'sbuf_0'"),
+    (lambda rows, index: rows.slice(0, 0, 8), "is sliced or selected in dimension 0"),
+    (lambda rows, index: rows.view(nl.int32), "is viewed as int32 after 'sbuf_0' has selected"),
+    (lambda rows, index: rows.vector_select(0, index), "is selected dynamically twice"),
+    (lambda rows, index: rows.ap([[32, 16], [1, 32]]), "is given an access pattern after"),
+    (lambda rows, index: rows.permute((1, 0)), r"becomes \[32, 64\], but 'sbuf_0' selects"),
+    (lambda rows, index: rows.reshape((32, 64)), r"becomes \[32, 64\], but 'sbuf_0' selects"),
+])
+def test_selected_rows_stay_as_they_are(body: Any, message: str) -> None:
+    def kernel(table: Any) -> None:
+        index = sbuf(64, 1, dtype=nl.uint32)
+        body(table.vector_select(0, index), index)
+    with pytest.raises(IllegalInstruction, match=message) as error:
+        trace(kernel, [TABLE])
+    assert "test_indirect.py:" in str(error.value)
+
+
+def test_what_is_not_selected_is_sliced_and_reshaped() -> None:
+    def kernel(table: Any) -> None:
+        rows = table.vector_select(0, sbuf(64, 1, dtype=nl.uint32))[:, 8:24].reshape((64, 4, 4))
+        nisa.dma_copy(sbuf(64, 4, 4), rows[0:64])
+    (one,) = traced(kernel, TABLE)
+    assert roles(one) == ["dst", "src", "index"] and one.operand("src")[6] == 8
+
+
+def test_selected_columns_are_not_sliced() -> None:
+    def kernel(table: Any) -> None:
+        sbuf(128, 256).indirect(sbuf(128, 4, dtype=nl.uint16))[:, 0:64]
+    with pytest.raises(IllegalInstruction, match="sliced or selected in dimension 1"):
+        trace(kernel, [TABLE], "trn3")
+
+
 def test_one_instruction_takes_its_indices_from_one_tensor() -> None:
     def kernel(table: Any) -> None:
         first, second = sbuf(1, 1, dtype=nl.int32), sbuf(1, 1, dtype=nl.int32)

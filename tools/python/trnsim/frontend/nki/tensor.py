@@ -188,6 +188,9 @@ class NkiTensor(WithoutOperators, View):
                 if self.form.is_on_chip and step != 1 and count != 1:
                     self._reject(f"slices the partitions with step {step}, but an access takes "
                                  "consecutive partitions")
+            if (count, step) != (size, 1) and self._is_selected(axis):
+                self._reject(f"is sliced or selected in dimension {axis}, of which "
+                             f"{self.indices.name!r} selects elements when the kernel runs")
             position += start * self.form.steps[axis]
             selected.append((count, step))
         form = self._indexed_form(selected, first)
@@ -277,9 +280,7 @@ class NkiTensor(WithoutOperators, View):
         if isinstance(index, (View, VirtualRegister)):
             if self.form.is_on_chip and axis == 0:
                 self._reject("is selected dynamically in its partitions, which is not possible")
-            if self.indices is not None:
-                self._reject("is selected dynamically twice, which is not possible; flatten the "
-                             "dimensions and select once")
+            self._selected_once()
             shape = list(self.form.shape)
             strides = list(self.form.strides)
             step = strides[axis]
@@ -297,6 +298,7 @@ class NkiTensor(WithoutOperators, View):
         """Per-partition indirect selection of dimension 0 of an HBM tensor."""
         if dim != 0 or self.form.is_on_chip:
             self._reject("is selected by a vector, which takes dimension 0 of a tensor in hbm")
+        self._selected_once()
         shape = (vector_offset.shape[0], *self.form.shape[1:])
         how = Indirection("vector", self.form.strides[0], self.form.shape[0])
         return self._moved(shape, self.form.strides, vector_offset, how)
@@ -307,6 +309,9 @@ class NkiTensor(WithoutOperators, View):
         if sorted(order) != list(range(self.ndim)) or (self.form.is_on_chip and order[0] != 0):
             self._reject(f"is permuted by {tuple(dims)}, which must be a permutation of its "
                          f"{self.ndim} dimensions that leaves the partitions first")
+        if order != sorted(order) and self._is_selected(1):
+            self._reject(f"is permuted by {tuple(dims)}, but its columns are selected when the "
+                         "kernel runs")
         return self._moved([self.form.shape[axis] for axis in order],
                            [self.form.strides[axis] for axis in order], self.indices)
 
@@ -421,6 +426,9 @@ class NkiTensor(WithoutOperators, View):
     def view(self, dtype: Any) -> NkiTensor:
         """The same bytes as another data type; the last dimension is rescaled."""
         target = dtype_of(dtype)
+        if isinstance(self.indices, View):
+            self._reject(f"is viewed as {target} after {self.indices.name!r} has selected elements "
+                         "of it, which is not possible")
         old, new = self.form.dtype.itemsize, target.itemsize
         shape, strides = list(self.form.shape), list(self.form.strides)
         if old == new:
@@ -450,6 +458,9 @@ class NkiTensor(WithoutOperators, View):
         `indirect_dim` only matters for values: its stride is what an index counts, and the trace
         holds the shape of what is moved.
         """
+        if isinstance(self.indices, View):
+            self._reject(f"is given an access pattern after {self.indices.name!r} has selected "
+                         "elements of it, which is not possible")
         offset = _settled(offset)
         target = self.form.dtype if dtype is None else dtype_of(dtype)
         indices = vector_offset if vector_offset is not None else scalar_offset
@@ -524,6 +535,7 @@ class NkiTensor(WithoutOperators, View):
         if chip.generation < 4:
             self._reject(f"is accessed indirectly, which needs NeuronCore-v4, but {chip.name} has "
                          f"{chip.neuron_core}")
+        self._selected_once()
         if not self.form.is_on_chip or self.ndim != 2:
             self._reject("is accessed indirectly, but only tensors in sbuf or psum with one free "
                          "dimension are")
@@ -547,11 +559,29 @@ class NkiTensor(WithoutOperators, View):
     def _moved(self, shape: Sequence[int], strides: Sequence[int],
                indices: View | None, how: Indirection | None = None) -> NkiTensor:
         """The same start with another shape; `how` is what new indices mean."""
+        form = self.form
+        if how is None and self._is_selected(0) and (
+                shape[0] != form.shape[0] or strides[0] != form.strides[0]
+                or form.is_on_chip and prod(shape) != form.elements):
+            self._reject(f"becomes {list(shape)}, but {self.indices.name!r} selects elements of it "
+                         "when the kernel runs, whose dimensions stay")
         view = NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
                          self.position, indices)
         if isinstance(indices, View):
             view.indirection = how or self.indirection
         return view
+
+    def _is_selected(self, axis: int) -> bool:
+        """Whether indices select along a dimension, one for each of its elements."""
+        if not isinstance(self.indices, View):
+            return False
+        kind = self.indirection.kind
+        return kind == "columns" or kind == "vector" and axis == 0
+
+    def _selected_once(self) -> None:
+        if self.indices is not None:
+            self._reject("is selected dynamically twice, which is not possible; flatten the "
+                         "dimensions and select once")
 
     def _axis(self, dim: int) -> int:
         axis = dim + self.ndim if dim < 0 else dim

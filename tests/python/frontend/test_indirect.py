@@ -109,6 +109,23 @@ def test_selected_columns_are_not_sliced() -> None:
         trace(kernel, [TABLE], "trn3")
 
 
+def test_a_matmul_takes_columns_by_index() -> None:
+    def kernel(both: bool) -> Any:
+        def body(table: Any) -> None:
+            ones, data = sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64, dtype=nl.bfloat16)
+            first, second = (sbuf(128, 4, dtype=nl.uint16) for _ in range(2))
+            for stationary in (ones, ones.indirect(first, 64) if both else ones):
+                result = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+                nisa.nc_matmul(result, stationary, data)
+                nisa.nc_matmul(result, stationary, data.indirect(second, 64))
+        return body
+    executed = traced(kernel(False), TABLE, chip="trn3")
+    assert [attribute(one, "start") for one in executed] == [True, False] * 2
+    assert [roles(one)[3:] for one in executed] == [[], ["index"]] * 2
+    with pytest.raises(IllegalInstruction, match=r"test_indirect.py:\d+: operands are indexed by "):
+        trace(kernel(True), [TABLE], "trn3")
+
+
 def test_one_instruction_takes_its_indices_from_one_tensor() -> None:
     def kernel(table: Any) -> None:
         first, second = sbuf(1, 1, dtype=nl.int32), sbuf(1, 1, dtype=nl.int32)

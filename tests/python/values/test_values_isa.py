@@ -312,6 +312,21 @@ def test_gathers_on_chip() -> None:
     assert_allclose(found, np.take_along_axis(X, index.astype(np.int64), axis=1), rtol=0)
 
 
+def test_a_matmul_shares_indices_among_32_partitions() -> None:
+    data, index = normal(64, 48, kind=BF16), integers(0, 48, 64, 2, kind=np.uint16)
+    weights = normal(64, 8, kind=BF16)
+
+    def body(x: Any, w: Any, i: Any) -> Any:
+        result = tile((8, 40), buffer=nl.psum)
+        for _ in range(2):
+            nisa.nc_matmul(result, w, x.indirect(i, 40))
+        return result
+    chosen = np.stack([data[p, [index[p // 32 * 32 + j % 32, j // 32] for j in range(40)]]
+                       for p in range(64)]).astype(np.float32)
+    assert_allclose(evaluate(body, data, weights, index, chip="trn3"),
+                    2 * weights.astype(np.float32).T @ chosen, rtol=1e-5, atol=1e-5)
+
+
 def test_gather_and_scatter_by_dma() -> None:
     from trnsim.frontend import run_kernel
     index = np.random.default_rng(0).permutation(64).astype(np.int32)[:, None]

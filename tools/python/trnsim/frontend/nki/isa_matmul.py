@@ -11,7 +11,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.psum import begins_group
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -44,14 +44,18 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
                is_stationary_onezero, is_moving_onezero, is_transpose, tile_position, tile_size,
                perf_mode)
         shape = active.templates.get(key)
+        is_indirect = (dst.indices is not None or stationary.indices is not None
+                       or moving.indices is not None)
     except AttributeError:
         raise _not_tensors(dst, stationary, moving) from None
-    if shape is None or dst.form.buffer.spans_banks:
+    if shape is None or is_indirect or dst.form.buffer.spans_banks:
         operands: tuple[Operand, ...] = (
             ("dst", "write" if start else "accumulate", dst),
             ("stationary", "read", stationary), ("moving", "read", moving))
         attributes = _attributes(start, is_stationary_onezero, is_moving_onezero, is_transpose,
                                  tile_position, tile_size, perf_mode)
+        if is_indirect:
+            return _indexed(dst, operands, attributes)
         if shape is None:
             shape = active.template("nc_matmul", None, operands, attributes, source.site())
             if source.is_user(frame.f_code):
@@ -60,6 +64,23 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
                                             source.here()))
     active.issue_three(shape, dst, stationary, moving)
     return HANDLE
+
+
+def _indexed(dst: View, operands: tuple[Operand, ...],
+             attributes: dict[str, Any]) -> NkiInstruction:
+    """Records a matmul some of whose operands are selected by indices or moved by registers."""
+    active = recorder.required()
+    check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
+                                        source.here()))
+    active.record("nc_matmul", None, indexed(operands), attributes)
+    _keep_group(dst, attributes["start"])
+    return HANDLE
+
+
+def _keep_group(dst: View, start: bool) -> None:
+    """To the recorder a write is one of another instruction, which ends the accumulation."""
+    if start and dst.storage.matmul_regions is not None:
+        dst.storage.matmul_regions.add(dst)
 
 
 def _not_tensors(dst: Any, stationary: Any, moving: Any) -> Exception:
@@ -100,9 +121,7 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),
         ("moving_scale", "read", moving_scale)), {"start": start})
-    if start:
-        # To the recorder a write is one of another instruction, which ends the accumulation.
-        dst.storage.matmul_regions.add(dst)
+    _keep_group(dst, start)
     return handle
 
 

@@ -71,7 +71,7 @@ def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
                                                            second.position):
             raise IllegalInstruction(
                 f"{source.here()}: operands are indexed by {first.name!r} and {second.name!r}, but "
-                "an instruction takes its indices from one tensor; use two instructions")
+                "a trace has one tensor of indices for each instruction; use two instructions")
         for _, _, view in operands:
             if view.indices is second:
                 view.indices = first

@@ -404,6 +404,20 @@ def test_a_grid_over_cores_traces_the_first_core_and_says_so() -> None:
     assert "the programs of core 0 are traced" in found.notes[0]
 
 
+@pytest.mark.parametrize(("grid", "rows"), [
+    (nl.spmd_dim(nl.nc(2), 4), [0, 1, 2, 3]), (nl.nc(2) * 4, [0, 1, 2, 3]),
+    (nl.spmd_dim(4, nl.nc(2)), [0, 2, 4, 6]), (4 * nl.nc(2), [0, 2, 4, 6])])
+def test_programs_are_dealt_to_cores_in_blocks_or_in_turns(grid: Any, rows: list[int]) -> None:
+    executed = expand(trace(add[grid, 6], GRID).lines())
+    stores = [one for one in executed if one.operand("dst")[2] == "out"]
+    assert [where(one, "dst")[0] // (128 * 3072) for one in stores][::6] == rows
+
+
+def test_cores_are_the_outer_or_the_inner_part_of_an_axis() -> None:
+    with pytest.raises(UserError, match=r"test_legacy_loops.py:\d+: nl.spmd_dim of .* one nl.nc"):
+        nl.spmd_dim(2, nl.nc(2), 2)
+
+
 def test_a_negative_grid_is_refused_and_zero_is_one_program() -> None:
     with pytest.raises(UserError, match=r"kernel add is launched on a grid of \[-1\], but every"):
         add[-1]

@@ -300,3 +300,25 @@ def test_elements_are_gathered_in_each_partition() -> None:
     for run in (in_new, in_old):
         found = run(lambda one, x, i: one.gather_flattened(x, i), X, index)
         assert_allclose(found, np.take_along_axis(X, index.astype(np.int64), axis=1), rtol=0)
+
+
+def two_rows(grid: Any, programs: int) -> Array:
+    """What the programs of a grid leave: each adds its number to its two rows."""
+    def body(out: Any, x: Any) -> None:
+        assert old.num_programs() == programs
+        row, column = old.mgrid[0:2, 0:96]
+        at = old.program_id(0)
+        out_row = 2 * at + row
+        old.store(out[out_row, column], value=old.add(old.load(x[out_row, column]), at))
+    return old_kernel(body, np.zeros((64, 96), np.float32), shape=(2 * programs, 96), grid=grid)
+
+
+@pytest.mark.parametrize("grid", [
+    old.spmd_dim(2, old.nc(2)), old.spmd_dim(old.nc(2), 2), old.nc(2) * 2, 2 * old.nc(2),
+    (2 * old.nc(2), 1), old.spmd_dim(4), old.spmd_dim(1, 4), old.nc(4), (old.nc(4), 1)])
+def test_all_programs_of_a_grid_run_however_it_is_spread_over_cores(grid: Any) -> None:
+    assert two_rows(grid, 4)[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_an_axis_with_cores_alone_is_two_programs() -> None:
+    assert two_rows(old.nc(2), 2)[:, 0].tolist() == [0, 0, 1, 1]

@@ -3,51 +3,71 @@
 """kernel[4, 2](...): eight programs. [NKI-PROGRAMMING-2.26]
 
 AWS's compiler makes nested loops of the grid, on one core unless an axis is spread over cores with
-`nl.spmd_dim(n, nl.nc(cores))` or `nl.nc(cores)`; then the programs of core 0 are traced.
+`nl.spmd_dim(...)` or `nl.nc(cores)`; then the programs of core 0 are traced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
-from trnsim.frontend import recorder
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import UserError
 from trnsim.frontend.legacy.loops import iterate, program_origin
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.tensor import Shape
 
 
-class nc(NamedTuple):
+@dataclass(frozen=True)
+class nc:
     """`nl.nc(cores)`: an axis of the grid spread over NeuronCores."""
 
     cores: int
 
     def __mul__(self, programs: Any) -> SpmdDim:
-        """`nl.nc(cores) * programs`: that many programs on each core."""
+        """`nl.nc(cores) * programs`: that many successive programs on each core."""
         return SpmdDim(int(programs), self.cores)
 
     def __rmul__(self, programs: Any) -> SpmdDim:
-        return SpmdDim(int(programs), self.cores)
+        """`programs * nl.nc(cores)`: that many programs on each core, which take turns."""
+        return SpmdDim(int(programs), self.cores, True)
 
 
-class SpmdDim(NamedTuple):
-    """`nl.spmd_dim(programs, nl.nc(cores))`: programs on each of several cores."""
+@dataclass(frozen=True)
+class SpmdDim:
+    """Programs on each of several cores: each has successive ones, or the cores take turns."""
 
     programs: int
     cores: int
+    takes_turns: bool = False
 
     @property
     def size(self) -> int:
         """All programs of the axis."""
         return self.programs * self.cores
 
+    def of(self, core: int) -> range:
+        """The programs of a core."""
+        if self.takes_turns:
+            return range(core, self.size, self.cores)
+        return range(core * self.programs, (core + 1) * self.programs)
+
 
 def spmd_dim(*parts: Any) -> SpmdDim:
-    """An axis of the grid from numbers of programs and nl.nc(cores)."""
-    cores = prod(part.cores for part in parts if isinstance(part, nc))
-    return SpmdDim(prod(int(part) for part in parts if not isinstance(part, nc)), cores)
+    """An axis of the grid from numbers of programs and an nl.nc(cores); the last part is innermost.
+
+    `spmd_dim(nc(2), n)`: the first n programs on core 0; `spmd_dim(n, nc(2))`: every second.
+    """
+    spread = [at for at, part in enumerate(parts) if isinstance(part, nc)]
+    if len(spread) > 1 or spread and spread[0] not in (0, len(parts) - 1):
+        raise UserError(f"{source.here()}: nl.spmd_dim of {list(parts)}, but it takes one "
+                        "nl.nc(cores), before or behind the numbers of programs")
+    cores = parts[spread[0]].cores if spread else 1
+    programs = prod(int(part) for part in parts if not isinstance(part, nc))
+    return SpmdDim(programs, cores, bool(spread) and spread[0] > 0)
 
 
 def axis_of(item: Any) -> SpmdDim:
@@ -78,11 +98,11 @@ def _run(grid: tuple[SpmdDim, ...], program: tuple[Any, ...], call: Callable[[],
     if not grid:
         session().program = program
         return call()
-    first = core[0] * grid[0].programs if core else 0
-    if grid[0].programs == 1:
-        return _run(grid[1:], (*program, first), call, core[1:])
+    mine = grid[0].of(core[0] if core else 0)
+    if len(mine) == 1:
+        return _run(grid[1:], (*program, mine.start), call, core[1:])
     result = None
-    for at in iterate(range(first, first + grid[0].programs), program_origin(len(program))):
+    for at in iterate(mine, program_origin(len(program))):
         result = _run(grid[1:], (*program, at), call, core[1:])
     return result
 

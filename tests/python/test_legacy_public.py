@@ -149,7 +149,7 @@ def test_a_transpose_may_widen_in_psum_but_not_narrow() -> None:
 
 def test_arguments_may_be_types_and_tensors_without_contents() -> None:
     assert nt.tensor[[8, 4], nl.bfloat16] == TensorArgument(dtype("bfloat16"), (8, 4))
-    assert nt.tensor[8, 4] is nt.tensor
+    assert nt.tensor[8, 4] is nt.tensor and nt.tensor[nt.mutable] is nt.tensor
     assert describe(np.float32) == "<class 'numpy.float32'>"
 
     def kernel(x: Any, kind: Any) -> None:

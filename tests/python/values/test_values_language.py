@@ -322,3 +322,17 @@ def test_all_programs_of_a_grid_run_however_it_is_spread_over_cores(grid: Any) -
 
 def test_an_axis_with_cores_alone_is_two_programs() -> None:
     assert two_rows(old.nc(2), 2)[:, 0].tolist() == [0, 0, 1, 1]
+
+
+def test_a_mutable_parameter_is_written_and_returned() -> None:
+    nki: Any = importlib.import_module("neuronxcc.nki")
+    nt: Any = importlib.import_module("neuronxcc.nki.typing")
+
+    @nki.jit(experimental_flags="enable-mutable-parameter")
+    def kernel(a: nt.tensor, cache: nt.tensor[nt.mutable]) -> Any:
+        old.store(cache[0:32], value=old.load(a))
+        return cache
+    cache, new = normal(64, 96, seed=3), normal(32, 96)
+    wanted = np.concatenate([new, cache[32:]])
+    assert np.array_equal(run_kernel(kernel, new, cache), wanted)
+    assert np.array_equal(cache, wanted)

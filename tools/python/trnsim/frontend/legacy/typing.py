@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public module neuronxcc.nki.typing.
-"""Types for annotations: `nt.tensor[128, 512]`, `nt.mutable_tensor`. Not checked at run time.
+"""Types for annotations: `nt.tensor[128, 512]`, `nt.tensor[nt.mutable]`. Not checked at run time.
 
 `nt.tensor[[128, 512], nl.bfloat16]` is also an argument for nki.benchmark: a tensor without contents.
 """
@@ -27,6 +27,12 @@ class tensor(Tensor):
 
 class mutable_tensor(tensor):
     """A parameter that the kernel writes."""
+
+    __slots__ = ()
+
+
+class mutable:
+    """`nt.tensor[nt.mutable]`: a parameter that the kernel writes."""
 
     __slots__ = ()
 

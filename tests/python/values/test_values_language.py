@@ -336,3 +336,19 @@ def test_a_mutable_parameter_is_written_and_returned() -> None:
     wanted = np.concatenate([new, cache[32:]])
     assert np.array_equal(run_kernel(kernel, new, cache), wanted)
     assert np.array_equal(cache, wanted)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint32, np.int16, np.uint8])
+def test_integers_are_repeated_over_partitions_with_all_their_bits(kind: Any) -> None:
+    limits = np.iinfo(kind)
+    data = integers(limits.min, limits.max, 1, 700, kind=kind)
+    data[0, :2] = limits.min, limits.max
+    ones = np.full((64, 700), -1 if limits.min else limits.max, kind)
+    wanted = np.broadcast_to(data, (64, 700))
+    for body in (lambda one, x, _: one.broadcast_to(x, (64, 700)),
+                 lambda one, x, y: one.bitwise_and(y, x), lambda one, x, y: one.bitwise_and(x, y)):
+        assert np.array_equal(in_old(body, data, ones), wanted)
+    columns = in_old(lambda one, x, _: one.broadcast_to(x[:, 0:700:7], (64, 100)), data, ones)
+    assert np.array_equal(columns, wanted[:, ::7])
+    planes = in_old(lambda one, x: one.broadcast_to(x, (64, 7, 100)), data.reshape(1, 7, 100))
+    assert np.array_equal(planes, wanted.reshape(64, 7, 100))

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trnsim.frontend.dtypes import DType, float32
+from trnsim.frontend.dtypes import DType, float32, uint16
 from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import as_tile, broadcast_free, flush, fresh, no_broadcast
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
-from trnsim.frontend.legacy.views import with_form
+from trnsim.frontend.legacy.views import view_as, with_form
 
 BANK_COLUMNS = 512
 """float32 elements of a PSUM bank: the widest output of one matmul. [NKI-ARCH-V2]"""
@@ -40,15 +40,19 @@ def broadcast_to(src: Tensor, shape: Sequence[int], **_: Any) -> Tensor:
 def broadcast_partitions(tile: Tensor, partitions: int) -> Tensor:
     """One partition repeated: a matmul with ones per PSUM bank, copied to SBUF. [NKI-ARCH-V2]
 
-    Integers go through float32, which is exact up to 24 bits.
+    Integers go through float32, which is exact up to 24 bits: those of 32 as their halves.
     """
     tile = in_sbuf(tile)
     release(tile)
     kind = tile.dtype
+    if kind.is_integer and kind.itemsize > uint16.itemsize:
+        dense = tile if tile.form.is_contiguous() else flush(copy(tile))
+        halves = broadcast_partitions(view_as(_row(dense), uint16), partitions)
+        return view_as(flush(halves), kind).reshape((partitions, *tile.shape[1:]))
     if not kind.is_float:
         tile = flush(copy(tile, dtype=float32))
     columns = tile.form.free_elements
-    flat = with_form(tile, (1, columns), (0, 1)) if tile.form.is_contiguous() else _dense(tile)
+    flat = _row(tile if tile.form.is_contiguous() else flush(copy(tile)))
     stationary = _ones(flat, partitions)
     chunks = range(0, columns, BANK_COLUMNS)
     if len(chunks) == 1:
@@ -67,9 +71,9 @@ def _evicted(psum: Tensor, kind: DType) -> Tensor:
     return copy(flush(psum), dtype=kind)
 
 
-def _dense(tile: Tensor) -> Tensor:
-    dense = flush(copy(tile))
-    return with_form(dense, (1, dense.form.free_elements), (0, 1))
+def _row(tile: Tensor) -> Tensor:
+    """A contiguous tile of one partition as [1, N]."""
+    return with_form(tile, (1, tile.form.free_elements), (0, 1))
 
 
 def _ones(like: Tensor, partitions: int) -> Tensor:

@@ -18,15 +18,15 @@ constexpr NameTable<MatmulPerfMode, 2> kPerfModeNames{{"none", "double_row"}};
 constexpr std::size_t kRoleCount = static_cast<std::size_t>(Role::DstIndex) + 1;
 
 constexpr NameTable<Role, kRoleCount> kRoleNames{{
-    "dst",          "dst_scale",     "data",
-    "data1",        "data2",         "src",
-    "stationary",   "moving",        "stationary_scale",
-    "moving_scale", "tags",          "operand0",
-    "operand1",     "bias",          "scale",
-    "initial",      "bound0",        "bound1",
-    "max_value",    "relu_param",    "reduce_result",
-    "predicate",    "on_true",       "on_false",
-    "values",       "index",         "dst_index",
+    "dst",          "dst_scale",  "data",
+    "data1",        "data2",      "src",
+    "stationary",   "moving",     "stationary_scale",
+    "moving_scale", "tags",       "operand0",
+    "operand1",     "bias",       "scale",
+    "initial",      "bound0",     "bound1",
+    "max_value",    "relu_param", "reduce_result",
+    "predicate",    "on_true",    "on_false",
+    "values",       "index",      "dst_index",
 }};
 
 }  // namespace

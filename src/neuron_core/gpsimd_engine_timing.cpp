@@ -36,9 +36,8 @@ double n_gather_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& 
 /// Of the elements that count; without a number all of the 16 partitions do.
 double topk_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& instruction) {
     const Attributes& attributes = instruction.attributes;
-    const std::int64_t elements = attributes.n > 0
-                                      ? attributes.n
-                                      : kSnakePartitions * instruction.at(Role::Data).elements();
+    const std::int64_t elements =
+        attributes.n > 0 ? attributes.n : kSnakePartitions * instruction.at(Role::Data).elements();
     return spec.topk * static_cast<double>(elements) + static_cast<double>(attributes.k);
 }
 

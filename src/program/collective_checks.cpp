@@ -56,7 +56,7 @@ void check_collective(const Place& place, const InstructionTemplate& instruction
     }
     if (attributes.bytes != bytes) {
         place.fail(fmt::format(
-            "\"bytes\" is {}, but what \"src\" holds is {}; write that", attributes.bytes, bytes));
+            R"("bytes" is {}, but what "src" holds is {}; write that)", attributes.bytes, bytes));
     }
     if (attributes.channels > targets) {
         place.fail(

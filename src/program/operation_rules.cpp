@@ -218,11 +218,8 @@ constexpr std::array kRules{
                   {kDst, kData, one(Role::Values), maybe(Role::DstIndex)},
                   {}},
     OperationRule{Opcode::NcStreamShuffle, kVector, S::Shuffle, {kDst, kData}, {must(A::Mask)}},
-    OperationRule{Opcode::Dropout,
-                  kVector,
-                  S::Elementwise,
-                  {kDst, kData, maybe_vector(Role::Operand0)},
-                  {}},
+    OperationRule{
+        Opcode::Dropout, kVector, S::Elementwise, {kDst, kData, maybe_vector(Role::Operand0)}, {}},
     OperationRule{Opcode::Rng, kVectorGpsimd, S::Free, {kDst}, {}},
     OperationRule{Opcode::Rand2,
                   kVector,

@@ -2,6 +2,7 @@
 // trnsim diff: what changed between two results, or between two runs instruction by instruction.
 #include "commands.hpp"
 #include "known_file.hpp"
+#include "options.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"

@@ -54,6 +54,20 @@ def test_shared_tensors_have_the_same_name_in_both_cores() -> None:
     assert shared == expected * 2
 
 
+def test_a_result_that_every_core_has_for_itself_is_warned_of() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        regions.append(x.buffer)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.hbm)
+        nisa.dma_copy(out, x)
+        return out
+    regions: list[Any] = []
+    (note,) = trace(kernel[2], [X]).notes
+    assert "'out' is returned, but every core has one of its own" in note
+    assert trace(kernel[1], [X]).notes == []
+    assert regions == [nl.shared_hbm, nl.shared_hbm, nl.hbm]
+
+
 def test_tensors_of_the_same_name_are_shared_in_their_order() -> None:
     @nki.jit
     def kernel(x: Any) -> Any:

@@ -136,6 +136,7 @@ def test_tile_sizes_are_those_of_the_chip() -> None:
 def test_regions_are_told_apart() -> None:
     def body(t: Any, v: Any, u: Any) -> None:
         assert t.buffer == nl.sbuf and nl.is_sbuf(t.buffer) and nl.is_on_chip(t.buffer)
+        assert nl.hbm is nl.private_hbm and nl.is_hbm(nl.hbm)
         assert nl.is_hbm(nl.shared_hbm) and nl.is_hbm("private_hbm") and not nl.is_psum(nl.sbuf)
     lowering(body)
 

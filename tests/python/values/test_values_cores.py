@@ -54,6 +54,21 @@ def test_cores_share_memory_and_wait_at_barriers() -> None:
     assert_allclose(run_kernel(swap_halves[2], data), np.roll(data, 64, axis=0), rtol=0)
 
 
+@pytest.mark.parametrize("region", [nl.hbm, nl.private_hbm])
+def test_every_core_has_its_own_private_memory(region: Any) -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 1, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+        scratch = nl.ndarray((1, 40), dtype=x.dtype, buffer=region)
+        core, data = nl.program_id(0), loaded(x)
+        nisa.tensor_scalar(data, data, nl.add, float(core))
+        nisa.dma_copy(scratch, data)
+        nisa.core_barrier(out, (0, 1))
+        nisa.dma_copy(out[core], scratch)
+        return out
+    data = normal(1, 40)
+    assert_allclose(run_kernel(nki.jit(kernel)[2], data), np.stack([data, data + 1]), rtol=0)
+
+
 def test_cores_exchange_tiles() -> None:
     data = normal(128, 32)
     total = data[:64] + data[64:]

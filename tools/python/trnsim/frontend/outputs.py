@@ -41,6 +41,11 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
     if not any(isinstance(entry, Template) for entry in active.table.entries):
         active.note("warning", "the kernel has no instruction: its time is that of the launch")
     for view in returned:
+        if (active.cores > 1 and active.core == 0 and view.space == "hbm"
+                and not view.storage.buffer.shared):
+            where = _allocated_at(view.storage.buffer)
+            active.note("warning", f"{where}{view.name!r} is returned, but every core has one of "
+                                   "its own; allocate it in nl.shared_hbm")
         if view.space != "hbm":
             active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
                                    "results are in HBM: storing it is not in the time")

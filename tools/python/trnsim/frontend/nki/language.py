@@ -35,8 +35,8 @@ from trnsim.frontend.tensor import View as _View
 float8_e8m0fnu = float8_e8m0
 sbuf = MemoryRegion.sbuf
 psum = MemoryRegion.psum
-private_hbm = MemoryRegion.private_hbm
-shared_hbm = hbm = MemoryRegion.shared_hbm
+private_hbm = hbm = MemoryRegion.private_hbm
+shared_hbm = MemoryRegion.shared_hbm
 
 _binary = _elementwise.binary_operator
 _unary = _elementwise.unary_operator

@@ -34,11 +34,15 @@ class NkiTensor(WithoutOperators, View):
 
     @property
     def buffer(self) -> Any:
-        """The memory region, a member of nl.MemoryRegion."""
+        """The memory region, a member of nl.MemoryRegion.
+
+        Arguments are in nl.hbm, but in nl.shared_hbm on several cores. [NKI-SIMULATOR]
+        """
         if self.form.space != HBM:
             return MemoryRegion[self.form.space]
-        internal = self.form.buffer.kind == "internal"
-        return MemoryRegion.private_hbm if internal else MemoryRegion.shared_hbm
+        buffer = self.form.buffer
+        is_private = buffer.kind == "internal" or buffer.kind == "input" and not buffer.shared
+        return MemoryRegion.private_hbm if is_private else MemoryRegion.shared_hbm
 
     @property
     def base_tensor(self) -> NkiTensor:

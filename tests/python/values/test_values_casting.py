@@ -34,6 +34,15 @@ def test_floats_overflow_to_infinity(kind: str, largest: float) -> None:
     assert found.tolist() == [largest, -largest]
 
 
+@pytest.mark.parametrize("kind", ["float8_e4m3", "float8_e5m2", "float8_e4m3fn"])
+def test_scales_and_floats_of_eight_bits_convert_into_each_other(kind: str) -> None:
+    values = np.array([0.5, 1.0, 8.0], np.float32)
+    scales = cast(values, dtype("float8_e8m0"))
+    floats = cast(scales, dtype(kind))
+    assert floats.astype(np.float32).tolist() == values.tolist()
+    assert cast(floats, dtype("float8_e8m0")).tobytes() == scales.tobytes()
+
+
 def test_integers_round_to_even_and_saturate() -> None:
     values = np.array([0.5, 1.5, 2.5, -0.5, 300.0, -300.0, np.nan, np.inf], np.float32)
     assert cast(values, dtype("int8")).tolist() == [0, 2, 2, 0, 127, -128, 0, 127]

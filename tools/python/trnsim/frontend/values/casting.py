@@ -58,6 +58,8 @@ def cast(values: Array, kind: DType) -> Array:
         return _to_tfloat32(values)
     if values.dtype.kind in "iub" or values.dtype == np.float64:
         values = values.astype(np.float32)
+    if values.dtype.itemsize == target.itemsize == 1:
+        values = values.astype(np.float32)  # numpy has no casts between some types of 8 bits
     return values.astype(target)
 
 

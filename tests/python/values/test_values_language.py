@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend import run_kernel
+from trnsim.frontend import IllegalInstruction, run_kernel
 from trnsim.testing import assert_allclose
 from values_helpers import BF16, integers, loaded, nl, normal, stored
 
@@ -352,3 +352,18 @@ def test_integers_are_repeated_over_partitions_with_all_their_bits(kind: Any) ->
     assert np.array_equal(columns, wanted[:, ::7])
     planes = in_old(lambda one, x: one.broadcast_to(x, (64, 7, 100)), data.reshape(1, 7, 100))
     assert np.array_equal(planes, wanted.reshape(64, 7, 100))
+
+
+def test_a_number_of_indices_that_no_partition_holds_evenly_is_gathered() -> None:
+    index = integers(0, 96, 64, 4, kind=np.uint16)
+    found = in_old(lambda one, x, i: oldisa.local_gather(x, i, num_valid_indices=30), X, index)
+    flat = index.reshape(4, 16, 4).transpose(0, 2, 1).reshape(4, 64)[:, :30].astype(np.int64)
+    wanted = np.take_along_axis(X, np.repeat(flat, 16, axis=0), axis=1)
+    assert np.array_equal(found.reshape(64, 30), wanted)
+
+
+def test_the_old_api_refuses_the_same_operators() -> None:
+    with pytest.raises(IllegalInstruction, match="tensor_reduce: op power does not reduce"):
+        in_old(lambda one, x: oldisa.tensor_reduce(np.power, x, axis=1), X)
+    with pytest.raises(IllegalInstruction, match="op0 is bitwise_and, but must be an arithmetic"):
+        in_old(lambda one, x: oldisa.tensor_tensor_scan(x, x, 0, np.bitwise_and, np.add), X)

@@ -139,7 +139,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_match_replace8": vector.check_eight, "nc_stream_shuffle": vector.check_shuffle,
     "quantize_mx": vector.check_quantize, "local_gather": vector.check_local_gather,
     "nc_n_gather": vector.check_n_gather,
-    "tensor_partition_reduce": vector.check_partition_reduce,
+    "tensor_partition_reduce": vector.check_partition_reduce, "topk": vector.check_topk,
     "dma_copy": vector.check_dma_elements, "dma_transpose": vector.check_dma_elements,
     "dma_compute": vector.check_dma_elements, "sendrecv": vector.check_sendrecv,
     "register_load": vector.check_single, "register_store": vector.check_single,

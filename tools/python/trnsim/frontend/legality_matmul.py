@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
-from trnsim.frontend.tensor import PSUM, split_operand
+from trnsim.frontend.tensor import PSUM, Form, split_operand
 
 if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
 
 _MATMUL_16BIT = ("bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_32BIT = ("float32", "tfloat32")
+SCALED_ROWS = 8
+"""Partitions of packed elements that share a scale. [NKI-ISA]"""
 _DOUBLE_ROW = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -113,10 +115,8 @@ def check_matmul_mx(chip: Chip, it: Instruction) -> None:
         if form.partitions % VECTOR_BLOCK or form.partitions > chip.pe_rows:
             raise it.reject(f"{role} has {form.partitions} partitions, but must have a multiple of "
                             f"{VECTOR_BLOCK} up to {chip.pe_rows}; split or pad it")
-    for role in ("stationary_scale", "moving_scale"):
-        name = it.view(role).form.dtype.name
-        if name not in ("float8_e8m0", "uint8"):
-            raise it.reject(f"{role} is {name}, but must be float8_e8m0 or uint8; view it so")
+    check_scale(it, "stationary_scale", stationary)
+    check_scale(it, "moving_scale", moving)
     if stationary.partitions != moving.partitions:
         raise it.reject(f"stationary has {stationary.partitions} partitions and moving "
                         f"{moving.partitions}, but both hold the contraction; make them equal")
@@ -127,6 +127,22 @@ def check_matmul_mx(chip: Chip, it: Instruction) -> None:
     if (dst.partitions, dst.free_elements) != (columns, moving.free_elements):
         raise it.reject(f"dst is {dst.describe()}, but must be [{columns}, "
                         f"{moving.free_elements}]")
+
+
+def check_scale(it: Instruction, role: str, packed: Form) -> None:
+    """The scales of a packed operand: four rows in each quadrant of 32 partitions, as many columns.
+
+    Those of 32 partitions are in the first four; else a tile reaches to the last ones. [NKI-ISA]
+    """
+    form = it.view(role).form
+    if form.dtype.name not in ("float8_e8m0", "uint8"):
+        raise it.reject(f"{role} is {form.dtype.name}, but must be float8_e8m0 or uint8; view it "
+                        "so")
+    fewest = packed.partitions - VECTOR_BLOCK + VECTOR_BLOCK // SCALED_ROWS
+    if form.partitions < fewest or form.free_elements != packed.free_elements:
+        raise it.reject(f"{role} is {form.describe()}, but must be [{packed.partitions}, "
+                        f"{packed.free_elements}], or have {fewest} partitions: one scale for "
+                        f"{SCALED_ROWS} partitions, in the first four of each {VECTOR_BLOCK}")
 
 
 def check_transpose(chip: Chip, it: Instruction) -> None:

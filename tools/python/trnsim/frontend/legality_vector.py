@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
+from trnsim.frontend.legality_matmul import check_scale
+from trnsim.frontend.legality_operators import REDUCTIONS
 
 if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
@@ -20,6 +22,12 @@ BN_STATS_FREE_MAX = 512
 """Elements per partition of one bn_stats. [NKI-ISA]"""
 GATHER_PARTITIONS = 16
 """Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
+GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
+"""Elements per index of local_gather. [NKI-ISA]"""
+GATHER_INDICES_MAX = 4096
+"""Indices of a gpsimd core in one local_gather. [NKI-ISA]"""
+QUANTIZED = ("float8_e5m2_x4", "float8_e4m3fn_x4")
+"""Types that quantize_mx makes. [NKI-ISA]"""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
 
@@ -29,6 +37,10 @@ def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
     if dst.partitions != data.partitions or data.free_elements % dst.free_elements:
         raise it.reject(f"dst is {dst.describe()}, but data is {data.describe()}; the partitions "
                         "are kept, and the elements of dst divide those of data")
+    operator = it.attributes["op"]
+    if operator not in REDUCTIONS and operator != "average":
+        raise it.reject(f"op {operator} does not reduce; use one of {', '.join(REDUCTIONS)}")
+    check_bitvec(chip, it)
 
 
 def check_predicated(chip: Chip, it: Instruction) -> None:
@@ -81,10 +93,29 @@ def check_local_gather(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"data has {data.partitions} partitions, but must have a multiple of "
                         f"{GATHER_PARTITIONS}")
     _check_index(it, index.dtype.name, "uint16")
+    if index.partitions != data.partitions:
+        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
+                        "have the same partitions")
+    group, count = it.attributes["elements_per_index"], it.attributes["indices"]
+    if group not in GATHER_GROUPS:
+        raise it.reject(f"num_elem_per_idx is {group}, but must be one of {list(GATHER_GROUPS)}")
+    limit = min(index.free_elements * GATHER_PARTITIONS, GATHER_INDICES_MAX)
+    if not 1 <= count <= limit:
+        raise it.reject(f"a gpsimd core takes {count} indices, but 1 to {limit} are allowed: "
+                        f"index holds {index.free_elements * GATHER_PARTITIONS} for a core, and "
+                        f"at most {GATHER_INDICES_MAX} are gathered; correct num_valid_indices "
+                        "or split it")
+    dst = it.view("dst").form
+    if (dst.partitions, dst.free_elements) != (data.partitions, count * group):
+        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
+                        f"{count * group}]: {group} for each of {count} indices")
 
 
 def check_n_gather(chip: Chip, it: Instruction) -> None:
-    dst, index = it.view("dst").form, it.view("index").form
+    dst, data, index = (it.view(role).form for role in ("dst", "data", "index"))
+    if index.partitions != data.partitions:
+        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
+                        "have the same partitions")
     if (dst.partitions, dst.free_elements) != (index.partitions, index.free_elements):
         raise it.reject(f"dst is {dst.describe()}, but index is {index.describe()}; there is one "
                         "index for each element")
@@ -141,6 +172,16 @@ def check_quantize(chip: Chip, it: Instruction) -> None:
     if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements // 4):
         raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
                         f"{data.free_elements // 4}]: four values are one packed element")
+    if dst.dtype.name not in QUANTIZED:
+        raise it.reject(f"dst is {dst.dtype}, but must be {' or '.join(QUANTIZED)}; declare it so")
+    check_scale(it, "dst_scale", dst)
+
+
+def check_topk(chip: Chip, it: Instruction) -> None:
+    dst, data = it.view("dst").form, it.view("data").form
+    if data.partitions % GATHER_PARTITIONS or dst.partitions != data.partitions:
+        raise it.reject(f"data is {data.describe()} and dst {dst.describe()}, but both must have "
+                        f"the same partitions, a multiple of {GATHER_PARTITIONS}; pad them")
 
 
 def check_bn_stats(chip: Chip, it: Instruction) -> None:
@@ -191,6 +232,7 @@ def check_partition_reduce(chip: Chip, it: Instruction) -> None:
     dst, data = it.view("dst").form, it.view("data").form
     if (dst.partitions, dst.free_elements) != (1, data.free_elements):
         raise it.reject(f"dst is {dst.describe()}, but must be [1, {data.free_elements}]")
+    check_bitvec(chip, it)
 
 
 def check_bitvec(chip: Chip, it: Instruction) -> None:

@@ -16,6 +16,7 @@ from trnsim.frontend import engines as engine_table
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
+from trnsim.frontend.legality_operators import check_operators
 from trnsim.frontend.source import Position
 from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, Form, View
 
@@ -74,6 +75,7 @@ def check(chip: Chip, instruction: Instruction) -> None:
         _check_shape(instruction, role, view, operand)
     if rule.one_psum_input:
         _check_one_psum_input(instruction, rule.one_psum_input)
+    check_operators(instruction)
     extra = CHECKS.get(instruction.op)
     if extra is not None:
         extra(chip, instruction)

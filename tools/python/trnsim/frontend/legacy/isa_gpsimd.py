@@ -122,9 +122,10 @@ def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
                  num_valid_indices: Any = None, *, mask: Any = None, **_: Any) -> Tensor:
     """Elements by index; 16 partitions share their indices."""
     tile, indices = as_tile(src_buffer, "src_buffer of local_gather"), as_tile(index, "index")
-    count = int(num_valid_indices or indices.form.free_elements * GATHER_PARTITIONS)
-    group = int(num_elem_per_idx)
-    shape = (tile.shape[0], indices.form.free_elements, count // indices.form.free_elements, group)
+    columns, group = indices.form.free_elements, int(num_elem_per_idx)
+    count = int(num_valid_indices or columns * GATHER_PARTITIONS)
+    gathered = (count,) if count % columns else (columns, count // columns)
+    shape = (tile.shape[0], *gathered, group)
     return produce("local_gather", [("data", "read", tile), ("index", "read", indices)],
                    {"elements_per_index": group, "indices": count}, shape, tile.dtype)
 

@@ -20,6 +20,7 @@ from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, p
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
+from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.operators import alu, function
 
@@ -287,6 +288,8 @@ def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any
                  dtype: Any = None, **_: Any) -> Tensor:
     """on_true_tile where the column number is within two bounds, else a constant."""
     tile = as_tile(on_true_tile, "on_true_tile of range_select")
+    take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
+    take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
     operands = [("data", "read", tile), *vector("bound0", bound0, tile),
                 *vector("bound1", bound1, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]

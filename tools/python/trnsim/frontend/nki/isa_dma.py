@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.operators import alu
@@ -132,14 +133,16 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
     if any(scale != 1.0 for scale in scales or ()):
         raise IllegalInstruction(f"{where}: scales is {list(scales)}, but only 1.0 is possible; "
                                  "multiply before or after")
+    operator = alu(reduce_op or "add", "reduce_op")
+    take("dma_compute", "reduce_op", operator, source.here())
     operands = [("dst", "write", dst), *(("src", "read", one) for one in srcs)]
     if not any(getattr(view, "indices", None) is not None for _, _, view in operands):
-        return issue("dma_compute", operands, {"op": alu(reduce_op or "add", "reduce_op")},
+        return issue("dma_compute", operands, {"op": operator},
                      _any_engine, (scales, oob_mode))
     if len(srcs) != 2 or not unique_indices:
         raise IllegalInstruction(f"{where}: {len(srcs)} sources and unique_indices="
                                  f"{unique_indices}, but an indirect one adds one tensor to dst "
                                  "by unique indices; pass dst and the tensor")
     return issue("dma_compute", indexed(operands),
-                 {"op": alu(reduce_op or "add", "reduce_op"), "dge": "software"}, _any_engine,
+                 {"op": operator, "dge": "software"}, _any_engine,
                  (scales, oob_mode))

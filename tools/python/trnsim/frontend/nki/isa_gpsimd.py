@@ -17,9 +17,6 @@ from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
 _any = enums.engine.unknown
-GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
-"""Elements per index of local_gather."""
-PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
 PATTERN_MAX = 4
 """Dimensions of the affine pattern of iota and affine_select."""
 
@@ -58,17 +55,20 @@ def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier
 def local_gather(dst: Any, src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
                  num_valid_indices: int | None = None, name: str | None = None) -> NkiInstruction:
     """dst = elements of src_buffer by index; 16 partitions share their indices."""
-    if num_elem_per_idx not in GATHER_GROUPS:
-        raise IllegalInstruction(f"{source.here()}: local_gather: num_elem_per_idx is "
-                                 f"{num_elem_per_idx}, but must be one of {list(GATHER_GROUPS)}")
-    indices = num_valid_indices or index.form.free_elements * GATHER_PARTITIONS
+    if not isinstance(index, View):
+        raise not_a_tensor("local_gather", "index", index)
+    indices = index.form.free_elements * GATHER_PARTITIONS
+    if num_valid_indices is not None:
+        indices = int(num_valid_indices)
     return issue("local_gather", (("dst", "write", dst), ("data", "read", src_buffer),
                                   ("index", "read", index)),
-                 {"elements_per_index": num_elem_per_idx, "indices": int(indices)})
+                 {"elements_per_index": num_elem_per_idx, "indices": indices})
 
 
 def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> NkiInstruction:
     """dst = elements of data by index, in each partition."""
+    if not isinstance(dst, View):
+        raise not_a_tensor("nc_n_gather", "dst", dst)
     return issue("nc_n_gather", (("dst", "write", dst), ("data", "read", data),
                                  ("index", "read", indices)),
                  {"elements_per_index": 1, "indices": dst.form.free_elements})
@@ -77,12 +77,8 @@ def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> N
 def tensor_partition_reduce(dst: Any, op: Any, data: Any,
                             name: str | None = None) -> NkiInstruction:
     """dst = the reduction of data over its partitions."""
-    operator = alu(op, "op")
-    if operator not in PARTITION_REDUCTIONS:
-        raise IllegalInstruction(f"{source.here()}: tensor_partition_reduce: op is {operator}, but "
-                                 f"must be one of {', '.join(PARTITION_REDUCTIONS)}")
     return issue("tensor_partition_reduce", (("dst", "write", dst), ("data", "read", data)),
-                 {"op": operator})
+                 {"op": alu(op, "op")})
 
 
 def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiInstruction:

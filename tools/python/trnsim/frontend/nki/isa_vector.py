@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.legality_operators import REDUCTIONS, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
@@ -18,9 +19,6 @@ from trnsim.frontend.tensor import View
 _any = enums.engine.unknown
 _reset_reduce = enums.reduce_cmd.reset_reduce
 _idle = enums.reduce_cmd.idle
-REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
-              "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
-"""Operators that tensor_reduce accepts. [NKI-SHARED]"""
 
 
 def tensor_copy(dst: Any, src: Any, engine: Any = _any, name: str | None = None,
@@ -79,19 +77,21 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
 
     Without reduce_res the accumulator is not read out, which costs what tensor_scalar costs.
     """
+    attributes = {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}
+    for argument, operator in attributes.items():
+        take("tensor_scalar_reduce", argument, operator, source.here())
     if reduce_res is None:
-        accumulation = (alu(reduce_op, "reduce_op"), reduce_cmd, reduce_init)
+        accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
                                        *wide_vectors(("operand0", "read", operand0)),
                                        *vectors(("initial", "read", reduce_init))),
-                     {"op0": alu(op0, "op0")}, enums.engine.vector,
+                     attributes, enums.engine.vector,
                      (operand0, reverse0, None, False, accumulation))
     return issue("tensor_scalar_reduce",
                  (("dst", "write", dst), ("data", "read", data),
                   *wide_vectors(("operand0", "read", operand0)),
                   *vectors(("initial", "read", reduce_init)),
-                  ("reduce_result", "write", reduce_res)),
-                 {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, _any,
+                  ("reduce_result", "write", reduce_res)), attributes, _any,
                  (operand0, reverse0, reduce_cmd, reduce_init, reduce_res_negate))
 
 
@@ -184,8 +184,8 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
                  reduce_op: Any = "maximum", range_start: int = 0, on_false_value: Any = None,
                  name: str | None = None) -> NkiInstruction:
     """dst = data where its index is within the bounds of the partition; optionally its maximum."""
-    alu(comp_op0, "comp_op0")
-    alu(comp_op1, "comp_op1")
+    take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
+    take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is illegal is refused where the kernel calls it, whether or not values are computed.
+"""Operators, shapes and types that only the values, or only the trace's reader, used to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import tensor
+from kernels import nisa, nki, nl
+from trnsim.frontend import IllegalInstruction, run_kernel, trace
+
+Body = Callable[[], Any]
+
+
+def tile(rows: int = 64, columns: int = 32, kind: Any = nl.float32) -> Any:
+    return nl.zeros((rows, columns), dtype=kind)
+
+
+def column(kind: Any = nl.float32) -> Any:
+    return tile(64, 1, kind)
+
+
+def kernel_of(body: Body) -> Any:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        body()
+        return x
+    return kernel
+
+
+def refuses(body: Body, message: str) -> None:
+    """Checks that a kernel is refused at its line, in the same words with and without values."""
+    kernel = kernel_of(body)
+    with pytest.raises(IllegalInstruction, match=message) as traced:
+        trace(kernel, [tensor("float32", 4, 4)], "trn3")
+    with pytest.raises(IllegalInstruction) as computed:
+        run_kernel(kernel, np.zeros((4, 4), np.float32), chip="trn3")
+    assert str(traced.value) == str(computed.value)
+    assert "test_legality_values.py:" in str(traced.value)
+
+
+def reduced(op0: Any, reduce_op: Any, result: bool = True) -> Any:
+    return nisa.tensor_scalar_reduce(tile(), tile(), op0, 1.0, reduce_op,
+                                     column() if result else None)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.bitwise_and, nl.add),
+     "tensor_tensor_scan: op0 is bitwise_and, but must be an arithmetic operator of two operands"),
+    (lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.add, nl.abs), "op1 is abs"),
+    (lambda: nisa.scalar_tensor_tensor(tile(), tile(), nl.bitwise_and, 1, nl.add, tile()),
+     "op0 is bitwise_and, but must be an arithmetic operator; use tensor_scalar or tensor_tensor"),
+    (lambda: nisa.scalar_tensor_tensor(tile(), tile(), nl.add, 1, nl.left_shift, tile()),
+     "op1 is left_shift, but"),
+    (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.add, nl.equal, 1.0),
+     "op1 is equal, but must be one of add, subtract, multiply, maximum, minimum"),
+    (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.invert, nl.add, 1.0),
+     "op0 is invert, but must be an arithmetic operator"),
+    (lambda: reduced(nl.bitwise_xor, nl.add), "tensor_scalar_reduce: op0 is bitwise_xor, but"),
+    (lambda: reduced(nl.add, nl.power), "reduce_op is power, but must be one of add, subtract"),
+    (lambda: reduced(nl.add, nl.bitwise_or, False), "reduce_op is bitwise_or, but must be one of"),
+    (lambda: reduced(nl.bitwise_or, nl.add, False), "op0 is bitwise_or, but must be an arithmetic"),
+    (lambda: nisa.tensor_reduce(column(), nl.bitwise_or, tile(), 1),
+     "dst is float32, but bitwise_or takes integers"),
+    (lambda: nisa.tensor_partition_reduce(tile(1), nl.bitwise_and, tile()),
+     "dst is float32, but bitwise_and takes integers"),
+    (lambda: nisa.tensor_partition_reduce(tile(1), nl.minimum, tile()),
+     "op is minimum, but must be one of add, average, maximum, bitwise_or, bitwise_and"),
+    (lambda: nisa.range_select(tile(), tile(), nl.bitwise_or, nl.less, column(), column()),
+     "comp_op0 is bitwise_or, but must be one of equal, less, less_equal, greater, greater_equal"),
+    (lambda: nisa.activate2(tile(), nl.exp, tile(), 1.0, 1.0, nl.bitwise_or, nl.add),
+     "op0 is bitwise_or, but must be an arithmetic operator"),
+    (lambda: nisa.activate2(tile(), nl.exp, tile(), 1.0, 1.0, nl.multiply, nl.add,
+                            reduce_op=nl.power, reduce_res=column()),
+     "reduce_op is power, but must be one of add, maximum, minimum, abs_max, abs_min"),
+    (lambda: nisa.dma_compute(tile(), [tile(), tile()], nl.bitwise_or),
+     "dma_compute: reduce_op is bitwise_or, but must be add"),
+])
+def test_an_operator_that_an_operation_does_not_take_is_an_error(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
+def quantized(dst: Any, scales: Any) -> Any:
+    return nisa.quantize_mx(dst, tile(kind=nl.bfloat16), scales)
+
+
+FP8, FP4 = nl.float8_e4m3fn_x4, nl.float4_e2m1fn_x4
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: quantized(tile(64, 8, FP4), tile(64, 8, nl.uint8)),
+     "dst is float4_e2m1fn_x4, but must be float8_e5m2_x4 or float8_e4m3fn_x4"),
+    (lambda: quantized(tile(64, 8, FP8), tile(64, 8)),
+     "dst_scale is float32, but must be float8_e8m0 or uint8"),
+    (lambda: quantized(tile(64, 8, FP8), tile(64, 2, nl.uint8)),
+     r"dst_scale is .* but must be \[64, 8\], or have 36 partitions"),
+    (lambda: quantized(tile(64, 8, FP8), tile(8, 8, nl.uint8)), "or have 36 partitions"),
+    (lambda: nisa.nc_matmul_mx(nl.ndarray((8, 8), nl.float32, buffer=nl.psum), tile(32, 8, FP8),
+                               tile(32, 8, FP8), tile(4, 4, nl.uint8), tile(4, 8, nl.uint8)),
+     r"stationary_scale is .* but must be \[32, 8\], or have 4 partitions"),
+])
+def test_packed_elements_have_a_type_and_scales_that_fit(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
+def gathered(dst: tuple[int, int], rows: int, count: int | None = None, group: int = 1) -> Any:
+    return nisa.local_gather(tile(*dst), tile(), tile(rows, 2, nl.uint16), group, count)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: gathered((64, 33), 64, 33), "takes 33 indices, but 1 to 32 are allowed"),
+    (lambda: gathered((64, 32), 64, 0), "takes 0 indices, but 1 to 32 are allowed"),
+    (lambda: nisa.local_gather(tile(16, 4112), tile(16), tile(16, 257, nl.uint16)),
+     "takes 4112 indices, but 1 to 4096 are allowed"),
+    (lambda: gathered((64, 30), 64), r"dst is .*\[64, 30\], but must be \[64, 32\]"),
+    (lambda: gathered((64, 32), 64, 30, 2), r"must be \[64, 60\]: 2 for each of 30 indices"),
+    (lambda: gathered((64, 32), 32), "index is .* but data is .* must have the same partitions"),
+    (lambda: gathered((64, 96), 64, 32, 3), r"num_elem_per_idx is 3, but must be one of \[1, 2, 4"),
+    (lambda: nisa.nc_n_gather(tile(32), tile(), tile(32, 32, nl.uint32)),
+     r"index is .*\[32, 32\], but data is .*\[64, 32\]; both must have the same partitions"),
+    (lambda: nisa.topk(tile(24, 8, nl.bfloat16), tile(24, 8, nl.uint32),
+                       tile(24, 3, nl.bfloat16), 42), "the same partitions, a multiple of 16"),
+    (lambda: nisa.topk(tile(16, 8, nl.bfloat16), tile(16, 8, nl.uint32),
+                       tile(32, 3, nl.bfloat16), 42), "the same partitions, a multiple of 16"),
+])
+def test_gathers_and_searches_have_shapes_that_fit(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
+@pytest.mark.parametrize("body", [
+    lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2),
+    lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
+    lambda: reduced(nl.abs, nl.subtract), lambda: reduced(nl.add, nl.maximum, False),
+    lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),
+    lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.equal, nl.maximum)])
+def test_what_is_legal_is_computed(body: Body) -> None:
+    run_kernel(kernel_of(body), np.zeros((4, 4), np.float32), chip="trn3")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which math operators an operation takes.
+"""Operators by operation and attribute, for both APIs. [NKI-ISA] [NKI-SHARED]"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.operators import ALU, ARITHMETIC, BITVEC
+from trnsim.frontend.source import Position
+
+if TYPE_CHECKING:
+    from trnsim.frontend.validate import Instruction
+
+REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
+              "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
+"""Operators that tensor_reduce accepts. [NKI-SHARED]"""
+PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
+CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
+WITHOUT_BITS = tuple(sorted(ALU.difference(BITVEC)))
+"""Arithmetic operators, of one operand too."""
+BINARY = tuple(sorted({*ARITHMETIC, "average"} - {"logical_not"}))
+"""Arithmetic operators of two operands."""
+
+RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
+ACTIVATION_REDUCTIONS = ("add", "maximum", "minimum", "abs_max", "abs_min")
+"""Reductions of activate2."""
+
+_OR_NONE = (*WITHOUT_BITS, "none")
+_TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
+    "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
+    "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS},
+    "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": CUMULATIVE},
+    "tensor_scalar_cumulative": {"op0": WITHOUT_BITS, "op1": CUMULATIVE},
+    "tensor_partition_reduce": {"op": PARTITION_REDUCTIONS},
+    "activate2": {"op0": _OR_NONE, "op1": _OR_NONE,
+                  "reduce_op": (*ACTIVATION_REDUCTIONS, "none")},
+    "dma_compute": {"reduce_op": ("add",)},
+    "range_select": {"comp_op0": RANGE_COMPARISONS, "comp_op1": RANGE_COMPARISONS},
+}
+
+
+def check_operators(it: Instruction) -> None:
+    """IllegalInstruction if an operator is none that the operation takes."""
+    for argument in _TAKEN.get(it.op, {}):
+        if argument in it.attributes:
+            take(it.op, argument, it.attributes[argument], it.position)
+
+
+def take(op: str, argument: str, operator: str, position: Position) -> None:
+    """IllegalInstruction if an operation does not take an operator as an argument."""
+    taken = _TAKEN[op][argument]
+    if operator not in taken:
+        raise IllegalInstruction(f"{position}: {op}: {argument} is {operator}, but must be "
+                                 f"{_called(taken)}")
+
+
+def _called(taken: tuple[str, ...]) -> str:
+    if taken in (WITHOUT_BITS, _OR_NONE):
+        return "an arithmetic operator; use tensor_scalar or tensor_tensor for bits"
+    if taken == BINARY:
+        return "an arithmetic operator of two operands, such as add or maximum"
+    names = [one for one in taken if one != "none"]
+    return f"one of {', '.join(names)}" if len(names) > 1 else names[0]

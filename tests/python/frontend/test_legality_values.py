@@ -32,9 +32,9 @@ def kernel_of(body: Body) -> Any:
     return kernel
 
 
-def refuses(body: Body, message: str) -> None:
+def refuses(body: Body, message: str, cores: int = 1) -> None:
     """Checks that a kernel is refused at its line, in the same words with and without values."""
-    kernel = kernel_of(body)
+    kernel = kernel_of(body) if cores == 1 else kernel_of(body)[cores]
     with pytest.raises(IllegalInstruction, match=message) as traced:
         trace(kernel, [tensor("float32", 4, 4)], "trn3")
     with pytest.raises(IllegalInstruction) as computed:
@@ -131,8 +131,30 @@ def test_gathers_and_searches_have_shapes_that_fit(body: Body, message: str) -> 
     refuses(body, message)
 
 
+def placed(rows: int, partition: int, byte: int = 0) -> Any:
+    return nisa.memset(nl.ndarray((rows, 8), nl.float32, address=(partition, byte)), 1.0)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: placed(32, 16), "dst takes 32 partitions from partition 16 of sbuf, where 'sbuf_0' "
+                             "begins at 16, but an access of 32 partitions starts at a multiple"),
+    (lambda: placed(64, 32), "an access of 64 partitions starts at a multiple of 64"),
+    (lambda: placed(32, 0, -4), r"address=\(0, -4\) of a sbuf tensor of shape \[32, 8\], but sbuf"),
+    (lambda: placed(32, -32), r"address=\(-32, 0\) .* has partitions 0 to 127"),
+    (lambda: placed(64, 96), r"address=\(96, 0\) of a sbuf tensor of shape \[64, 8\]"),
+])
+def test_a_tile_is_placed_inside_its_memory_where_engines_start(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
+def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
+    refuses(lambda: nisa.sendrecv(tile(), tile(), 1 - nl.program_id(0), 1 - nl.program_id(0), -1),
+            "sendrecv: pipe_id is -1, but must be a number from 0 to 2147483647", cores=2)
+
+
 @pytest.mark.parametrize("body", [
-    lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2),
+    lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2), lambda: placed(32, 96),
+    lambda: nisa.memset(nl.ndarray((64, 8), nl.float32, address=(32, 0))[32:64], 1.0),
     lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
     lambda: reduced(nl.abs, nl.subtract), lambda: reduced(nl.add, nl.maximum, False),
     lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),

@@ -169,7 +169,10 @@ class Recorder:
         key = (stack, space, id(dtype), shape, name, address)
         buffer = self.sites.get(key)
         if buffer is None:
-            buffer = self.sites[key] = self._site(space, dtype, shape, name, address, kind, stack)
+            buffer = self._site(space, dtype, shape, name, address, kind, stack)
+            if address is not None:
+                sites.check_address(space, address, buffer.shape, self.chip.partitions)
+            self.sites[key] = buffer
         return Storage(buffer, self.frame, 0 if address is None else address[1])
 
     def _site(self, space: str, dtype: DType, shape: Sequence[int], name: str,

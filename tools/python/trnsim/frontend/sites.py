@@ -77,6 +77,15 @@ class Extent:
         return self.last - self.first
 
 
+def check_address(space: str, address: Address, shape: tuple[int, ...], partitions: int) -> None:
+    """IllegalInstruction if a tile at an address begins or ends outside of the partitions."""
+    partition, byte = address
+    if partition < 0 or byte < 0 or partition + shape[0] > partitions:
+        raise IllegalInstruction(
+            f"{source.here()}: address={address} of a {space} tensor of shape {list(shape)}, but "
+            f"{space} has partitions 0 to {partitions - 1}, and bytes from 0; place it there")
+
+
 def check_view(name: str, stored: DType, dtype: DType) -> None:
     """IllegalInstruction if a tile at a fixed address may start within an element of `dtype`."""
     if dtype.itemsize > alignment(stored):

@@ -119,14 +119,17 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
             f"{form.space} has at most {limit}; split the access")
     if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
-    count, start = form.partitions, form.partition
+    extent = form.buffer.extent
+    base = 0 if extent is None else extent.partition
+    count, start = form.partitions, base + form.partition
     if role in PACKED_SCALES and start < QUADRANT and start % SCALES_OF_QUADRANT == 0:
         return
     step = QUADRANT if count <= QUADRANT else 2 * QUADRANT if count <= 2 * QUADRANT else 0
     if start % step if step else start:
         allowed = f"a multiple of {step}" if step else "0"
+        where = f"{form.space}, where {view.name!r} begins at {base}" if base else repr(view.name)
         raise instruction.reject(
-            f"{role} takes {count} partitions from partition {start} of {view.name!r}, but an "
+            f"{role} takes {count} partitions from partition {start} of {where}, but an "
             f"access of {count} partitions starts at {allowed}; move the data with a DMA first")
 
 

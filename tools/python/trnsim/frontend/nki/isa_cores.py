@@ -13,6 +13,9 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.tensor import View
 
+PIPE_MAX = 2**31 - 1
+"""The largest `pipe_id` of a trace (docs/trace-format.md)."""
+
 
 def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gpsimd,
                  name: str | None = None) -> NkiInstruction:
@@ -46,6 +49,9 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
                 f"{where}: {role} is {rank!r}, but the kernel runs on {active.cores} "
                 f"core{'s' if active.cores > 1 else ''}; launch it with kernel[2] and name core "
                 "0 or 1")
+    if not 0 <= int(pipe_id) <= PIPE_MAX:
+        raise IllegalInstruction(f"{where}: pipe_id is {pipe_id}, but must be a number from 0 "
+                                 f"to {PIPE_MAX}, the same on both cores")
     is_gpsimd = dma_engine is enums.dma_engine.gpsimd_dma
     if is_gpsimd and isinstance(src, View):
         limit = 256 * min(src.dtype.itemsize, 4)

@@ -131,6 +131,28 @@ def test_gathers_and_searches_have_shapes_that_fit(body: Body, message: str) -> 
     refuses(body, message)
 
 
+def double_row(stationary: int, moving: int) -> Any:
+    return nisa.nc_matmul(nl.ndarray((16, 24), nl.float32, buffer=nl.psum),
+                          tile(32, stationary, nl.float8_e4m3), tile(32, moving, nl.float8_e4m3),
+                          perf_mode=nisa.matmul_perf_mode.double_row)
+
+
+VECTOR = nisa.engine.vector
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: double_row(33, 48), "stationary has 33 elements per partition, but perf_mode double"),
+    (lambda: double_row(32, 49), "moving has 49 elements per partition, but perf_mode double_row"),
+    (lambda: nisa.rand_set_state(tile(32, 24, nl.uint32)),
+     r"data is .*\[32, 24\], but the gpsimd engine's state has 6 elements per partition"),
+    (lambda: nisa.rand_set_state(tile(32, 6, nl.uint32), VECTOR), "vector engine's state has 24"),
+    (lambda: nisa.rand_get_state(tile(32, 7, nl.uint32)), "dst is .* state has 6 elements"),
+])
+def test_elements_of_a_partition_are_as_many_as_an_operation_takes(body: Body,
+                                                                   message: str) -> None:
+    refuses(body, message)
+
+
 def placed(rows: int, partition: int, byte: int = 0) -> Any:
     return nisa.memset(nl.ndarray((rows, 8), nl.float32, address=(partition, byte)), 1.0)
 
@@ -156,6 +178,7 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
     lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2), lambda: placed(32, 96),
     lambda: nisa.memset(nl.ndarray((64, 8), nl.float32, address=(32, 0))[32:64], 1.0),
     lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
+    lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row(32, 48),
     lambda: reduced(nl.abs, nl.subtract), lambda: reduced(nl.add, nl.maximum, False),
     lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),
     lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.equal, nl.maximum)])

@@ -133,6 +133,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "select_reduce": vector.check_select_values, "range_select": vector.check_range_select,
     "memset": vector.check_memset, "rng": vector.check_random_bits,
     "bn_stats": vector.check_bn_stats, "bn_aggr": vector.check_bn_aggr,
+    "rand_set_state": vector.check_state, "rand_get_state": vector.check_state,
     "set_rng_seed": vector.check_single, "sequence_bounds": vector.check_sequence_bounds,
     "nonzero_with_count": vector.check_nonzero, "max8": vector.check_eight,
     "nc_find_index8": vector.check_eight,

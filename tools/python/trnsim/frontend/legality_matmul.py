@@ -32,6 +32,10 @@ def check_matmul(chip: Chip, it: Instruction) -> None:
     if stationary.partitions > rows:
         raise it.reject(f"the contraction takes {stationary.partitions} rows, but the tile of the "
                         f"PE array has {rows}; split it")
+    for role, form in (("stationary", stationary), ("moving", moving)):
+        if form.free_elements % double:
+            raise it.reject(f"{role} has {form.free_elements} elements per partition, but "
+                            "perf_mode double_row takes two rows from each; pad it")
     stationary_free = stationary.free_elements // double
     moving_free = moving.free_elements // double
     if stationary_free > columns:

@@ -28,6 +28,8 @@ GATHER_INDICES_MAX = 4096
 """Indices of a gpsimd core in one local_gather. [NKI-ISA]"""
 QUANTIZED = ("float8_e5m2_x4", "float8_e4m3fn_x4")
 """Types that quantize_mx makes. [NKI-ISA]"""
+STATE_WORDS = {"gpsimd": 6, "vector": 24}
+"""Elements of the state of random numbers, per partition. [NKI-ISA]"""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
 
@@ -85,6 +87,15 @@ def check_random_bits(chip: Chip, it: Instruction) -> None:
     dst = it.view("dst").form
     if not dst.dtype.is_integer:
         raise it.reject(f"dst is {dst.dtype}, but random bits are integers; declare or view it so")
+
+
+def check_state(chip: Chip, it: Instruction) -> None:
+    role, _, view = it.operands[0]
+    engine = "vector" if it.engines == ("vector",) else "gpsimd"
+    words = STATE_WORDS[engine]
+    if view.form.free_elements != words:
+        raise it.reject(f"{role} is {view.form.describe()}, but the {engine} engine's state has "
+                        f"{words} elements per partition; declare it so")
 
 
 def check_local_gather(chip: Chip, it: Instruction) -> None:

@@ -153,6 +153,23 @@ def test_elements_of_a_partition_are_as_many_as_an_operation_takes(body: Body,
     refuses(body, message)
 
 
+def tiled(row: int) -> Any:
+    return nisa.nc_matmul(nl.ndarray((32, 32), nl.float32, buffer=nl.psum),
+                          tile(32, 32, nl.bfloat16), tile(32, 32, nl.bfloat16),
+                          tile_position=(row, 0), tile_size=(32, 32))
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.memset(tile(), 10**400), "memset: value is an integer of more than 64 bits"),
+    (lambda: nisa.memset(tile(), "1"), "memset: value is '1', but must be a number"),
+    (lambda: nisa.memset(tile(), None), "memset: value is None, but must be a number"),
+    (lambda: tiled(-32), "row -32 of tile_position, but tiles of 32 start at its multiples"),
+    (lambda: tiled(128), "row 128 of tile_position"),
+])
+def test_numbers_are_within_their_ranges(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
 def placed(rows: int, partition: int, byte: int = 0) -> Any:
     return nisa.memset(nl.ndarray((rows, 8), nl.float32, address=(partition, byte)), 1.0)
 
@@ -179,6 +196,8 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
     lambda: nisa.memset(nl.ndarray((64, 8), nl.float32, address=(32, 0))[32:64], 1.0),
     lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
     lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row(32, 48),
+    lambda: tiled(96), lambda: nisa.memset(tile(), float("inf")),
+    lambda: nisa.memset(tile(), np.float32(1.5)), lambda: nisa.memset(tile(), True),
     lambda: reduced(nl.abs, nl.subtract), lambda: reduced(nl.add, nl.maximum, False),
     lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),
     lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.equal, nl.maximum)])

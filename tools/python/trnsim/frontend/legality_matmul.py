@@ -91,7 +91,7 @@ def _matmul_tiling(chip: Chip, it: Instruction, rows: int, columns: int) -> None
         if size < smallest or full % size:
             raise it.reject(f"{name} size {size} of tile_size, but {chip.neuron_core} has tiles of "
                             f"{smallest} to {full}; choose one that divides {full}")
-        if start % size or start + size > full:
+        if start % size or not 0 <= start <= full - size:
             raise it.reject(f"{name} {start} of tile_position, but tiles of {size} start at its "
                             f"multiples below {full}; move it")
 

@@ -30,6 +30,8 @@ QUANTIZED = ("float8_e5m2_x4", "float8_e4m3fn_x4")
 """Types that quantize_mx makes. [NKI-ISA]"""
 STATE_WORDS = {"gpsimd": 6, "vector": 24}
 """Elements of the state of random numbers, per partition. [NKI-ISA]"""
+INTEGER_MAX = 2**63 - 1
+"""The largest integer of 64 bits with a sign."""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
 
@@ -139,7 +141,10 @@ def _check_index(it: Instruction, name: str, wanted: str) -> None:
 
 
 def check_memset(chip: Chip, it: Instruction) -> None:
-    dst = it.view("dst").form
+    dst, value = it.view("dst").form, it.attributes["value"]
+    if not hasattr(value, "__float__") or isinstance(value, int) and abs(value) > INTEGER_MAX:
+        shown = "an integer of more than 64 bits" if isinstance(value, int) else repr(value)
+        raise it.reject(f"value is {shown}, but must be a number of at most 64 bits")
     if dst.dtype.name.endswith("_x4") and it.attributes["value"] != 0:
         raise it.reject(f"value is {it.attributes['value']}, but a packed {dst.dtype} is only "
                         "filled with 0; fill it unpacked")

@@ -144,6 +144,29 @@ def test_a_broken_rule_is_an_error(body: Body, message: str) -> None:
     rejects(body, message)
 
 
+def scaled(op0: Any, operand0: Any, **more: Any) -> Body:
+    return lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), op0, operand0, **more)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (scaled(nl.add, 1.0, op1=nl.multiply), "op1 is multiply, but operand1 is not given"),
+    (scaled(nl.add, 1.0, operand1=2.0), "operand1 is given, but op1 is not"),
+    (scaled(nl.abs, 3.0), "operand0 is 3.0, but abs takes one operand"),
+    (lambda h: scaled(nl.rsqrt, sbuf(128, 1))(h), "operand0 is a tensor, but rsqrt takes one"),
+    (lambda h: nisa.tensor_scalar_reduce(sbuf(128, 64), sbuf(128, 64), nl.abs, 3.0, nl.add,
+                                         sbuf(128, 1)), "operand0 is 3.0, but abs takes one"),
+])
+def test_every_operator_has_its_operand(body: Body, message: str) -> None:
+    rejects(body, message)
+
+
+@pytest.mark.parametrize("body", [
+    scaled(nl.abs, None), scaled(nl.abs, 0.0), scaled(nl.add, 1.0, op1=nl.rsqrt),
+    scaled(nl.add, 1.0, op1=nl.rsqrt, operand1=0.0), scaled(nl.add, 1.0, op1=nl.add, operand1=0)])
+def test_a_unary_operator_has_none(body: Body) -> None:
+    assert accepts(body) == ["tensor_scalar"]
+
+
 @pytest.mark.parametrize(("body", "chip", "message"), [
     (lambda h: nisa.range_select(sbuf(128, 64), sbuf(128, 64), nl.less, nl.greater, sbuf(128, 1),
                                  sbuf(128, 1)), "trn1", "needs NeuronCore-v3, but trn1"),

@@ -13,7 +13,8 @@ from trnsim.frontend.legality_operators import REDUCTIONS, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
-from trnsim.frontend.operators import alu
+from trnsim.frontend.nki.parameters import check_second, check_unary
+from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
 _any = enums.engine.unknown
@@ -48,9 +49,14 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
                   op1: Any = None, operand1: Any = None, reverse1: bool = False,
                   engine: Any = _any, name: str | None = None) -> NkiInstruction:
     """dst = (data op0 operand0) op1 operand1; operands are constants or one value a partition."""
-    attributes = {"op0": alu(op0, "op0")}
+    first = alu(op0, "op0")
+    attributes = {"op0": first}
     if op1 is not None:
         attributes["op1"] = alu(op1, "op1")
+    if (op1 is None) is not (operand1 is None):
+        check_second(attributes.get("op1"), operand1)
+    if first in UNARY:
+        check_unary("tensor_scalar", first, operand0)
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
                   *wide_vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
@@ -80,6 +86,8 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
     attributes = {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}
     for argument, operator in attributes.items():
         take("tensor_scalar_reduce", argument, operator, source.here())
+    if attributes["op0"] in UNARY:
+        check_unary("tensor_scalar_reduce", attributes["op0"], operand0)
     if reduce_res is None:
         accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),

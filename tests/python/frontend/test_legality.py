@@ -188,6 +188,18 @@ def test_older_generations_have_fewer_instructions(body: Body, chip: str, messag
     accepts(body, "trn2")
 
 
+@pytest.mark.parametrize("chip", ["trn1", "trn2"])
+@pytest.mark.parametrize("op", [nl.abs_max, nl.abs_min])
+def test_magnitudes_are_compared_from_the_fourth_generation_on(op: Any, chip: str) -> None:
+    for body, role in ((lambda h: nisa.tensor_tensor(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64),
+                                                     op), "op"),
+                       (scaled(op, 1.0), "op0"),
+                       (scaled(nl.add, 1.0, op1=op, operand1=1.0), "op1"),
+                       (lambda h: op(sbuf(128, 64), sbuf(128, 64)), "op")):
+        rejects(body, rf"{role} is abs_m.., which needs NeuronCore-v4, but {chip}", chip)
+        accepts(body, "trn3")
+
+
 def quantized(start: int) -> None:
     """Quantizes with the scales at a partition of each quadrant."""
     scales = sbuf(128, 64, dtype=nl.uint8)

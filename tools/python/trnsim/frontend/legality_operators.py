@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import ALU, ARITHMETIC, BITVEC
 from trnsim.frontend.source import Position
@@ -27,6 +28,10 @@ RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 ACTIVATION_REDUCTIONS = ("add", "maximum", "minimum", "abs_max", "abs_min")
 """Reductions of activate2."""
 
+_MAGNITUDES = ("abs_max", "abs_min")
+_MAGNITUDES_GENERATION = 4
+"""The first NeuronCore that compares magnitudes. [NKI-LANGUAGE]"""
+
 _OR_NONE = (*WITHOUT_BITS, "none")
 _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
@@ -41,8 +46,14 @@ _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def check_operators(it: Instruction) -> None:
-    """IllegalInstruction if an operator is none that the operation takes."""
+def check_operators(chip: Chip, it: Instruction) -> None:
+    """IllegalInstruction if an operator is none that the operation takes, or the generation has."""
+    for name in ("op", "op0", "op1", "reduce_op"):
+        operator = it.attributes.get(name)
+        if operator in _MAGNITUDES and chip.generation < _MAGNITUDES_GENERATION:
+            raise it.reject(f"{name} is {operator}, which needs NeuronCore-v"
+                            f"{_MAGNITUDES_GENERATION}, but {chip.name} has {chip.neuron_core}; "
+                            "choose another chip")
     for argument in _TAKEN.get(it.op, {}):
         if argument in it.attributes:
             take(it.op, argument, it.attributes[argument], it.position)

@@ -75,7 +75,7 @@ def check(chip: Chip, instruction: Instruction) -> None:
         _check_shape(instruction, role, view, operand)
     if rule.one_psum_input:
         _check_one_psum_input(instruction, rule.one_psum_input)
-    check_operators(instruction)
+    check_operators(chip, instruction)
     extra = CHECKS.get(instruction.op)
     if extra is not None:
         extra(chip, instruction)

@@ -160,6 +160,29 @@ def test_every_operator_has_its_operand(body: Body, message: str) -> None:
     rejects(body, message)
 
 
+def ranged(compare0: Any = nl.greater, compare1: Any = nl.less, **more: Any) -> Body:
+    return lambda h: nisa.range_select(sbuf(128, 64), sbuf(128, 64), compare0, compare1,
+                                       sbuf(128, 1), sbuf(128, 1), reduce_res=sbuf(128, 1), **more)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (ranged(nl.not_equal), "comp_op0 is not_equal, but must be one of equal, less"),
+    (ranged(compare1=nl.add), "comp_op1 is add, but must be one of equal, less"),
+    (ranged(reduce_op=nl.add), "reduce_op is add, but only the maximum"),
+    (ranged(on_false_value=0.0), "on_false_value is 0.0, but must be the least float32"),
+    (ranged(on_false_value=float("-inf")), "on_false_value is -inf, but must be"),
+    (ranged(on_false_value=float("nan")), "on_false_value is nan, but must be"),
+])
+def test_a_range_select_compares_fills_and_reduces_in_its_own_way(body: Body,
+                                                                  message: str) -> None:
+    rejects(body, message)
+
+
+@pytest.mark.parametrize("least", [-3.4028235e38, -3.4028234663852886e38, None])
+def test_a_range_select_fills_with_the_least_number(least: Any) -> None:
+    assert accepts(ranged(on_false_value=least, reduce_op=nl.max)) == ["range_select"]
+
+
 @pytest.mark.parametrize("body", [
     scaled(nl.abs, None), scaled(nl.abs, 0.0), scaled(nl.add, 1.0, op1=nl.rsqrt),
     scaled(nl.add, 1.0, op1=nl.rsqrt, operand1=0.0), scaled(nl.add, 1.0, op1=nl.add, operand1=0)])

@@ -13,7 +13,7 @@ from trnsim.frontend.legality_operators import REDUCTIONS, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
-from trnsim.frontend.nki.parameters import check_second, check_unary
+from trnsim.frontend.nki.parameters import check_range, check_second, check_unary
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
@@ -194,6 +194,7 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     """dst = data where its index is within the bounds of the partition; optionally its maximum."""
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
+    check_range(comp_op0, comp_op1, reduce_op, on_false_value)
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),

@@ -8,11 +8,15 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.operators import UNARY
+from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.tensor import View
 
 _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
 """Operators that take no second operand."""
+
+_RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
+FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
+"""The least float32, which range_select fills with."""
 
 
 def check_second(op1: Any, operand1: Any) -> None:
@@ -30,6 +34,29 @@ def check_unary(op: str, op0: str, operand0: Any) -> None:
         raise _refused(op, f"operand0 is a tensor, but {op0} takes one operand; pass 0")
     if isinstance(operand0, (int, float)) and operand0 != 0:
         raise _refused(op, f"operand0 is {operand0}, but {op0} takes one operand; pass 0")
+
+
+def check_range(comp_op0: Any, comp_op1: Any, reduce_op: Any, on_false_value: Any) -> None:
+    """range_select compares in five ways, fills with the least float32, keeps the maximum."""
+    for role, given in (("comp_op0", comp_op0), ("comp_op1", comp_op1)):
+        name = operator_name(given)
+        if name not in _RANGE_COMPARISONS:
+            raise _refused("range_select", f"{role} is {name}, but must be one of "
+                                           f"{', '.join(_RANGE_COMPARISONS)}")
+    check_maximum("range_select", reduce_op)
+    if on_false_value is not None and on_false_value is not Ellipsis and (
+            isinstance(on_false_value, View)
+            or not abs(float(on_false_value) / FLOAT32_MIN - 1.0) < 2.0 ** -25):
+        what = "a tensor" if isinstance(on_false_value, View) else on_false_value
+        raise _refused("range_select", f"on_false_value is {what}, but must be the least float32, "
+                                       "-3.4028235e+38; use affine_select or select_reduce")
+
+
+def check_maximum(op: str, reduce_op: Any) -> None:
+    """The only reduction of selections is the maximum; None stands for it."""
+    if reduce_op is not None and operator_name(reduce_op) != "maximum":
+        raise _refused(op, f"reduce_op is {operator_name(reduce_op) or repr(reduce_op)}, but only "
+                           "the maximum is kept; use tensor_reduce")
 
 
 def _refused(op: str, what: str) -> IllegalInstruction:

@@ -183,6 +183,61 @@ def test_a_range_select_fills_with_the_least_number(least: Any) -> None:
     assert accepts(ranged(on_false_value=least, reduce_op=nl.max)) == ["range_select"]
 
 
+def selected(**more: Any) -> Body:
+    return lambda h: nisa.select_reduce(sbuf(128, 64), sbuf(128, 64, dtype=nl.uint8), sbuf(128, 64),
+                                        0.0, sbuf(128, 1), **more)
+
+
+def activated(**more: Any) -> Body:
+    return lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), reduce_op=nl.add,
+                                     reduce_res=sbuf(128, 1), **more)
+
+
+def reduced(op0: Any = nl.add, reduce_op: Any = nl.add, **more: Any) -> Body:
+    return lambda h: nisa.tensor_scalar_reduce(sbuf(128, 64), sbuf(128, 64), op0, 1.0, reduce_op,
+                                               reduce_res=sbuf(128, 1), **more)
+
+
+def cumulated(op0: Any = nl.add, op1: Any = nl.add, **more: Any) -> Body:
+    return lambda h: nisa.tensor_scalar_cumulative(sbuf(128, 64), sbuf(128, 64), op0, op1, 1.0,
+                                                   **more)
+
+
+COMMANDS = nisa.reduce_cmd
+
+
+@pytest.mark.parametrize(("call", "allowed"), [
+    (activated, "idle reset reduce reset_reduce"), (selected, "idle reduce reset_reduce"),
+    (ranged, "idle reset reduce reset_reduce"), (reduced, "reduce reset_reduce"),
+    (cumulated, "reduce reset_reduce")])
+def test_an_instruction_takes_the_commands_that_it_can_follow(call: Any, allowed: str) -> None:
+    for command in COMMANDS:
+        if command.name in allowed.split():
+            assert len(accepts(call(reduce_cmd=command))) == 1
+        else:
+            rejects(call(reduce_cmd=command), f"reduce_cmd is {command.name}, but")
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (reduced(reduce_cmd=COMMANDS.load_reduce), "reduce_init is not given"),
+    (cumulated(reduce_cmd=COMMANDS.load_reduce), "imm1 is not given"),
+    (selected(reduce_op=nl.add), "reduce_op is add, but only the maximum"),
+    (reduced(reduce_op=nl.subtract), "reduce_op is subtract, but must be one of add, multiply"),
+    (reduced(nl.bitwise_and), "op0 is bitwise_and, but must be arithmetic"),
+    (cumulated(op1=nl.logical_and), "op1 is logical_and, but must be one of add, subtract"),
+    (cumulated(nl.left_shift), "op0 is left_shift, but must be arithmetic"),
+])
+def test_accumulators_take_few_operators_and_load_what_is_given(body: Body, message: str) -> None:
+    rejects(body, message)
+
+
+def test_accumulators_load_a_number() -> None:
+    assert accepts(reduced(reduce_cmd=COMMANDS.load_reduce, reduce_init=0.0)) == [
+        "tensor_scalar_reduce"]
+    assert accepts(cumulated(reduce_cmd=COMMANDS.load_reduce, imm1=0.0)) == [
+        "tensor_scalar_cumulative"]
+
+
 @pytest.mark.parametrize("body", [
     scaled(nl.abs, None), scaled(nl.abs, 0.0), scaled(nl.add, 1.0, op1=nl.rsqrt),
     scaled(nl.add, 1.0, op1=nl.rsqrt, operand1=0.0), scaled(nl.add, 1.0, op1=nl.add, operand1=0)])

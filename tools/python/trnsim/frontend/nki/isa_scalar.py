@@ -10,6 +10,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors, wide_vectors
+from trnsim.frontend.nki.parameters import check_command
 from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import View
 
@@ -22,6 +23,7 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
                name: str | None = None) -> NkiInstruction:
     """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
     _check_bias(bias)
+    check_command("activation", reduce_cmd)
     attributes = {"function": function(op)}
     if reduce_op is not None:
         attributes["reduce_op"] = _add_only(reduce_op)
@@ -59,6 +61,7 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
               reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
               name: str | None = None) -> NkiInstruction:
     """dst = op((data op0 imm0) op1 imm1), optionally reduced (NeuronCore-v4)."""
+    check_command("activate2", reduce_cmd)
     attributes = {"function": function(op), "op0": optional_alu(op0, "op0"),
                   "op1": optional_alu(op1, "op1"),
                   "reduce_op": optional_alu(reduce_op, "reduce_op")}

@@ -13,7 +13,8 @@ from trnsim.frontend.legality_operators import REDUCTIONS, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
-from trnsim.frontend.nki.parameters import check_range, check_second, check_unary
+from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_maximum,
+                                            check_range, check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
@@ -88,6 +89,7 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
         take("tensor_scalar_reduce", argument, operator, source.here())
     if attributes["op0"] in UNARY:
         check_unary("tensor_scalar_reduce", attributes["op0"], operand0)
+    check_accumulation("tensor_scalar_reduce", reduce_cmd, ("reduce_init", reduce_init))
     if reduce_res is None:
         accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
@@ -107,11 +109,13 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
                              reduce_cmd: Any = _reset_reduce,
                              name: str | None = None) -> NkiInstruction:
     """dst[i] = (src[i] op0 imm0) op1 dst[i - 1]."""
+    first, second = alu(op0, "op0"), alu(op1, "op1")
+    check_accumulation("tensor_scalar_cumulative", first, "op1", second, reduce_cmd,
+                       ("imm1", imm1))
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1))),
-                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
-                 (imm0, imm1, reduce_cmd))
+                 {"op0": first, "op1": second}, _any, (imm0, imm1, reduce_cmd))
 
 
 def tensor_reduce(dst: Any, op: Any, data: Any, axis: Any, negate: bool = False,
@@ -179,6 +183,8 @@ def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_
                   reduce_cmd: Any = _idle, reduce_op: Any = "maximum", reverse_pred: bool = False,
                   name: str | None = None) -> NkiInstruction:
     """dst = on_true where predicate is true, else on_false; optionally its maximum."""
+    check_maximum("select_reduce", reduce_op)
+    check_command("select_reduce", reduce_cmd)
     return issue("select_reduce",
                  (("dst", "write", dst), ("predicate", "read", predicate),
                   ("on_true", "read", on_true),
@@ -195,6 +201,7 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
     check_range(comp_op0, comp_op1, reduce_op, on_false_value)
+    check_command("range_select", reduce_cmd)
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),

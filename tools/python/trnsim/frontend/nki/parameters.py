@@ -8,12 +8,26 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.operators import UNARY, operator_name
+from trnsim.frontend.operators import BITVEC, UNARY, operator_name
 from trnsim.frontend.tensor import View
 
 _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
 """Operators that take no second operand."""
 
+_REGISTER_COMMANDS = {
+    "activation": ("idle", "reset", "reduce", "reset_reduce"),
+    "activate2": ("idle", "reset", "reduce", "reset_reduce"),
+    "range_select": ("idle", "reset", "reduce", "reset_reduce"),
+    "select_reduce": ("idle", "reduce", "reset_reduce"),
+    "tensor_scalar_reduce": ("reduce", "reset_reduce", "load_reduce"),
+    "tensor_scalar_cumulative": ("reduce", "reset_reduce", "load_reduce"),
+}
+"""Members of reduce_cmd that an instruction takes; without a value to load, none loads."""
+_REDUCTIONS = {
+    "tensor_scalar_reduce": ("add", "multiply", "maximum", "minimum"),
+    "tensor_scalar_cumulative": ("add", "subtract", "multiply", "maximum", "minimum"),
+}
+"""Operators that the registers of the vector engine accumulate with."""
 _RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
 """The least float32, which range_select fills with."""
@@ -34,6 +48,32 @@ def check_unary(op: str, op0: str, operand0: Any) -> None:
         raise _refused(op, f"operand0 is a tensor, but {op0} takes one operand; pass 0")
     if isinstance(operand0, (int, float)) and operand0 != 0:
         raise _refused(op, f"operand0 is {operand0}, but {op0} takes one operand; pass 0")
+
+
+def check_command(op: str, command: Any) -> None:
+    """reduce_cmd is one that the instruction takes."""
+    name = getattr(command, "name", command)
+    allowed = _REGISTER_COMMANDS[op]
+    if name not in allowed:
+        raise _refused(op, f"reduce_cmd is {name}, but must be one of {', '.join(allowed)}")
+
+
+def check_accumulation(op: str, op0: str, role: str, reduction: str, command: Any,
+                       initial: tuple[str, Any]) -> None:
+    """What a tensor_scalar that accumulates computes, reduces by, and begins with.
+
+    `role` is the name of its reduction, `initial` name and value of what load_reduce loads.
+    """
+    if op0 in BITVEC:
+        raise _refused(op, f"op0 is {op0}, but must be arithmetic; use tensor_scalar")
+    if reduction not in _REDUCTIONS[op]:
+        raise _refused(op, f"{role} is {reduction}, but must be one of "
+                           f"{', '.join(_REDUCTIONS[op])}")
+    check_command(op, command)
+    parameter, value = initial
+    if value is None and getattr(command, "name", command) == "load_reduce":
+        raise _refused(op, f"reduce_cmd is load_reduce, but {parameter} is not given; give what "
+                           "is loaded")
 
 
 def check_range(comp_op0: Any, comp_op1: Any, reduce_op: Any, on_false_value: Any) -> None:

@@ -10,14 +10,13 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.legality_matmul import check_scale
 from trnsim.frontend.legality_operators import REDUCTIONS
+from trnsim.frontend.operators import BITVEC
 
 if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
 
 _PREDICATES = ("uint8", "uint16", "uint32")
 _NOT_SELECTED = ("tfloat32", "int32", "uint32")
-_BITVEC = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
-                     "right_shift")
 BN_STATS_FREE_MAX = 512
 """Elements per partition of one bn_stats. [NKI-ISA]"""
 GATHER_PARTITIONS = 16
@@ -44,6 +43,9 @@ def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
     operator = it.attributes["op"]
     if operator not in REDUCTIONS and operator != "average":
         raise it.reject(f"op {operator} does not reduce; use one of {', '.join(REDUCTIONS)}")
+    if it.attributes.get("negate") and operator in BITVEC:
+        raise it.reject(f"negate is True, but {operator} works on bits, which are not negated; use "
+                        "two instructions")
     check_bitvec(chip, it)
 
 
@@ -255,7 +257,7 @@ def check_bitvec(chip: Chip, it: Instruction) -> None:
     """Bit operations take integers, and none of them is mixed with arithmetic."""
     ops = [it.attributes[name] for name in ("op", "op0", "op1")
            if it.attributes.get(name, "none") != "none"]
-    bitvec = [op for op in ops if op in _BITVEC]
+    bitvec = [op for op in ops if op in BITVEC]
     if not bitvec:
         return
     if len(bitvec) != len(ops):

@@ -367,3 +367,26 @@ def test_the_old_api_refuses_the_same_operators() -> None:
         in_old(lambda one, x: oldisa.tensor_reduce(np.power, x, axis=1), X)
     with pytest.raises(IllegalInstruction, match="op0 is bitwise_and, but must be an arithmetic"):
         in_old(lambda one, x: oldisa.tensor_tensor_scan(x, x, 0, np.bitwise_and, np.add), X)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint32, np.int16, np.uint8])
+def test_the_new_api_repeats_integers_with_all_their_bits(kind: Any) -> None:
+    limits = np.iinfo(kind)
+    data = integers(limits.min, limits.max, 1, 700, kind=kind)
+    data[0, :2] = limits.min, limits.max
+    wanted = np.broadcast_to(data, (64, 700))
+    assert np.array_equal(in_new(lambda one, x: one.broadcast_to(x, (64, 700)), data), wanted)
+    columns = in_new(lambda one, x: one.broadcast_to(x[:, 0:700:7], (64, 100)), data)
+    assert np.array_equal(columns, wanted[:, ::7])
+    rest = in_new(lambda one, x: one.broadcast_to(x[:, 90:700], (64, 610)), data)
+    assert np.array_equal(rest, wanted[:, 90:])
+    planes = in_new(lambda one, x: one.broadcast_to(x, (64, 7, 100)), data.reshape(1, 7, 100))
+    assert np.array_equal(planes, wanted.reshape(64, 7, 100))
+    floats = in_new(lambda one, x: one.broadcast_to(x, (64, 700), dtype=one.float32), data)
+    assert np.array_equal(floats, wanted.astype(np.float32))
+
+
+def test_a_row_in_psum_is_repeated_over_partitions() -> None:
+    row = normal(1, 96)
+    assert np.array_equal(in_new(lambda one, x: one.broadcast_to(
+        one.transpose(one.transpose(x)), (64, 96)), row), np.repeat(row, 64, 0))

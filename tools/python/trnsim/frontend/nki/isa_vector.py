@@ -110,8 +110,7 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
                              name: str | None = None) -> NkiInstruction:
     """dst[i] = (src[i] op0 imm0) op1 dst[i - 1]."""
     first, second = alu(op0, "op0"), alu(op1, "op1")
-    check_accumulation("tensor_scalar_cumulative", first, "op1", second, reduce_cmd,
-                       ("imm1", imm1))
+    check_accumulation("tensor_scalar_cumulative", reduce_cmd, ("imm1", imm1))
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1))),

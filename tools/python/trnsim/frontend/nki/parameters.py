@@ -23,12 +23,6 @@ _REGISTER_COMMANDS = {
     "tensor_scalar_cumulative": ("reduce", "reset_reduce", "load_reduce"),
 }
 """Members of reduce_cmd that an instruction takes; without a value to load, none loads."""
-_REDUCTIONS = {
-    "tensor_scalar_reduce": ("add", "multiply", "maximum", "minimum"),
-    "tensor_scalar_cumulative": ("add", "subtract", "multiply", "maximum", "minimum"),
-}
-"""Operators that the registers of the vector engine accumulate with."""
-_RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
 """The least float32, which range_select fills with."""
 
@@ -58,17 +52,8 @@ def check_command(op: str, command: Any) -> None:
         raise _refused(op, f"reduce_cmd is {name}, but must be one of {', '.join(allowed)}")
 
 
-def check_accumulation(op: str, op0: str, role: str, reduction: str, command: Any,
-                       initial: tuple[str, Any]) -> None:
-    """What a tensor_scalar that accumulates computes, reduces by, and begins with.
-
-    `role` is the name of its reduction, `initial` name and value of what load_reduce loads.
-    """
-    if op0 in BITVEC:
-        raise _refused(op, f"op0 is {op0}, but must be arithmetic; use tensor_scalar")
-    if reduction not in _REDUCTIONS[op]:
-        raise _refused(op, f"{role} is {reduction}, but must be one of "
-                           f"{', '.join(_REDUCTIONS[op])}")
+def check_accumulation(op: str, command: Any, initial: tuple[str, Any]) -> None:
+    """What a tensor_scalar that accumulates begins with: `initial`, a name and its value."""
     check_command(op, command)
     parameter, value = initial
     if value is None and getattr(command, "name", command) == "load_reduce":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import float32
+from trnsim.frontend.dtypes import DType, float32, uint16
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import BN_STATS_FREE_MAX
 from trnsim.frontend.nki.creation import fresh
@@ -178,24 +178,55 @@ def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
     return emit("tensor_copy", fresh(sizes, kind), (("data", "read", repeated(data, sizes)),))
 
 
-def _over_partitions(data: View, sizes: tuple[int, ...], kind: Any) -> View:
-    """Row 0 to all partitions: ones[1, P].T @ row, in pieces of a PSUM bank, then copied out."""
-    active = recorder.required()
-    ones = fresh((1, sizes[0]), data.dtype, name="ones")
-    active.record("memset", None, (("dst", "write", ones),), {"value": 1.0})
+def _over_partitions(data: View, sizes: tuple[int, ...], kind: DType) -> View:
+    """Row 0 to all partitions: ones[1, P].T @ row, in pieces of a PSUM bank, then copied out.
+
+    Integers go through float32, which is exact up to 24 bits: those of 32 as their halves.
+    """
+    if data.dtype.is_integer and data.dtype.itemsize > uint16.itemsize:
+        result = fresh(sizes, data.dtype)
+        _repeat_row(_halves(_dense(data)), _halves(result))
+        return result if kind is data.dtype else copy(result, kind)
     result = fresh(sizes, kind)
-    row = data.derive((1, data.size), (data.size, 1), offset=data.element_offset,
-                      partition=data.form.partition)
-    flat = result.derive((sizes[0], data.size), (data.size, 1), offset=0)
+    _repeat_row(_dense(data), _flat(result))
+    return result
+
+
+def _repeat_row(row: View, result: View) -> None:
+    """result[p, n] = row[0, n], both flat, the row in SBUF."""
+    active = recorder.required()
+    if not row.dtype.is_float:
+        row = copy(row, float32)
+    partitions, columns = result.shape
+    ones = fresh((1, partitions), row.dtype, name="ones")
+    active.record("memset", None, (("dst", "write", ones),), {"value": 1.0})
     step = active.chip.psum_bank_bytes // float32.itemsize
-    for start in range(0, data.size, step):
-        count = min(step, data.size - start)
+    for start in range(0, columns, step):
+        count = min(step, columns - start)
         piece = row.derive((1, count), row.strides, offset=row.element_offset + start,
                            partition=row.form.partition)
-        bank = fresh((sizes[0], count), float32, PSUM, name="broadcast")
+        bank = fresh((partitions, count), float32, PSUM, name="broadcast")
         active.record("nc_matmul", None, (("dst", "write", bank),
                                           ("stationary", "read", ones),
                                           ("moving", "read", piece)), {"start": True})
-        part = flat.derive((sizes[0], count), flat.strides, offset=start)
+        part = result.derive((partitions, count), result.strides, offset=start)
         active.record("tensor_copy", None, (("dst", "write", part), ("data", "read", bank)), {})
-    return result
+
+
+def _dense(data: View) -> View:
+    """The tile as [P, N] in SBUF: itself if it is there and contiguous, else a copy."""
+    return _flat(data if data.space != PSUM and data.form.is_contiguous() else copy(data))
+
+
+def _flat(data: View) -> View:
+    """A contiguous tile as [P, N]."""
+    columns = data.form.free_elements
+    return data.derive((data.shape[0], columns), (columns, 1), offset=data.element_offset,
+                       partition=data.form.partition)
+
+
+def _halves(data: View) -> View:
+    """A contiguous tile of 32-bit elements as [P, 2N] of their halves."""
+    columns = 2 * data.form.free_elements
+    return data.derive((data.shape[0], columns), (columns, 1), offset=2 * data.element_offset,
+                       partition=data.form.partition, dtype=uint16)

@@ -275,6 +275,16 @@ def test_predicated_copies() -> None:
                     rtol=0)
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.uint32])
+def test_a_predicated_number_keeps_all_its_bits(kind: Any) -> None:
+    data, mask = integers(0, 9, 64, 96, kind=kind), integers(0, 2, 64, 96, kind=np.uint8)
+
+    def body(x: Any, m: Any) -> Any:
+        nisa.tensor_copy_predicated(x, 2**30 + 1, m)
+        return x
+    assert np.array_equal(evaluate(body, data, mask), np.where(mask, kind(2**30 + 1), data))
+
+
 def test_batch_statistics() -> None:
     data = normal(64, 1001) * 3 + 5
 

@@ -97,4 +97,5 @@ def tensor_copy_predicated(call: Call, value: Any = 0.0, is_reversed: bool = Fal
         same = call.views["data"].form.dtype is call.views["dst"].form.dtype
         call.write(call.read("data") if same else call.floats("data"))
     else:
-        call.write(np.full((1, 1), value, dtype=np.float32))
+        kind = np.int64 if isinstance(value, (int, np.integer)) else np.float32
+        call.write(np.full((1, 1), value, dtype=kind))

@@ -228,9 +228,9 @@ def test_an_instruction_takes_the_commands_that_it_can_follow(call: Any, allowed
     (cumulated(reduce_cmd=COMMANDS.load_reduce), "imm1 is not given"),
     (selected(reduce_op=nl.add), "reduce_op is add, but only the maximum"),
     (reduced(reduce_op=nl.subtract), "reduce_op is subtract, but must be one of add, multiply"),
-    (reduced(nl.bitwise_and), "op0 is bitwise_and, but must be arithmetic"),
+    (reduced(nl.bitwise_and), "op0 is bitwise_and, but must be an arithmetic"),
     (cumulated(op1=nl.logical_and), "op1 is logical_and, but must be one of add, subtract"),
-    (cumulated(nl.left_shift), "op0 is left_shift, but must be arithmetic"),
+    (cumulated(nl.left_shift), "op0 is left_shift, but must be an arithmetic"),
 ])
 def test_accumulators_take_few_operators_and_load_what_is_given(body: Body, message: str) -> None:
     rejects(body, message)

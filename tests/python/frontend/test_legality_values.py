@@ -61,7 +61,7 @@ def reduced(op0: Any, reduce_op: Any, result: bool = True) -> Any:
     (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.invert, nl.add, 1.0),
      "op0 is invert, but must be an arithmetic operator"),
     (lambda: reduced(nl.bitwise_xor, nl.add), "tensor_scalar_reduce: op0 is bitwise_xor, but"),
-    (lambda: reduced(nl.add, nl.power), "reduce_op is power, but must be one of add, subtract"),
+    (lambda: reduced(nl.add, nl.power), "reduce_op is power, but must be one of add, multiply"),
     (lambda: reduced(nl.add, nl.bitwise_or, False), "reduce_op is bitwise_or, but must be one of"),
     (lambda: reduced(nl.bitwise_or, nl.add, False), "op0 is bitwise_or, but must be an arithmetic"),
     (lambda: nisa.tensor_reduce(column(), nl.bitwise_or, tile(), 1),
@@ -198,7 +198,7 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
     lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row(32, 48),
     lambda: tiled(96), lambda: nisa.memset(tile(), float("inf")),
     lambda: nisa.memset(tile(), np.float32(1.5)), lambda: nisa.memset(tile(), True),
-    lambda: reduced(nl.abs, nl.subtract), lambda: reduced(nl.add, nl.maximum, False),
+    lambda: reduced(nl.power, nl.multiply), lambda: reduced(nl.add, nl.maximum, False),
     lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),
     lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.equal, nl.maximum)])
 def test_what_is_legal_is_computed(body: Body) -> None:

@@ -18,6 +18,7 @@ REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and"
               "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
 """Operators that tensor_reduce accepts. [NKI-SHARED]"""
 PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
+ACCUMULATIONS = ("add", "multiply", "maximum", "minimum")
 CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
 WITHOUT_BITS = tuple(sorted(ALU.difference(BITVEC)))
 """Arithmetic operators, of one operand too."""
@@ -36,7 +37,7 @@ _OR_NONE = (*WITHOUT_BITS, "none")
 _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
     "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS},
-    "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": CUMULATIVE},
+    "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": ACCUMULATIONS},
     "tensor_scalar_cumulative": {"op0": WITHOUT_BITS, "op1": CUMULATIVE},
     "tensor_partition_reduce": {"op": PARTITION_REDUCTIONS},
     "activate2": {"op0": _OR_NONE, "op1": _OR_NONE,

@@ -199,7 +199,7 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     """dst = data where its index is within the bounds of the partition; optionally its maximum."""
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
-    check_range(comp_op0, comp_op1, reduce_op, on_false_value)
+    check_range(reduce_op, on_false_value)
     check_command("range_select", reduce_cmd)
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.operators import BITVEC, UNARY, operator_name
+from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.tensor import View
 
 _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
@@ -61,13 +61,8 @@ def check_accumulation(op: str, command: Any, initial: tuple[str, Any]) -> None:
                            "is loaded")
 
 
-def check_range(comp_op0: Any, comp_op1: Any, reduce_op: Any, on_false_value: Any) -> None:
-    """range_select compares in five ways, fills with the least float32, keeps the maximum."""
-    for role, given in (("comp_op0", comp_op0), ("comp_op1", comp_op1)):
-        name = operator_name(given)
-        if name not in _RANGE_COMPARISONS:
-            raise _refused("range_select", f"{role} is {name}, but must be one of "
-                                           f"{', '.join(_RANGE_COMPARISONS)}")
+def check_range(reduce_op: Any, on_false_value: Any) -> None:
+    """range_select fills with the least float32, and keeps the maximum."""
     check_maximum("range_select", reduce_op)
     if on_false_value is not None and on_false_value is not Ellipsis and (
             isinstance(on_false_value, View)

@@ -14,9 +14,6 @@ namespace {
 /// More bytes than any system has; keeps times in range.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-/// Rings that the links of a chip make. [NKI-COLLECTIVES]
-constexpr double kChannels = 4.0;
-
 Picoseconds over(double bytes, GigabytesPerSecond rate) {
     return from_nanoseconds(bytes / rate.value);
 }
@@ -73,7 +70,8 @@ Picoseconds all_to_all_time(const CollectiveSpec& spec,
 }
 
 Picoseconds permute_time(const CollectiveSpec& spec, double bytes, std::int64_t channels) {
-    const double share = std::min(1.0, static_cast<double>(channels) / kChannels);
+    const double share =
+        std::min(1.0, static_cast<double>(channels) / static_cast<double>(kMaxChannels));
     return spec.launch_ns + spec.ring_hop_ns +
            over(bytes, GigabytesPerSecond{spec.ring_gb_per_s.value * share});
 }

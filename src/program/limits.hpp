@@ -46,9 +46,6 @@ inline constexpr std::int64_t kMaxCores = 8;
 /// Largest rank of a collective. [ASSUMED]
 inline constexpr std::int64_t kMaxRank = 0xFFFF;
 
-/// Channels of a collective: rings that the links between chips make. [NKI-COLLECTIVES]
-inline constexpr std::int64_t kMaxChannels = 4;
-
 /// DMA rings of a NeuronCore that a template can name. [NKI-DMA]
 inline constexpr std::int64_t kRings = 16;
 

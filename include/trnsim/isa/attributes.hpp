@@ -13,6 +13,9 @@
 
 namespace trnsim {
 
+/// Rings that the links of a chip make: channels of one collective. [NKI-COLLECTIVES]
+inline constexpr std::int64_t kMaxChannels = 4;
+
 /// Which nc_matmul inputs hold only zeros and ones.
 enum class OneZero : std::uint8_t { None, Stationary, Moving, Both };
 /// DoubleRow: FP8, two contraction rows per PE row.

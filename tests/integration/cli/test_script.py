@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema
 import pytest
 import referencing
-from command_line import CommandLine
+from command_line import TIMEOUT_SECONDS, CommandLine
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
 
@@ -249,3 +250,14 @@ def test_a_script_chooses_the_target_as_it_would_on_the_device(trnsim: CommandLi
     assert {call["result"]["chip"] for call in calls} == {"trainium1"}
     calls = json.loads(trnsim("run", "s.py", "--chip", "trn2", "--json", "-").output)["calls"]
     assert {call["result"]["chip"] for call in calls} == {"trainium2"}
+
+
+def test_an_output_that_nobody_reads_ends_it_without_a_word(trnsim: CommandLine) -> None:
+    quiet = "\n".join(line for line in SCRIPT.splitlines() if "print(" not in line)
+    (trnsim.folder / "s.py").write_text(quiet)
+    process = subprocess.Popen([trnsim.binary, "run", "s.py"], cwd=trnsim.folder, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(TIMEOUT_SECONDS) != 0

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy
 import pytest
 from trnsim.frontend import UserError, dtype, dtypes, install, run_kernel
-from trnsim.frontend.impersonate import load_kernel_module
+from trnsim.frontend.impersonate import load_kernel_module, package_of
 from trnsim.frontend.nki.tensor import NkiTensor
 
 install()
@@ -183,6 +183,19 @@ def test_a_folder_is_a_package_as_far_as_a_file_looks_up(tmp_path: Path) -> None
     (folder / "far.py").write_text("from ..shared import SCALE\nfrom .sizes import SIZE\n")
     assert load_kernel_module(folder / "near.py").SIZE == 7
     assert load_kernel_module(folder / "far.py").SCALE == 6
+
+
+def test_dots_in_prose_are_no_import(tmp_path: Path) -> None:
+    file = tmp_path / "prose.py"
+    file.write_text('"""Rows\nfrom ... to the end\nfrom . on."""\nANSWER = 42\n')
+    assert package_of(file) == (tmp_path, "prose")
+    file.write_text("def late():\n    from ...far.away import thing\n")
+    assert package_of(file)[1].split(".")[-4:] == [*file.parts[-4:-1], "prose"]
+
+
+def test_there_is_nothing_above_the_topmost_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"from ....far import thing\n")
+    assert package_of(Path("/folder/kernel.py")) == (Path("/"), "folder.kernel")
 
 
 def test_memories_are_keywords_of_kernels(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def tiled(row: int) -> Any:
 
 @pytest.mark.parametrize(("body", "message"), [
     (lambda: nisa.memset(tile(), 10**400), "memset: value is an integer of more than 64 bits"),
+    (lambda: nisa.memset(tile(), 2**63), "memset: value is an integer of more than 64 bits"),
     (lambda: nisa.memset(tile(), "1"), "memset: value is '1', but must be a number"),
     (lambda: nisa.memset(tile(), None), "memset: value is None, but must be a number"),
     (lambda: tiled(-32), "row -32 of tile_position, but tiles of 32 start at its multiples"),
@@ -198,6 +199,7 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
     lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row(32, 48),
     lambda: tiled(96), lambda: nisa.memset(tile(), float("inf")),
     lambda: nisa.memset(tile(), np.float32(1.5)), lambda: nisa.memset(tile(), True),
+    lambda: nisa.memset(tile(), 2**63 - 1),
     lambda: reduced(nl.power, nl.multiply), lambda: reduced(nl.add, nl.maximum, False),
     lambda: nisa.tensor_reduce(column(nl.int32), nl.bitwise_or, tile(kind=nl.int32), 1),
     lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.equal, nl.maximum)])

@@ -49,6 +49,20 @@ protected:
     }
 };
 
+TEST_F(TimeEstimateTest, EndsWithTheLongestTimeThereIs) {
+    const IssueTemplate forever{
+        .cost = {.interval = kLongestTime, .read = kLongestTime, .done = kLongestTime}};
+    IssueTemplate move = transfer(1, 0xFFFF);
+    move.transfer.service = kLongestTime;
+    for (int i = 0; i < 200; ++i) {
+        push(kVector, forever);
+        push(kRing, move, done(kVector, static_cast<std::uint64_t>(i) + 1));
+    }
+    EXPECT_EQ(estimate_.free_at(kVector), kLongestTime + kLongestTime);
+    EXPECT_GE(estimate_.free_at(kRing), kLongestTime);
+    EXPECT_LE(estimate_.met(kScalar, done(kRing, 200)), 4 * kLongestTime);
+}
+
 TEST_F(TimeEstimateTest, AQueueIsFreeAfterTheIntervalsOfItsInstructions) {
     EXPECT_EQ(estimate_.free_at(kVector), Picoseconds{});
     push(kVector, work_);

@@ -182,5 +182,13 @@ TEST(ActivationTable, DiffersBetweenFunctionsThatReload) {
     EXPECT_EQ(activation_table("exp"), activation_table("exp"));
 }
 
+TEST(ScalarEngineCost, TheParameterOfReluIsAVectorLikeOthers) {
+    InstructionTemplate plain = activation("prelu", kSbuf, 512);
+    plain.op = Opcode::Activate2;
+    const InstructionCost parameter = scalar_on("trn3", with(plain, Role::ReluParam));
+    EXPECT_EQ(parameter, scalar_on("trn3", with(plain, Role::Operand0)));
+    EXPECT_GT(parameter.interval, scalar_on("trn3", plain).interval);
+}
+
 }  // namespace
 }  // namespace trnsim::neuron_core

@@ -20,7 +20,7 @@ _names: dict[Site, tuple[str, ...]] = {}
 
 
 class Counters:
-    """The numbers among the local variables that the body of a loop reads before it assigns them."""
+    """The numbers among the local variables that a loop's body reads before it assigns them."""
 
     def __init__(self, frame: FrameType, site: Site, names: tuple[str, ...]) -> None:
         self.site = site
@@ -39,7 +39,7 @@ class Counters:
 
 
 def counters(frame: FrameType) -> Counters | None:
-    """Those of the loop whose `for` statement a frame is at; None if there is nothing to count in."""
+    """Those of the loop whose `for` statement a frame is at; None if it counts in nothing."""
     site = (id(frame.f_code), frame.f_lasti)
     names = _names.get(site)
     if names is None:

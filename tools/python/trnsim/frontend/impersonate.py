@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes `import nki` and `import neuronxcc.nki` find this package, in unmodified kernel files.
-"""Import machinery: the impersonated modules, stand-ins for absent libraries, `range`.
+"""Import machinery: the impersonated modules, stand-ins for absent libraries, KERNEL_NAMES.
 
 Kernel files import libraries that are not needed to trace them (torch, ...). Where one is absent,
 a stand-in is imported whose names can be used in annotations, as base classes and as decorators;
@@ -188,7 +188,7 @@ def install() -> None:
         sys.meta_path.append(_stand_in_finder)
 
 
-_RELATIVE_IMPORT = re.compile(rb"^\s*from\s+(\.+)", re.MULTILINE)
+_RELATIVE_IMPORT = re.compile(rb"^\s*from\s+(\.+)[\w.]*\s+import\b", re.MULTILINE)
 
 
 def package_of(path: Path) -> tuple[Path, str]:
@@ -200,7 +200,8 @@ def package_of(path: Path) -> tuple[Path, str]:
     if not dots:
         return path.parent, path.stem
     root, names = path.parent, [path.stem]
-    while len(names) <= max(dots) or (root / "__init__.py").is_file():
+    while root != root.parent and (
+            len(names) <= max(dots) or (root / "__init__.py").is_file()):
         names.insert(0, root.name)
         root = root.parent
     return root, ".".join(names)

@@ -126,8 +126,8 @@ def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
             counted: Counters | None = None) -> Iterator[Any]:
     """The iterations of a loop that is being traced, or those of them that are executed.
 
-    `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks). `counted`: what
-    its body may count, if it has no proof.
+    `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks).
+    `counted`: what its body may count, if it has no proof.
     """
     here = session()
     if len(values) == 0:

@@ -21,7 +21,8 @@ std::int64_t total_elements(const Operand& operand) {
 
 /// How many indices say where an operand lies: 0 for a fixed place, 1 for an offset of it all.
 std::int64_t indices(const InstructionTemplate& instruction, const Operand& operand) {
-    return operand.indirect ? total_elements(instruction.at(*operand.indirect)) : 0;
+    const Operand* found = instruction.indices_of(operand);
+    return found == nullptr ? 0 : total_elements(*found);
 }
 
 /// Elements that lie behind each other in one address range: in HBM over the whole access, in SBUF

@@ -84,4 +84,9 @@ const Operand& InstructionTemplate::at(Role role) const {
     return *found;
 }
 
+const Operand* InstructionTemplate::indices_of(const Operand& operand) const {
+    assert(!operand.indirect || *operand.indirect < operands.size());
+    return operand.indirect ? &operands[*operand.indirect] : nullptr;
+}
+
 }  // namespace trnsim

@@ -192,10 +192,11 @@ void LimitCheck::dma() const {
                     " of " + std::string(name(dst.dtype)) +
                     "; split the tile or leave gpsimd_dma out");
     }
-    const Operand* index =
-        is_collective(instruction_.op) ? nullptr : instruction_.find(Role::Index);
+    const bool is_indexed = std::ranges::any_of(instruction_.operands, [](const Operand& operand) {
+        return operand.role == Role::Index && operand.elements() != 1;
+    });
     require(
-        mode != DgeMode::Hardware || index == nullptr || index->elements() == 1,
+        mode != DgeMode::Hardware || !is_indexed || is_collective(instruction_.op),
         "an indexed transfer needs software descriptor generation, not hardware; use dge software");
 }
 

@@ -2,6 +2,7 @@
 // The template record: an instruction with everything but its position.
 #include "attributes_reader.hpp"
 #include "collective_checks.hpp"
+#include "index_reference.hpp"
 #include "limits.hpp"
 #include "operand_shapes.hpp"
 #include "operation_rules.hpp"
@@ -176,11 +177,12 @@ void check_access(const Place& place, const InstructionTemplate& instruction, co
     }
 }
 
-/// Whether the last operand holds the indices of another one, which every operation may have.
-bool is_index_of_another(const InstructionTemplate& instruction) {
-    return instruction.operands.back().role == Role::Index &&
-           std::ranges::any_of(instruction.operands,
-                               [](const Operand& each) { return each.indirect == Role::Index; });
+/// Whether an operand holds the indices of another one: every operation may end with such.
+bool is_index_of_another(const InstructionTemplate& instruction, const Operand& operand) {
+    return operand.role == Role::Index &&
+           std::ranges::any_of(instruction.operands, [&](const Operand& each) {
+               return instruction.indices_of(each) == &operand && &each != &operand;
+           });
 }
 
 /// Matches the operands' roles against the operation's, in order.
@@ -201,8 +203,9 @@ void check_roles(const Place& place, const InstructionTemplate& instruction) {
                                    operands_text(rule)));
         }
     }
-    if (next + 1 == instruction.operands.size() && is_index_of_another(instruction)) {
-        return;
+    while (next < instruction.operands.size() &&
+           is_index_of_another(instruction, instruction.operands[next])) {
+        ++next;
     }
     if (next < instruction.operands.size()) {
         place.fail(fmt::format("operand {} (\"{}\") has no place; {} takes {} in this order",
@@ -213,9 +216,16 @@ void check_roles(const Place& place, const InstructionTemplate& instruction) {
     }
 }
 
-Operand read_operand(ReaderState& state, const JsonValue& value, Place::Part& part) {
+/// An operand, and what it says about its indices: they come after it.
+struct OperandRecord {
+    Operand operand{};
+    std::optional<IndexReference> indirect{};
+};
+
+OperandRecord read_operand(ReaderState& state, const JsonValue& value, Place::Part& part) {
     const JsonFields fields = operand_fields(state, value);
-    Operand operand;
+    OperandRecord record;
+    Operand& operand = record.operand;
     operand.role = fields["role"].choice(role_from_name, Role::DstIndex);
     part.label(name(operand.role));
     operand.access = fields["access"].choice(access_from_name, Access::Accumulate);
@@ -228,23 +238,45 @@ Operand read_operand(ReaderState& state, const JsonValue& value, Place::Part& pa
     read_partitions(state, fields, operand);
     read_pattern(fields["pattern"], operand);
     if (fields.has("indirect")) {
-        operand.indirect = fields["indirect"].choice(role_from_name, Role::DstIndex);
+        record.indirect = read_index_reference(fields["indirect"]);
     }
-    return operand;
+    return record;
+}
+
+using IndexReferences = std::vector<std::optional<IndexReference>>;
+
+/// Reads the operands; returns what each says about its indices.
+IndexReferences read_operands(ReaderState& state,
+                              const JsonValue& list,
+                              InstructionTemplate& instruction) {
+    IndexReferences references;
+    list.for_each([&](const JsonValue& value) {
+        Place::Part part(state.place, "operand", std::ssize(references));
+        OperandRecord record = read_operand(state, value, part);
+        instruction.operands.push_back(std::move(record.operand));
+        references.push_back(record.indirect);
+    });
+    for (std::size_t i = 0; i < references.size(); ++i) {
+        if (references[i]) {
+            instruction.operands[i].indirect = find(*references[i], instruction.operands);
+        }
+    }
+    return references;
 }
 
 void check_indirect(const Place& place,
                     const InstructionTemplate& instruction,
-                    const Operand& each) {
-    if (!each.indirect) {
+                    const Operand& each,
+                    const std::optional<IndexReference>& reference) {
+    if (!reference) {
         return;
     }
-    const Operand* indices = instruction.find(*each.indirect);
+    const Operand* indices = instruction.indices_of(each);
     if (indices == nullptr || indices == &each || indices->access != Access::Read) {
         place.fail(
-            fmt::format("\"indirect\" is \"{}\"; name the role of another operand, one that "
-                        "is read and holds the indices",
-                        name(*each.indirect)));
+            fmt::format("\"indirect\" is {}; name another operand, one that is read and "
+                        "holds the indices",
+                        text(*reference)));
     }
 }
 
@@ -334,11 +366,7 @@ void read_template(ReaderState& state, JsonObject record) {
     instruction.op = fields["op"].choice(opcode_from_name, Opcode::CollectivePermute);
     part.label(name(instruction.op));
     read_engines(fields["engines"], instruction);
-    std::int64_t number = 0;
-    fields["operands"].for_each([&](const JsonValue& value) {
-        Place::Part operand(state.place, "operand", number++);
-        instruction.operands.push_back(read_operand(state, value, operand));
-    });
+    const IndexReferences indirect = read_operands(state, fields["operands"], instruction);
     check_roles(state.place, instruction);
     const std::optional<JsonValue> attributes =
         fields.has("attributes") ? std::optional(fields["attributes"]) : std::nullopt;
@@ -348,7 +376,7 @@ void read_template(ReaderState& state, JsonObject record) {
         Place::Part operand(state.place, "operand", static_cast<std::int64_t>(i));
         operand.label(name(instruction.operands[i].role));
         check_access(state.place, instruction, instruction.operands[i]);
-        check_indirect(state.place, instruction, instruction.operands[i]);
+        check_indirect(state.place, instruction, instruction.operands[i], indirect[i]);
     }
     check_spaces(state.place, instruction);
     check_operand_shapes(state.place, instruction);

@@ -130,7 +130,7 @@ private:
         }
         json_.end_array().key("operands").begin_array();
         for (const Operand& operand : instruction.operands) {
-            write_operand(operand);
+            write_operand(instruction, operand);
         }
         json_.end_array();
         write_attributes(instruction);
@@ -141,7 +141,7 @@ private:
         end();
     }
 
-    void write_operand(const Operand& operand) {
+    void write_operand(const InstructionTemplate& instruction, const Operand& operand) {
         json_.begin_object().member("role", name(operand.role));
         json_.member("access", name(operand.access));
         const bool is_lowered = program_.header.form == Form::Lowered;
@@ -162,10 +162,13 @@ private:
         }
         json_.end_array();
         if (operand.indirect) {
-            json_.member("indirect", name(*operand.indirect));
+            std::visit([&](auto value) { indirect(value); }, index_reference(instruction, operand));
         }
         json_.end_object();
     }
+
+    void indirect(Role role) { json_.member("indirect", name(role)); }
+    void indirect(std::int64_t number) { json_.member("indirect", number); }
 
     /// Writes what the operation requires, and what differs from the default.
     void write_attributes(const InstructionTemplate& instruction) {

@@ -72,7 +72,7 @@ struct Operand {
     std::uint32_t buffer = 0;  ///< Allocation site; unused in a lowered trace.
     std::int32_t partitions = 1;
     AccessPattern pattern{};
-    std::optional<Role> indirect{};  ///< The operand that holds the indices of a gather or scatter.
+    std::optional<std::uint32_t> indirect{};  ///< Which operand holds the indices that it goes by.
 
     [[nodiscard]] bool reads() const { return access != Access::Write; }
     [[nodiscard]] bool writes() const { return access != Access::Read; }
@@ -106,6 +106,8 @@ struct InstructionTemplate {
     [[nodiscard]] const Operand* find(Role role) const;
     /// The operand of that role. \pre it exists (the trace reader checked).
     [[nodiscard]] const Operand& at(Role role) const;
+    /// The indices by which an operand is gathered or scattered, or nullptr.
+    [[nodiscard]] const Operand* indices_of(const Operand& operand) const;
     friend bool operator==(const InstructionTemplate&, const InstructionTemplate&) = default;
 };
 

@@ -76,11 +76,31 @@ TEST(DmaDescriptors, AreCutWhereEitherSideIs) {
 TEST(DmaDescriptors, AreOnePerIndexOfAGather) {
     Operand src = tile(Role::Src, kHbm, kF32, 128, 1, 64);
     src.pattern.push_back({1, 64});
-    src.indirect = Role::Index;
+    src.indirect = 2;
     const auto gather = make(
         Opcode::DmaCopy,
         {tile(Role::Dst, kHbm, kF32, 128L * 64), src, tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
     EXPECT_EQ(count(gather), 128);
+}
+
+TEST(DmaDescriptors, OfAGatherThatScattersTooFollowTheShorterRows) {
+    Operand dst = tile(Role::Dst, kHbm, kF32, 128, 1, 64);
+    dst.pattern.push_back({1, 64});
+    dst.indirect = 2;
+    Operand src = tile(Role::Src, kHbm, kF32, 32, 1, 256);
+    src.pattern.push_back({1, 256});
+    src.indirect = 3;
+    InstructionTemplate both = make(Opcode::DmaCopy,
+                                    {dst,
+                                     src,
+                                     tile(Role::Index, kSbuf, Dtype::Uint32, 1),
+                                     tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
+    both.operands[3].partitions = 32;
+    EXPECT_EQ(count(both), 128);
+    std::swap(both.operands[0].indirect, both.operands[1].indirect);
+    EXPECT_EQ(count(both), 128);
+    both.operands[0].indirect = 3;
+    EXPECT_EQ(count(both), 128) << "rows of the pattern are apart";
 }
 
 TEST(DmaDescriptors, AreThoseOfAFixedPlaceWhereOneOffsetMovesItAll) {
@@ -88,7 +108,7 @@ TEST(DmaDescriptors, AreThoseOfAFixedPlaceWhereOneOffsetMovesItAll) {
     Operand index = tile(Role::Index, kSbuf, Dtype::Uint32, 1);
     index.partitions = 1;
     const auto fixed = make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, 512), src});
-    src.indirect = Role::Index;
+    src.indirect = 2;
     const auto moved = make(Opcode::DmaCopy, {tile(Role::Dst, kSbuf, kF32, 512), src, index});
     EXPECT_EQ(count(moved), 128);
     EXPECT_EQ(count(moved), count(fixed));
@@ -228,7 +248,7 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
     EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::None);
     transfer = load(128, 512, 512);
-    transfer.operands[1].indirect = Role::Index;
+    transfer.operands[1].indirect = 2;
     transfer.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint32, 1));
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
     transfer.operands.back().partitions = 1;

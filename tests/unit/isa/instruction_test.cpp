@@ -35,5 +35,15 @@ TEST(InstructionTemplateTest, FindsTheFirstOperandOfARole) {
     EXPECT_EQ(instruction.find(Role::Index), nullptr);
 }
 
+TEST(InstructionTemplateTest, FindsTheIndicesOfEachOperand) {
+    InstructionTemplate instruction;
+    instruction.operands = {{.role = Role::Dst, .indirect = 3},
+                            {.role = Role::Data},
+                            {.role = Role::Index},
+                            {.role = Role::Index}};
+    EXPECT_EQ(instruction.indices_of(instruction.operands[0]), &instruction.operands[3]);
+    EXPECT_EQ(instruction.indices_of(instruction.operands[1]), nullptr);
+}
+
 }  // namespace
 }  // namespace trnsim

@@ -144,7 +144,7 @@ TEST(LoopMergePlanTest, ALoopThatScattersByAnIndexStaysAsItIs) {
     ProgramBuilder& builder = tiles.builder;
     const auto rows = builder.tile("rows", Space::Sbuf, Dtype::Int32, {kRows, 1});
     Operand anywhere = tiles.rows(Role::Dst, tiles.out);
-    anywhere.indirect = Role::Index;
+    anywhere.indirect = 2;
     const auto scatter = builder.add(
         Opcode::DmaCopy,
         {Engine::Dma},

@@ -299,7 +299,7 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
                                    {rows, builder.whole(Role::Src, tile)},
                                    {.dge = DgeMode::None});
     Operand anywhere = rows;
-    anywhere.indirect = Role::Index;
+    anywhere.indirect = 2;
     const auto scatter =
         builder.add(Opcode::DmaCopy,
                     {Engine::Dma},

@@ -359,6 +359,8 @@ TEST(DmaLimits, OfDescriptorGeneration) {
     expect_accepted("trn2", indexed);
     indexed.operands.back() = tile(Role::Index, kSbuf, Dtype::Uint32, 2);
     expect_rejected("trn2", indexed, "an indexed transfer needs software descriptor generation");
+    indexed.operands.insert(indexed.operands.end() - 1, tile(Role::Index, kSbuf, Dtype::Uint32, 1));
+    expect_rejected("trn2", indexed, "an indexed transfer needs software descriptor generation");
 }
 
 TEST(ExchangeLimits, GpsimdDmaMovesUpTo1024BytesOfFourByteElements) {

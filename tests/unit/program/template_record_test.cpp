@@ -13,13 +13,6 @@
 namespace trnsim::program {
 namespace {
 
-/// What is said about the template of around_template(), without the place.
-std::string fault_of(const std::string& text) {
-    const std::string message = error_of(text);
-    const std::string place = "t.nkt:5: template 0 ";
-    return message.starts_with(place) ? message.substr(place.size()) : message;
-}
-
 const std::string kCopy = dst('s', 128, 8) + "," + operand("data", 's', 128, 8);
 
 TEST(TemplateRecordTest, KeepsAllKeys) {
@@ -319,22 +312,6 @@ TEST(TemplateRecordTest, TwoTensorInputsAreNotBothInPsum) {
         with('p', 'p'),
         "(tensor_tensor): \"data1\" and \"data2\" are both in psum, tensor_tensor reads at most "
         "one from it; copy one to sbuf");
-}
-
-TEST(TemplateRecordTest, IndirectNamesAnotherOperandThatIsRead) {
-    const std::string text = around_template("dma_copy",
-                                             "\"dma\"",
-                                             dst('s', 128, 8) + "," + operand("src", 'h', 1, 1024) +
-                                                 "," + operand("index", 's', 128, 1));
-    const auto with = [&text](const std::string& role) {
-        return fault_of(edited(text, "[[1,1024]]", R"([[1,1024]],"indirect":")" + role + "\""));
-    };
-    EXPECT_EQ(with("index"), "no error");
-    const std::string what =
-        "; name the role of another operand, one that is read and holds the indices";
-    EXPECT_EQ(with("src"), "(dma_copy), operand 1 (src): \"indirect\" is \"src\"" + what);
-    EXPECT_EQ(with("dst"), "(dma_copy), operand 1 (src): \"indirect\" is \"dst\"" + what);
-    EXPECT_EQ(with("values"), "(dma_copy), operand 1 (src): \"indirect\" is \"values\"" + what);
 }
 
 TEST(TemplateRecordTest, AttributesAreThoseOfTheOperation) {

@@ -93,6 +93,12 @@ std::string around_template(std::string_view op,
         attributes.empty() ? "" : fmt::format(",\"attributes\":{{{}}}", attributes));
 }
 
+std::string fault_of(const std::string& text) {
+    const std::string message = error_of(text);
+    const std::string place = "t.nkt:5: template 0 ";
+    return message.starts_with(place) ? message.substr(place.size()) : message;
+}
+
 std::string operand(
     std::string_view role, char space, int partitions, int elements, std::string_view access) {
     const std::string on_chip = space == 'h' ? "" : fmt::format("\"partitions\":{},", partitions);

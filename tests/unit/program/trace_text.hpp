@@ -40,6 +40,9 @@ namespace trnsim::program {
                                           std::string_view operands,
                                           std::string_view attributes = "");
 
+/// What is said about the template of around_template(), without the place.
+[[nodiscard]] std::string fault_of(const std::string& text);
+
 /// An operand of around_template() as JSON: `space` is 'h', 's' or 'p', the pattern one run of
 /// `elements`.
 [[nodiscard]] std::string operand(std::string_view role,

@@ -112,7 +112,9 @@ void InstructionEmitter::load_stationary(const PlannedStep& step) {
     StationaryReuse::Load loaded;
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
-            loaded.add({.tile = tile_of(operand), .region = operand.region});
+            loaded.add({.tile = tile_of(operand),
+                        .region = operand.region,
+                        .elements = operand.operand->elements()});
         }
     }
     if (loaded.empty()) {
@@ -188,7 +190,7 @@ void InstructionEmitter::push(QueueId queue,
 void InstructionEmitter::record(const PlannedStep& step, std::uint64_t number) {
     const bool loads_copy = plans_[step.instruction].loads_copy;
     for (const ResolvedOperand& operand : step.operands) {
-        if (operand.is_loaded) {
+        if (!operand.is_streamed) {
             continue;
         }
         operand.record(step.queue, number, loads_copy);

@@ -350,11 +350,11 @@ std::int64_t IssueTable::elements(const IssueTemplate& what) const {
     const InstructionTemplate& from = program_.templates[what.source];
     std::int64_t most = 0;
     for (const Operand& operand : from.operands) {
-        const bool is_loaded = uses_array(from.op) && is_stationary(from, operand);
-        const bool is_streamed = what.operation == Operation::LoadStationary
-                                     ? is_loaded
-                                     : what.operation != Operation::MultiplyMoving || !is_loaded;
-        if (is_streamed && operand.space != Space::Hbm) {
+        const bool is_accessed =
+            what.operation == Operation::LoadStationary   ? is_loaded(from, operand)
+            : what.operation == Operation::MultiplyMoving ? is_streamed(from, operand)
+                                                          : true;
+        if (is_accessed && operand.space != Space::Hbm) {
             most = std::max(most, operand.elements());
         }
     }

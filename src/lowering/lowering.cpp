@@ -192,7 +192,8 @@ void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedSte
         const Step::At& at = step.at[i];
         ResolvedOperand& resolved = planned.operands.emplace_back();
         resolved.operand = &operand;
-        resolved.is_loaded = is_on_array && is_stationary(instruction, operand);
+        resolved.is_loaded = is_on_array && is_loaded(instruction, operand);
+        resolved.is_streamed = !is_on_array || is_streamed(instruction, operand);
         resolved.region.shape = &plan.shapes[i];
         if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
             resolved.region.partition = static_cast<std::int32_t>(at.partition);

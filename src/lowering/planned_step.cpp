@@ -64,7 +64,12 @@ void PlannedStep::find_waits(const TilePlaces& places) {
             slot = places.next_slot(*operand.tile);
             has_waits = has_waits && slot != nullptr;
         }
-        operand.collect(queue, slot, operand.is_loaded ? load.waits : own.waits);
+        if (operand.is_loaded) {
+            operand.collect(queue, slot, load.waits);
+        }
+        if (operand.is_streamed) {
+            operand.collect(queue, slot, own.waits);
+        }
     }
 }
 

@@ -78,8 +78,8 @@ void Replay::push(InstructionSink& sink,
     entry.signals.assign(next.signals().begin(), next.signals().end());
     for (std::size_t i = 0; i < from.operands.size(); ++i) {
         const Operand& operand = from.operands[i];
-        const bool is_loaded = is_stationary(from, operand);
-        if (half != Half::All && is_loaded != (half == Half::Stationary)) {
+        if ((half == Half::Stationary && !is_loaded(from, operand)) ||
+            (half == Half::Rest && !is_streamed(from, operand))) {
             continue;
         }
         if (operand.indirect) {  // The indices say where, and they are not in the trace.

@@ -19,7 +19,8 @@ struct ResolvedOperand {
     Tile* tile = nullptr;             ///< On chip, if the lowering chooses the place.
     MemoryHistory* memory = nullptr;  ///< Else, if anybody ever writes there.
     Region region{};
-    bool is_loaded = false;  ///< By LoadStationary; else by the instruction itself.
+    bool is_loaded = false;   ///< Accessed by LoadStationary,
+    bool is_streamed = true;  ///< by the instruction itself; indices may be by both.
 
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;

@@ -19,13 +19,30 @@ namespace trnsim::lowering {
     return is_matmul(op) || op == Opcode::NcTranspose;
 }
 
-/// Whether an operand of a matmul (or of a transpose on the Tensor Engine) is what LoadStationary
-/// loads.
+/// Whether an operand of a matmul (or of a transpose on the Tensor Engine) is what the array keeps.
 [[nodiscard]] inline bool is_stationary(const InstructionTemplate& instruction,
                                         const Operand& operand) {
     return operand.role == Role::Stationary || operand.role == Role::StationaryScale ||
            operand.role == Role::Tags ||
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
+}
+
+/// Whether LoadStationary reads it: what the array keeps, and the indices that this goes by.
+[[nodiscard]] inline bool is_loaded(const InstructionTemplate& instruction,
+                                    const Operand& operand) {
+    return is_stationary(instruction, operand) ||
+           std::ranges::any_of(instruction.operands, [&](const Operand& each) {
+               return instruction.indices_of(each) == &operand && is_stationary(instruction, each);
+           });
+}
+
+/// Whether MultiplyMoving reads or writes it: all else, and indices that another operand goes by.
+[[nodiscard]] inline bool is_streamed(const InstructionTemplate& instruction,
+                                      const Operand& operand) {
+    return !is_loaded(instruction, operand) ||
+           std::ranges::any_of(instruction.operands, [&](const Operand& each) {
+               return instruction.indices_of(each) == &operand && !is_stationary(instruction, each);
+           });
 }
 
 /// What the array holds, one load to a part of it. Each stays valid until another is loaded there
@@ -44,10 +61,11 @@ public:
     struct Part {
         Tile tile{};
         Region region{};
+        std::int64_t elements = 0;  ///< Fewer than the region's where indices choose them.
     };
 
     /// All operands of a load, in the instruction's order: the stationary tile, maybe with its
-    /// scales or tags.
+    /// scales or tags, and the indices of each.
     class Load {
     public:
         /// \pre there are less than kMost of them
@@ -56,7 +74,7 @@ public:
         [[nodiscard]] std::span<const Part> parts() const { return {parts_.data(), size_}; }
 
     private:
-        static constexpr std::size_t kMost = 2;
+        static constexpr std::size_t kMost = 4;
         std::array<Part, kMost> parts_{};
         std::size_t size_ = 0;
     };
@@ -90,7 +108,8 @@ private:
     };
 
     [[nodiscard]] static bool is_same(const Part& a, const Part& b) {
-        return a.tile == b.tile && a.region.partition == b.region.partition &&
+        return a.tile == b.tile && a.elements == b.elements &&
+               a.region.partition == b.region.partition &&
                a.region.base_byte == b.region.base_byte &&
                a.region.shape->element_bytes == b.region.shape->element_bytes &&
                a.region.shape->partitions == b.region.shape->partitions &&

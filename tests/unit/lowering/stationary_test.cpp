@@ -185,6 +185,79 @@ TEST(StationaryTest, TagsThatWereWrittenAreLoadedAgain) {
     EXPECT_EQ(p.loads(), 2);
 }
 
+/// Products whose stationary tile and moving tile go by indices, each by one of two tiles of them.
+struct IndexedMatmuls : Matmuls {
+    std::uint32_t rows = builder.tile("rows", Space::Sbuf, Dtype::Uint16, {128, 8});
+    std::uint32_t indexed = multiply_by(128);
+    std::uint32_t fewer = multiply_by(64);
+    std::uint32_t fill_rows = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, rows)}, {.value = 1.0});
+
+    IndexedMatmuls() { builder.alloc(rows).alloc(rows); }
+
+    std::uint32_t multiply_by(std::int32_t columns) {
+        Operand stationary = builder.part(Role::Stationary, left, columns);
+        Operand moving = builder.whole(Role::Moving, right);
+        stationary.indirect = 3;
+        moving.indirect = 4;
+        return builder.add(Opcode::NcMatmul,
+                           {Engine::Tensor},
+                           {builder.part(Role::Dst, sum, 512, columns),
+                            stationary,
+                            moving,
+                            builder.whole(Role::Index, rows),
+                            builder.whole(Role::Index, rows)});
+    }
+
+    void run_by(std::uint32_t which, std::int64_t first, std::int64_t second) {
+        builder.run(which, {at(), at(), at(), at(affine(first)), at(affine(second))});
+    }
+};
+
+TEST(StationaryTest, TheSameTileByOtherIndicesIsLoaded) {
+    IndexedMatmuls p;
+    p.run_by(p.indexed, 0, 0);
+    p.run_by(p.indexed, 0, 1);
+    EXPECT_EQ(p.loads(), 1);
+    p.run_by(p.indexed, 1, 1);
+    EXPECT_EQ(p.loads(), 2);
+    p.run_by(p.fewer, 1, 1);
+    EXPECT_EQ(p.loads(), 3);
+    p.run(p.matmul);  // Without indices.
+    EXPECT_EQ(p.loads(), 4);
+}
+
+TEST(StationaryTest, ATileByIndicesThatWereWrittenIsLoadedAgain) {
+    IndexedMatmuls p;
+    p.run_by(p.indexed, 0, 1);
+    p.builder.run(p.fill_rows, {at(affine(1))});
+    p.run_by(p.indexed, 0, 1);
+    EXPECT_EQ(p.loads(), 1);
+    p.builder.run(p.fill_rows, {at(affine(0))});
+    p.run_by(p.indexed, 0, 1);
+    EXPECT_EQ(p.loads(), 2);
+}
+
+TEST(StationaryTest, IndicesAreReadWithTheOperandsThatGoByThem) {
+    InstructionTemplate matmul;
+    matmul.op = Opcode::NcMatmul;
+    matmul.operands = {{.role = Role::Dst},
+                       {.role = Role::Stationary, .indirect = 3},
+                       {.role = Role::Moving, .indirect = 4},
+                       {.role = Role::Index},
+                       {.role = Role::Index}};
+    const auto loaded = [&matmul](std::size_t i) { return is_loaded(matmul, matmul.operands[i]); };
+    const auto streamed = [&matmul](std::size_t i) {
+        return is_streamed(matmul, matmul.operands[i]);
+    };
+    EXPECT_TRUE(loaded(3) && !streamed(3));
+    EXPECT_TRUE(streamed(4) && !loaded(4));
+    matmul.operands[2].indirect = 3;
+    EXPECT_TRUE(loaded(3) && streamed(3));
+    EXPECT_TRUE(loaded(1) && !streamed(1));
+    EXPECT_TRUE(streamed(2) && !loaded(2));
+}
+
 TEST(StationaryTest, EveryTileOfTheArrayHoldsOneOfItsOwn) {
     Matmuls p;
     const std::uint32_t first = p.multiply_on(0);

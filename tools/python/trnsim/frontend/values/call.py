@@ -49,7 +49,7 @@ class Call:
         machine.group = 2 * INDEX_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         machine.goes_down = op == "dma_transpose"
         self.garbage = Garbage() if machine.defers and op in ROW_WISE else None
-        self.views: dict[str, View] = {role: view for role, _, view in operands}
+        self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}
 
     def read(self, role: str) -> Array:
         """An operand in its own type and shape."""

@@ -31,7 +31,7 @@ def dma_copy(call: Call, oob_mode: Any = "error") -> None:
     call.skips = _is_skip(oob_mode)
     dst, src = call.views["dst"], call.views["src"]
     values = _converted(call.read("src"), src, dst)
-    if call.skips and src.indices is not None:
+    if call.skips and isinstance(src.indices, View):
         call.kept = selected(call.machine, memory_of(src.storage), src, call.at)
     call.write(values)
 

@@ -149,20 +149,23 @@ def _element(view: View, row: int, column: int) -> View:
 
 
 def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: source.Site,
-            skips: bool, group: int = 16) -> None:
-    """Writes the elements that an indirect view selects."""
+            kept: Array | None, skips: bool, group: int = 16) -> None:
+    """Writes the elements that an indirect view selects, where `kept` holds."""
     if view.indirection.kind == "columns":
         columns = _columns(machine, view, at, group)
-        np.put_along_axis(_rows(memory, view), columns,
-                          cast(values, view.form.dtype).reshape(columns.shape), axis=1)
+        written = np.ones(columns.shape, bool) if kept is None else kept.reshape(columns.shape)
+        rows = np.nonzero(written)[0]
+        _rows(memory, view)[rows, columns[written]] = cast(values, view.form.dtype).reshape(
+            columns.shape)[written]
         for row, chosen in enumerate(columns):
-            for column in np.unique(chosen):
+            for column in np.unique(chosen[written[row]]):
                 memory.mark(_element(view, row, int(column)))
         return
     elements = np.broadcast_to(cast(values, view.form.dtype).reshape(view.form.shape)
                                if values.size == view.form.elements else values, view.form.shape)
     memory.is_modified = True
     for place, moved in _parts(machine, memory, view, at, skips):
-        _part(memory, view, place, moved)[...] = elements[place]
+        where = True if kept is None else kept[place]
+        np.copyto(_part(memory, view, place, moved), elements[place], where=where)
         if memory.unwritten is not None:
-            _part(memory, view, place, moved, True)[...] = False
+            _part(memory, view, place, moved, True)[where] = False

@@ -94,7 +94,8 @@ class Machine:
         """
         memory = memory_of(view.storage)
         if isinstance(view.indices, View):
-            indirect.scatter(self, memory, view, values, at, skips, self.group)
+            kept = None if kept is None else fitted(kept, view.form.shape)
+            indirect.scatter(self, memory, view, values, at, kept, skips, self.group)
             return
         target = memory.view(view)
         elements = cast(values, view.form.dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers import ops, program, tensor, traced
 from kernels import nisa, nl
-from trace_expander import Executed
+from trace_expander import Executed, parse
 from trnsim.frontend import IllegalInstruction, ProgramError, trace
 
 TABLE = tensor("float32", 64, 32)
@@ -32,6 +32,19 @@ def indirect_roles(kernel: Any, chip: str = "trn2") -> list[str]:
     lines = program(kernel, TABLE, chip=chip).lines()
     return [operand["role"] for line in lines if '"template"' in line
             for operand in json.loads(line).get("operands", ()) if "indirect" in operand]
+
+
+def indirections(kernel: Any, chip: str = "trn2") -> list[list[tuple[str, Any, str]]]:
+    """Of each template the operands that go by indices: role, `indirect`, the indices' buffer."""
+    found = parse(program(kernel, TABLE, chip=chip).lines())
+    result = []
+    for template in found.templates.values():
+        operands = template["operands"]
+        by_role = {operand["role"]: operand for operand in operands}
+        result.append([(operand["role"], which, found.buffers[
+            (operands[which] if isinstance(which, int) else by_role[which])["buffer"]]["name"])
+            for operand in operands if (which := operand.get("indirect")) is not None])
+    return result
 
 
 def test_a_scalar_offset_is_an_operand() -> None:
@@ -110,29 +123,64 @@ def test_selected_columns_are_not_sliced() -> None:
 
 
 def test_a_matmul_takes_columns_by_index() -> None:
-    def kernel(both: bool) -> Any:
-        def body(table: Any) -> None:
-            ones, data = sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64, dtype=nl.bfloat16)
-            first, second = (sbuf(128, 4, dtype=nl.uint16) for _ in range(2))
-            for stationary in (ones, ones.indirect(first, 64) if both else ones):
-                result = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
-                nisa.nc_matmul(result, stationary, data)
-                nisa.nc_matmul(result, stationary, data.indirect(second, 64))
-        return body
-    executed = traced(kernel(False), TABLE, chip="trn3")
-    assert [attribute(one, "start") for one in executed] == [True, False] * 2
-    assert [roles(one)[3:] for one in executed] == [[], ["index"]] * 2
-    with pytest.raises(IllegalInstruction, match=r"test_indirect.py:\d+: operands are indexed by "):
-        trace(kernel(True), [TABLE], "trn3")
-
-
-def test_one_instruction_takes_its_indices_from_one_tensor() -> None:
     def kernel(table: Any) -> None:
-        first, second = sbuf(1, 1, dtype=nl.int32), sbuf(1, 1, dtype=nl.int32)
+        ones, data = sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64, dtype=nl.bfloat16)
+        first = nl.ndarray((128, 4), dtype=nl.uint16, buffer=nl.sbuf, name="first")
+        second = nl.ndarray((128, 4), dtype=nl.uint16, buffer=nl.sbuf, name="second")
+        for stationary in (ones, ones.indirect(first, 64)):
+            result = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+            nisa.nc_matmul(result, stationary, data)
+            nisa.nc_matmul(result, stationary, data.indirect(second, 64))
+    executed = traced(kernel, TABLE, chip="trn3")
+    assert [attribute(one, "start") for one in executed] == [True, False] * 2
+    assert [roles(one)[3:] for one in executed] == [[], ["index"], ["index"], ["index"] * 2]
+    assert indirections(kernel, "trn3") == [
+        [], [("moving", "index", "second")], [("stationary", "index", "first")],
+        [("stationary", 3, "first"), ("moving", 4, "second")]]
+
+
+def test_one_instruction_gathers_and_scatters() -> None:
+    def kernel(table: Any) -> None:
+        data, tile = sbuf(128, 8, 32), sbuf(64, 32)
+        column = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf, name="column")
+        other = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf, name="other")
+        rows = nl.ndarray((64, 1), dtype=nl.int32, buffer=nl.sbuf, name="rows")
+        nisa.tensor_copy(data.select(1, column), data.select(1, other))
+        nisa.tensor_copy(data.select(1, column), data.select(1, column[0:1]))
+        nisa.dma_copy(table.ap([[32, 64], [1, 32]], vector_offset=rows), tile.ap(
+            [[32, 64], [1, 32]], scalar_offset=column))
+        nisa.tensor_tensor(data.select(1, other), data.select(1, column), data.select(1, other),
+                           op=nl.add)
+    assert indirections(kernel) == [
+        [("dst", 2, "column"), ("data", 3, "other")],
+        [("dst", "index", "column"), ("data", "index", "column")],
+        [("dst", 2, "rows"), ("src", 3, "column")],
+        [("dst", 3, "other"), ("data1", 4, "column"), ("data2", 3, "other")]]
+    assert [attribute(one, "dge") for one in traced(kernel, TABLE) if one.op == "dma_copy"] == [
+        "software"]
+
+
+def test_a_gather_by_its_own_indices_may_be_of_selected_data() -> None:
+    def kernel(table: Any) -> None:
+        wanted = nl.ndarray((128, 16), dtype=nl.uint32, buffer=nl.sbuf, name="wanted")
+        column = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf, name="column")
         data = sbuf(128, 8, 32)
-        nisa.tensor_copy(data.select(1, first), data.select(1, second))
-    with pytest.raises(IllegalInstruction, match="operands are indexed by 'sbuf_0' and 'sbuf_1'"):
-        trace(kernel, [TABLE])
+        nisa.nc_n_gather(sbuf(128, 16), data.select(1, column), wanted)
+    assert indirections(kernel) == [[("data", "index", "column")]]
+
+
+def test_a_line_may_select_by_one_tensor_and_then_by_another() -> None:
+    def kernel(table: Any) -> None:
+        data = sbuf(128, 8, 32)
+        first = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf, name="first")
+        second = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf, name="second")
+        for one, two in ((first, second), (first, first), (second, first)):
+            nisa.tensor_tensor(data.select(1, first), data.select(1, one), data.select(1, two),
+                               op=nl.add)
+    assert indirections(kernel) == [
+        [("dst", 3, "first"), ("data1", 3, "first"), ("data2", 4, "second")],
+        [("dst", "index", "first"), ("data1", "index", "first"), ("data2", "index", "first")],
+        [("dst", 3, "first"), ("data1", 4, "second"), ("data2", 3, "first")]]
 
 
 def test_scatter_adds_by_dma() -> None:

@@ -122,7 +122,7 @@ RULES: dict[str, Rule] = {
     **{op: _rule(dst=ANY_HS, src=ANY_HS) for op in COLLECTIVES},
 }
 INDEX = OperandRule((HBM, SBUF), "any")
-"""The operand `index`, which every operation with an indirect operand may have."""
+"""An operand `index`, of which every operation may have one for each of its operands."""
 
 CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_matmul": check_matmul, "nc_matmul_mx": check_matmul_mx, "nc_transpose": check_transpose,

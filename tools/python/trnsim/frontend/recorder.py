@@ -43,6 +43,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
+from trnsim.frontend.indices import Reference, references
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.shortcuts import Shortcuts
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
@@ -65,7 +66,7 @@ class Template(NamedTuple):
 
     op: str
     engines: tuple[str, ...]
-    operands: tuple[tuple[str, str, Form, str | None], ...]
+    operands: tuple[tuple[str, str, Form, Reference], ...]
     attributes: tuple[tuple[str, Any], ...]
     position: source.Position
 
@@ -309,16 +310,23 @@ class Recorder:
             (role, access, first), (other_role, other_access, second) = operands
             key = (op, at, engines, role, access, first.form, other_role, other_access,
                    second.form, *attributes.items())
+            is_indexed = first.indices is not None or second.indices is not None
         elif len(operands) == 3:
             (role, access, first), (other_role, other_access, second), (
                 last_role, last_access, third) = operands
             key = (op, at, engines, role, access, first.form, other_role, other_access,
                    second.form, last_role, last_access, third.form, *attributes.items())
+            is_indexed = (first.indices is not None or second.indices is not None
+                          or third.indices is not None)
         else:
             parts: list[Any] = []
+            is_indexed = False
             for role, access, view in operands:
                 parts += (role, access, view.form)
+                is_indexed = is_indexed or view.indices is not None
             key = (op, at, engines, *parts, *attributes.items())
+        if is_indexed:
+            key = (*key, *references(operands))
         shape = self.templates.get(key)
         if shape is None:
             pieces = self.divide(op, engines, operands)
@@ -392,24 +400,14 @@ class Recorder:
         record = Template(
             op, engines,
             tuple((role, "write" if access == "accumulate" and attributes.get("start") else access,
-                   view.form, self._indices_role(view, operands))
-                  for role, access, view in operands),
+                   view.form, indirect)
+                  for (role, access, view), indirect in zip(operands, references(operands))),
             tuple(sorted((name, freeze(name, value)) for name, value in attributes.items())),
             position)
         shape = self._canonical.get(record)
         if shape is None:
             shape = self._canonical[record] = self.table.add(record, 1, 1)
         return shape
-
-    @staticmethod
-    def _indices_role(view: View, operands: Sequence[Operand]) -> str | None:
-        if not isinstance(view.indices, View):
-            return None
-        for role, _, other in operands:
-            if other is view.indices:
-                return role
-        raise ProgramError(f"{source.here()}: the view of {view.name!r} is indexed by "
-                           f"{view.indices.name!r}, which is not an operand of the instruction")
 
     # Fresh tiles ------------------------------------------------------------------------------
 

@@ -128,11 +128,10 @@ def _ready(operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
     ready = operands
     if bounds is not None:
         ready = [(role, access, view.clipped(bounds)) for role, access, view in operands]
-        index = next((view for role, _, view in ready if role == "index"), None)
-        if index is not None:
-            for _, _, view in ready:
-                if view.indices is not None:
-                    view.indices = index
+        clipped = {id(old): new for (_, _, old), (_, _, new) in zip(operands, ready)}
+        for _, _, view in ready:
+            if view.indices is not None:
+                view.indices = clipped.get(id(view.indices), view.indices)
     else:
         for _, _, view in operands:
             if view.excess is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import Role, as_tile, issue, produce, result_dtype
+from trnsim.frontend.legacy.emit import as_tile, issue, produce, result_dtype
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
 from trnsim.frontend.nki.enums import DGE_NAMES, dge_mode, oob_mode
@@ -44,8 +44,7 @@ def dma_copy(*, dst: Any, src: Any, mask: Any = None, dst_rmw_op: Any = None,
     if dst_rmw_op is not None:
         read_modify_write(target, data, mask, attributes)
         return
-    operands: list[Role] = [("dst", "write", target), ("src", "read", data)]
-    operands += with_indices(operands[0])[1:] or with_indices(operands[1])[1:]
+    operands = with_indices(("dst", "write", target), ("src", "read", data))
     issue("dma_copy", operands, attributes, mask=mask, immediates=(oob_mode,))
 
 

@@ -34,10 +34,10 @@ def _tile_like(view: Tensor) -> Tensor:
     return data
 
 
-def with_indices(operand: Role) -> list[Role]:
-    """An operand, and the tensor that holds its indices if it has one."""
-    indices = operand[2].indices
-    return [operand] if indices is None else [operand, ("index", "read", indices)]
+def with_indices(*operands: Role) -> list[Role]:
+    """The operands, and the tensors that hold the indices of those that have some."""
+    found = {id(view.indices): view.indices for _, _, view in operands if view.indices is not None}
+    return [*operands, *(("index", "read", one) for one in found.values())]
 
 
 def store(dst: Any, value: Any, *, mask: Any = None, **_: Any) -> None:

@@ -55,27 +55,23 @@ def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
 
 
 def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
-    """The operands, followed by the tensor that holds the indices of those that are indirect.
+    """The operands, followed by the tensors that hold the indices of those that are indirect.
 
-    Registers are no operands. IllegalInstruction for more than one such tensor.
+    Each once, in the order of those operands. Registers are no operands.
     """
     found: list[View] = []
     for _, _, view in operands:
         indices = view.indices
-        if isinstance(indices, View) and not any(indices is one for one in found):
+        if not isinstance(indices, View) or any(indices is other for _, _, other in operands):
+            continue
+        for one in found:
+            if (one.storage, one.form, one.position) == (indices.storage, indices.form,
+                                                         indices.position):
+                view.indices = one
+                break
+        else:
             found.append(indices)
-    found = [one for one in found if not any(one is view for _, _, view in operands)]
-    if len(found) > 1:
-        first, second = found[0], found[1]
-        if (first.storage, first.form, first.position) != (second.storage, second.form,
-                                                           second.position):
-            raise IllegalInstruction(
-                f"{source.here()}: operands are indexed by {first.name!r} and {second.name!r}, but "
-                "a trace has one tensor of indices for each instruction; use two instructions")
-        for _, _, view in operands:
-            if view.indices is second:
-                view.indices = first
-    return (*operands, *(("index", "read", one) for one in found[:1]))
+    return (*operands, *(("index", "read", one) for one in found))
 
 
 def _reject_operands(op: str, operands: Sequence[Operand]) -> None:

@@ -134,6 +134,15 @@ def test_an_exchange_converts_nothing() -> None:
         trace(nki.jit(kernel)[2], [X])
 
 
+def test_an_exchange_is_of_one_shape() -> None:
+    def kernel(x: Any) -> None:
+        nisa.sendrecv(nl.ndarray((128, 8, 8), dtype=nl.float32, buffer=nl.sbuf), sbuf(128, 64), 1,
+                      1, 0)
+    with pytest.raises(IllegalInstruction, match=r"test_cores.py:\d+: sendrecv: src has shape "
+                       r"\[128, 8, 8\] and dst \[128, 64\], but both must be equal"):
+        trace(nki.jit(kernel)[2], [X])
+
+
 def test_a_barrier_is_of_all_cores() -> None:
     def kernel(x: Any) -> None:
         nisa.core_barrier(x, (0,))

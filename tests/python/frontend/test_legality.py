@@ -4,49 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from helpers import ops, tensor, traced
-from kernels import nisa, nki, nl
-from trnsim.frontend import IllegalInstruction, UnsupportedFeature, trace
-
-Body = Callable[[Any], Any]
-
-
-def sbuf(*shape: int, dtype: Any = nl.float32) -> Any:
-    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf)
-
-
-def psum(*shape: int, dtype: Any = nl.float32) -> Any:
-    return nl.ndarray(shape, dtype=dtype, buffer=nl.psum)
-
+from helpers import traced
+from kernels import nisa, nl
+from legality_helpers import HBM, Body, accepts, kernel_of, psum, rejects, sbuf
+from trnsim.frontend import trace
 
 def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int, ...],
            dtype: Any = nl.bfloat16, out: Any = nl.float32, **options: Any) -> Body:
     return lambda h: nisa.nc_matmul(psum(*dst, dtype=out), sbuf(*stationary, dtype=dtype),
                                     sbuf(*moving, dtype=dtype), **options)
-
-
-def kernel_of(body: Body) -> Any:
-    @nki.jit
-    def kernel(h: Any) -> None:
-        body(h)
-    return kernel
-
-
-HBM = tensor("float32", 256, 64)
-
-
-def rejects(body: Body, message: str, chip: str = "trn2") -> None:
-    with pytest.raises(IllegalInstruction, match=message) as error:
-        trace(kernel_of(body), [HBM], chip)
-    assert str(error.value).count("\n") == 0 and "test_legality.py:" in str(error.value)
-
-
-def accepts(body: Body, chip: str = "trn2") -> list[str]:
-    return ops(traced(kernel_of(body), HBM, chip=chip))
 
 
 @pytest.mark.parametrize(("body", "message"), [
@@ -144,6 +113,29 @@ def accepts(body: Body, chip: str = "trn2") -> list[str]:
      "index is float32, but must be uint16"),
     (lambda h: nisa.nc_n_gather(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64)),
      "index is float32, but must be uint32"),
+    (lambda h: nisa.local_gather(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64),
+                                 sbuf(128, 4, dtype=nl.uint16)),
+     "local_gather: dst is bfloat16 and data is float32, but elements are moved as they are"),
+    (lambda h: nisa.nc_n_gather(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64),
+                                sbuf(128, 64, dtype=nl.uint32)),
+     "nc_n_gather: data is float32 and dst is bfloat16, but both must have the same type"),
+    (lambda h: nisa.nc_stream_shuffle(sbuf(32, 4, dtype=nl.bfloat16), sbuf(32, 4), range(32)),
+     "nc_stream_shuffle: dst is bfloat16 and data is float32, but elements are moved as they are"),
+    (lambda h: nisa.nc_find_index8(sbuf(128, 8, dtype=nl.int32), sbuf(128, 64), sbuf(128, 8)),
+     "dst is int32, but indices are uint16 or uint32; declare it so"),
+    (lambda h: nisa.dropout(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64), 0.5),
+     "dropout: data is float32 and dst is bfloat16, but both must have the same type"),
+    (lambda h: nisa.dropout(sbuf(128, 64), sbuf(128, 64), sbuf(128, 1, dtype=nl.int32)),
+     "prob is int32, but a probability is a float; convert it"),
+    (lambda h: nisa.dropout(sbuf(128, 64, dtype=nl.int32), sbuf(128, 64, dtype=nl.int32),
+                            sbuf(128, 1, dtype=nl.bfloat16)),
+     "prob is bfloat16, but data is int32, and integers take a float32 probability"),
+    (lambda h: nisa.memset(sbuf(128, 64, dtype=nl.int32), value=2.0),
+     "memset: value is 2.0, but dst is int32, which is filled with an integer; write one"),
+    (lambda h: nisa.nc_matmul(psum(64, 64), sbuf(128, 2, 64, dtype=nl.float8_e4m3),
+                              sbuf(128, 2, 64, dtype=nl.float8_e5m2), perf_mode="double_row",
+                              tile_position=(0, 0), tile_size=(128, 64)),
+     "perf_mode double_row in a tile of 64 columns, but it takes all 128"),
 ])
 def test_a_broken_rule_is_an_error(body: Body, message: str) -> None:
     rejects(body, message)
@@ -208,19 +200,62 @@ def cumulated(op0: Any = nl.add, op1: Any = nl.add, **more: Any) -> Body:
                                                    **more)
 
 
+def exponentiated(**more: Any) -> Body:
+    return lambda h: nisa.exponential(sbuf(128, 64), sbuf(128, 64), reduce_res=sbuf(128, 1), **more)
+
+
 COMMANDS = nisa.reduce_cmd
 
 
 @pytest.mark.parametrize(("call", "allowed"), [
     (activated, "idle reset reduce reset_reduce"), (selected, "idle reduce reset_reduce"),
     (ranged, "idle reset reduce reset_reduce"), (reduced, "reduce reset_reduce"),
-    (cumulated, "reduce reset_reduce")])
+    (cumulated, "reduce reset_reduce"),
+    (exponentiated, "idle reduce reset_reduce load_reduce")])
 def test_an_instruction_takes_the_commands_that_it_can_follow(call: Any, allowed: str) -> None:
     for command in COMMANDS:
         if command.name in allowed.split():
-            assert len(accepts(call(reduce_cmd=command))) == 1
+            assert len(accepts(call(reduce_cmd=command), "trn3")) == 1
         else:
-            rejects(call(reduce_cmd=command), f"reduce_cmd is {command.name}, but")
+            rejects(call(reduce_cmd=command), f"reduce_cmd is {command.name}, but", "trn3")
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (exponentiated(reduce_init=1.0), "reduce_init is 1.0, but reduce_cmd is idle"),
+    (lambda h: exponentiated(reduce_init=sbuf(128, 1), reduce_cmd=COMMANDS.reduce)(h),
+     "reduce_init is a tensor, but reduce_cmd is reduce, and only load_reduce loads it"),
+])
+def test_an_exponential_begins_with_a_value_only_if_it_loads_it(body: Body, message: str) -> None:
+    rejects(body, message, "trn3")
+    accepts(exponentiated(reduce_init=1.0, reduce_cmd=COMMANDS.load_reduce), "trn3")
+
+
+def activated2(op0: Any, op1: Any, imm0: Any = 1.0, imm1: Any = 1.0, **more: Any) -> Body:
+    def body(h: Any) -> None:
+        given = [sbuf(128, 1, dtype=one) if one in (nl.float32, nl.bfloat16) else one
+                 for one in (imm0, imm1)]
+        nisa.activate2(sbuf(128, 64), nl.exp, sbuf(128, 64), *given, op0, op1, **more)
+    return body
+
+
+@pytest.mark.parametrize("pair", [
+    (nl.multiply, nl.add), (nl.multiply, nl.subtract), (nl.multiply, nl.bypass),
+    (nl.add, nl.bypass), (nl.subtract, nl.bypass), (nl.bypass, nl.bypass), (nl.multiply, None),
+    (None, None)])
+def test_activate2_has_six_pairs_of_operators(pair: Any) -> None:
+    assert accepts(activated2(*pair), "trn3") == ["activate2"]
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (activated2(nl.add, nl.multiply), "op0 and op1 are add and multiply, but must be one of mult"),
+    (activated2(nl.maximum, nl.bypass), "op0 and op1 are maximum and bypass, but"),
+    (activated2(None, nl.add), "op0 and op1 are none and add, but"),
+    (activated2(nl.multiply, None, reverse1=True), "reverse1 is True, but op1 is not given"),
+    (activated2(nl.multiply, nl.add, nl.float32, nl.bfloat16),
+     "imm0 is float32 and imm1 is bfloat16, but both must have the same type"),
+])
+def test_activate2_has_no_other_operators(body: Body, message: str) -> None:
+    rejects(body, message, "trn3")
 
 
 @pytest.mark.parametrize(("body", "message"), [
@@ -281,6 +316,68 @@ def test_magnitudes_are_compared_from_the_fourth_generation_on(op: Any, chip: st
                        (lambda h: op(sbuf(128, 64), sbuf(128, 64)), "op")):
         rejects(body, rf"{role} is abs_m.., which needs NeuronCore-v4, but {chip}", chip)
         accepts(body, "trn3")
+
+
+@pytest.mark.parametrize("fill", [
+    lambda h: nisa.memset(sbuf(128, 64, dtype=nl.int32), value=2),
+    lambda h: nisa.memset(sbuf(128, 64, dtype=nl.uint32), value=0.0),
+    lambda h: nisa.memset(sbuf(128, 64), value=2)])
+def test_integers_are_filled_with_integers_or_a_zero(fill: Body) -> None:
+    assert accepts(fill) == ["memset"]
+
+
+def test_the_two_kinds_of_float8_e4m3_are_not_multiplied_with_each_other() -> None:
+    def multiplied(kind: Any) -> Body:
+        return lambda h: nisa.nc_matmul(psum(128, 64), sbuf(128, 128, dtype=nl.float8_e4m3fn),
+                                        sbuf(128, 64, dtype=kind))
+    rejects(multiplied(nl.float8_e4m3), "stationary is float8_e4m3fn and moving is float8_e4m3, "
+                                        "but the two kinds", "trn3")
+    accepts(multiplied(nl.float8_e5m2), "trn3")
+
+
+def scaled_matmul(rows: int = 32, **tile: Any) -> Body:
+    def body(h: Any) -> None:
+        kind = nl.float8_e5m2_x4
+        nisa.nc_matmul_mx(psum(64, 128), sbuf(rows, 64, dtype=kind), sbuf(rows, 128, dtype=kind),
+                          sbuf(rows, 64, dtype=nl.uint8), sbuf(rows, 128, dtype=nl.uint8), **tile)
+    return body
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (scaled_matmul(tile_size=(32, 128)), "nc_matmul_mx: .* give both or neither"),
+    (scaled_matmul(tile_size=(32, 64), tile_position=(0, 0)), "it is tiled by rows only"),
+    (scaled_matmul(tile_size=(32, 128), tile_position=(0, 64)), "it is tiled by rows only"),
+    (scaled_matmul(tile_size=(48, 128), tile_position=(0, 0)), "row size 48 of tile_size"),
+    (scaled_matmul(tile_size=(32, 128), tile_position=(16, 0)), "row 16 of tile_position"),
+    (scaled_matmul(64, tile_size=(32, 128), tile_position=(0, 0)), "the contraction takes 64 rows"),
+])
+def test_a_scaled_matmul_takes_tiles_of_rows(body: Body, message: str) -> None:
+    rejects(body, message, "trn3")
+
+
+def test_the_tile_of_a_scaled_matmul_is_noted_as_it_is_not_in_the_trace() -> None:
+    tiled = kernel_of(scaled_matmul(tile_size=(32, 128), tile_position=(96, 0)))
+    program = trace(tiled, [HBM], "trn3")
+    assert any("tile_position is not in the trace" in note for note in program.notes)
+    assert accepts(scaled_matmul(tile_size=(32, 128), tile_position=(96, 0)), "trn3") == [
+        "nc_matmul_mx"]
+
+
+def found(values: Any = nl.bfloat16, indices: Any = nl.uint32, data: Any = nl.bfloat16,
+          k: int = 8) -> Body:
+    return lambda h: nisa.topk(sbuf(16, k, dtype=values), sbuf(16, k, dtype=indices),
+                               sbuf(16, 4096, dtype=data), n=40000)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (found(data=nl.float32), "topk: data is float32, but must be bfloat16"),
+    (found(values=nl.float32), "topk: dst is float32, but must be bfloat16"),
+    (found(indices=nl.int32), "topk: dst_index is int32, but must be uint32"),
+    (found(k=32768), "dst has 32768 elements per partition, but at most 32767 are found"),
+])
+def test_topk_finds_bfloat16_and_its_indices(body: Body, message: str) -> None:
+    rejects(body, message)
+    accepts(found(k=100))
 
 
 def quantized(start: int) -> None:

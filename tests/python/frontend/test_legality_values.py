@@ -73,7 +73,7 @@ def reduced(op0: Any, reduce_op: Any, result: bool = True) -> Any:
     (lambda: nisa.range_select(tile(), tile(), nl.bitwise_or, nl.less, column(), column()),
      "comp_op0 is bitwise_or, but must be one of equal, less, less_equal, greater, greater_equal"),
     (lambda: nisa.activate2(tile(), nl.exp, tile(), 1.0, 1.0, nl.bitwise_or, nl.add),
-     "op0 is bitwise_or, but must be an arithmetic operator"),
+     "op0 and op1 are bitwise_or and add, but must be one of multiply/add, multiply/subtract"),
     (lambda: nisa.activate2(tile(), nl.exp, tile(), 1.0, 1.0, nl.multiply, nl.add,
                             reduce_op=nl.power, reduce_res=column()),
      "reduce_op is power, but must be one of add, maximum, minimum, abs_max, abs_min"),

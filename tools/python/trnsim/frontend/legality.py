@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trnsim.frontend import legality_vector as vector
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.legality_dma import check_dma_elements, check_sendrecv
 from trnsim.frontend.legality_matmul import (check_bank, check_matmul, check_matmul_mx,
                                              check_transpose)
 from trnsim.frontend.legality_vector import BN_STATS_FREE_MAX
@@ -136,13 +137,13 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "rand_set_state": vector.check_state, "rand_get_state": vector.check_state,
     "set_rng_seed": vector.check_single, "sequence_bounds": vector.check_sequence_bounds,
     "nonzero_with_count": vector.check_nonzero, "max8": vector.check_eight,
-    "nc_find_index8": vector.check_eight,
+    "nc_find_index8": vector.check_find_index, "dropout": vector.check_dropout,
     "nc_match_replace8": vector.check_eight, "nc_stream_shuffle": vector.check_shuffle,
     "quantize_mx": vector.check_quantize, "local_gather": vector.check_local_gather,
     "nc_n_gather": vector.check_n_gather,
     "tensor_partition_reduce": vector.check_partition_reduce, "topk": vector.check_topk,
-    "dma_copy": vector.check_dma_elements, "dma_transpose": vector.check_dma_elements,
-    "dma_compute": vector.check_dma_elements, "sendrecv": vector.check_sendrecv,
+    "dma_copy": check_dma_elements, "dma_transpose": check_dma_elements,
+    "dma_compute": check_dma_elements, "sendrecv": check_sendrecv,
     "register_load": vector.check_single, "register_store": vector.check_single,
 }
 """What the table does not say, by operation."""

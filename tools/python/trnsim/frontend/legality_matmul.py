@@ -17,6 +17,8 @@ _MATMUL_16BIT = ("bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_
 _MATMUL_32BIT = ("float32", "tfloat32")
 SCALED_ROWS = 8
 """Partitions of packed elements that share a scale. [NKI-ISA]"""
+_FP8_KINDS = {"float8_e4m3", "float8_e4m3fn"}
+"""Types that are not multiplied with each other. [NKI-ISA]"""
 _DOUBLE_ROW = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -65,6 +67,9 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
     if (stationary in _MATMUL_32BIT) != (moving in _MATMUL_32BIT):
         raise it.reject(f"stationary is {stationary} and moving is {moving}, but a 32-bit operand "
                         "takes a 32-bit partner; convert one of them")
+    if {stationary, moving} == _FP8_KINDS:
+        raise it.reject(f"stationary is {stationary} and moving is {moving}, but the two kinds of "
+                        "float8_e4m3 are not mixed; convert one of them")
     if it.attributes.get("is_transpose"):
         allowed: tuple[str, ...] = ("float32", "bfloat16", "float16")
     else:
@@ -79,6 +84,23 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
         if stationary not in _DOUBLE_ROW or moving not in _DOUBLE_ROW:
             raise it.reject(f"perf_mode double_row with {stationary} and {moving}, but it takes "
                             "float8 operands; convert them")
+        columns = it.attributes.get("tile_size", (chip.pe_rows, chip.pe_columns))[1]
+        if columns != chip.pe_columns:
+            raise it.reject(f"perf_mode double_row in a tile of {columns} columns, but it takes all "
+                            f"{chip.pe_columns}; leave one of them out")
+
+
+def check_row_tile(chip: Chip, it: Instruction) -> None:
+    """The tile of an nc_matmul_mx: rows only, as many as the contraction takes or more."""
+    (rows, columns), position = it.attributes["tile_size"], it.attributes["tile_position"]
+    if columns != chip.pe_columns or position[1]:
+        raise it.reject(f"tile_size is {[rows, columns]} and tile_position {list(position)}, but "
+                        f"it is tiled by rows only; take all {chip.pe_columns} columns from 0")
+    taken = it.view("stationary").form.partitions
+    if taken > rows:
+        raise it.reject(f"the contraction takes {taken} rows, but the tile of the PE array has "
+                        f"{rows}; split it")
+    _matmul_tiling(chip, it, rows, columns)
 
 
 def _matmul_tiling(chip: Chip, it: Instruction, rows: int, columns: int) -> None:

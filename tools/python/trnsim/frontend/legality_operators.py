@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import ALU, ARITHMETIC, BITVEC
@@ -33,18 +34,25 @@ _MAGNITUDES = ("abs_max", "abs_min")
 _MAGNITUDES_GENERATION = 4
 """The first NeuronCore that compares magnitudes. [NKI-LANGUAGE]"""
 
-_OR_NONE = (*WITHOUT_BITS, "none")
 _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
     "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS},
     "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": ACCUMULATIONS},
     "tensor_scalar_cumulative": {"op0": WITHOUT_BITS, "op1": CUMULATIVE},
     "tensor_partition_reduce": {"op": PARTITION_REDUCTIONS},
-    "activate2": {"op0": _OR_NONE, "op1": _OR_NONE,
-                  "reduce_op": (*ACTIVATION_REDUCTIONS, "none")},
+    "activate2": {"reduce_op": (*ACTIVATION_REDUCTIONS, "none")},
     "dma_compute": {"reduce_op": ("add",)},
     "range_select": {"comp_op0": RANGE_COMPARISONS, "comp_op1": RANGE_COMPARISONS},
 }
+
+
+def reducing(op: str, operator: str, *more: str) -> str:
+    """The operator of a reduction; `more` are those of an API alone. IllegalInstruction if it is
+    none."""
+    if operator not in REDUCTIONS and operator not in more:
+        raise IllegalInstruction(f"{source.here()}: {op}: op {operator} does not reduce; use one "
+                                 f"of {', '.join((*REDUCTIONS, *more))}")
+    return operator
 
 
 def check_operators(chip: Chip, it: Instruction) -> None:
@@ -69,7 +77,7 @@ def take(op: str, argument: str, operator: str, position: Position) -> None:
 
 
 def _called(taken: tuple[str, ...]) -> str:
-    if taken in (WITHOUT_BITS, _OR_NONE):
+    if taken == WITHOUT_BITS:
         return "an arithmetic operator; use tensor_scalar or tensor_tensor for bits"
     if taken == BINARY:
         return "an arithmetic operator of two operands, such as add or maximum"

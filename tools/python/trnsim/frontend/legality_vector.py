@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.legality_matmul import check_scale
-from trnsim.frontend.legality_operators import REDUCTIONS
 from trnsim.frontend.operators import BITVEC
 
 if TYPE_CHECKING:
@@ -33,6 +32,10 @@ INTEGER_MAX = 2**63 - 1
 """The largest integer of 64 bits with a sign."""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
+TOPK_MAX = 32767
+"""Elements that one topk finds. [NKI-ISA]"""
+_FOUND_INDICES = ("uint16", "uint32")
+"""Types of the indices that nc_find_index8 writes. [NKI-ISA]"""
 
 
 def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
@@ -41,8 +44,6 @@ def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"dst is {dst.describe()}, but data is {data.describe()}; the partitions "
                         "are kept, and the elements of dst divide those of data")
     operator = it.attributes["op"]
-    if operator not in REDUCTIONS and operator != "average":
-        raise it.reject(f"op {operator} does not reduce; use one of {', '.join(REDUCTIONS)}")
     if it.attributes.get("negate") and operator in BITVEC:
         raise it.reject(f"negate is True, but {operator} works on bits, which are not negated; use "
                         "two instructions")
@@ -102,6 +103,29 @@ def check_state(chip: Chip, it: Instruction) -> None:
                         f"{words} elements per partition; declare it so")
 
 
+def check_same_type(chip: Chip, it: Instruction) -> None:
+    """What moves elements as they are does not convert them."""
+    dst, data = it.view("dst").form, it.view("data").form
+    if dst.dtype is not data.dtype:
+        raise it.reject(f"dst is {dst.dtype} and data is {data.dtype}, but elements are moved as "
+                        "they are; make both types equal")
+
+
+def check_dropout(chip: Chip, it: Instruction) -> None:
+    """Integers keep their type, and are dropped with a float32 probability."""
+    data, probability = it.view("data").form, it.find("operand0")
+    if data.dtype.is_integer:
+        check_same_type(chip, it)
+    if probability is None:
+        return
+    kind = probability.form.dtype
+    if data.dtype.is_integer and kind.name != "float32":
+        raise it.reject(f"prob is {kind}, but data is {data.dtype}, and integers take a float32 "
+                        "probability; convert it")
+    if not kind.is_float:
+        raise it.reject(f"prob is {kind}, but a probability is a float; convert it")
+
+
 def check_local_gather(chip: Chip, it: Instruction) -> None:
     data, index = it.view("data").form, it.view("index").form
     if data.partitions % GATHER_PARTITIONS:
@@ -124,6 +148,7 @@ def check_local_gather(chip: Chip, it: Instruction) -> None:
     if (dst.partitions, dst.free_elements) != (data.partitions, count * group):
         raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
                         f"{count * group}]: {group} for each of {count} indices")
+    check_same_type(chip, it)
 
 
 def check_n_gather(chip: Chip, it: Instruction) -> None:
@@ -158,13 +183,6 @@ def check_single(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"{role} is {view.form.describe()}, but must be [1, 1]; slice it")
 
 
-def check_sendrecv(chip: Chip, it: Instruction) -> None:
-    dst, src = it.view("dst").form, it.view("src").form
-    if dst.dtype is not src.dtype:
-        raise it.reject(f"src is {src.dtype} and dst is {dst.dtype}, but what is sent is not "
-                        "converted; make them equal")
-
-
 def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
     dst, data = it.view("dst").form, it.view("data").form
     if data.partitions != 1 or (dst.partitions, dst.free_elements) != (1, 2 * data.free_elements):
@@ -197,6 +215,14 @@ def check_quantize(chip: Chip, it: Instruction) -> None:
 
 def check_topk(chip: Chip, it: Instruction) -> None:
     dst, data = it.view("dst").form, it.view("data").form
+    for role, wanted in (("data", "bfloat16"), ("dst", "bfloat16"), ("dst_index", "uint32")):
+        view = it.find(role)
+        if view is not None and view.form.dtype.name != wanted:
+            raise it.reject(f"{role} is {view.form.dtype}, but must be {wanted}; convert or "
+                            "declare it so")
+    if it.attributes["k"] > TOPK_MAX:
+        raise it.reject(f"dst has {it.attributes['k']} elements per partition, but at most "
+                        f"{TOPK_MAX} are found; split it")
     if data.partitions % GATHER_PARTITIONS or dst.partitions != data.partitions:
         raise it.reject(f"data is {data.describe()} and dst {dst.describe()}, but both must have "
                         f"the same partitions, a multiple of {GATHER_PARTITIONS}; pad them")
@@ -234,8 +260,17 @@ def check_eight(chip: Chip, it: Instruction) -> None:
             raise it.reject(f"{role} is {view.form.describe()}, but must be [{data.partitions}, 8]")
 
 
+def check_find_index(chip: Chip, it: Instruction) -> None:
+    check_eight(chip, it)
+    dst = it.view("dst").form
+    if dst.dtype.name not in _FOUND_INDICES:
+        raise it.reject(f"dst is {dst.dtype}, but indices are {' or '.join(_FOUND_INDICES)}; "
+                        "declare it so")
+
+
 def check_shuffle(chip: Chip, it: Instruction) -> None:
     """The mask decides which partitions are read: dst may have more of them, as in a broadcast."""
+    check_same_type(chip, it)
     dst, data = it.view("dst").form, it.view("data").form
     if dst.free_elements != data.free_elements:
         raise it.reject(f"data is {data.describe()}, but dst is {dst.describe()}; both must have "
@@ -267,12 +302,3 @@ def check_bitvec(chip: Chip, it: Instruction) -> None:
         if view.form.dtype.is_float:
             raise it.reject(f"{role} is {view.form.dtype}, but {bitvec[0]} takes integers; view or "
                             "convert it")
-
-
-def check_dma_elements(chip: Chip, it: Instruction) -> None:
-    dst = it.view("dst").form
-    for role, _, view in it.operands:
-        if role == "src" and view.form.elements != dst.elements:
-            raise it.reject(
-                f"src is {view.form.describe()}, {view.form.elements} elements, but dst is "
-                f"{dst.describe()}, {dst.elements} elements; both must be equal")

@@ -19,6 +19,7 @@ from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, 
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
+from trnsim.frontend.legality_operators import reducing
 from trnsim.frontend.operators import alu, operator_name
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM, SBUF, Shape
@@ -51,7 +52,8 @@ def reduce(op: Any, data: Any, axis: Any, *, dtype: Any = None, mask: Any = None
     bounds = mask_bounds(mask, tile.shape)
     kept = [at for at in range(len(tile.shape)) if at not in axes]
     shape = _reduced(tile.shape, axes, keepdims)
-    attributes: dict[str, Any] = {"op": operator_name(op)}
+    operator = reducing("tensor_reduce", operator_name(op), "average")
+    attributes: dict[str, Any] = {"op": operator}
     if negate:
         attributes["negate"] = True
     kind = result_dtype(dtype, tile.dtype)

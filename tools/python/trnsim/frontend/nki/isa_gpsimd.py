@@ -13,6 +13,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_vector import GATHER_PARTITIONS
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.nki.parameters import check_same_type
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
@@ -69,6 +70,7 @@ def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> N
     """dst = elements of data by index, in each partition."""
     if not isinstance(dst, View):
         raise not_a_tensor("nc_n_gather", "dst", dst)
+    check_same_type("nc_n_gather", data=data, dst=dst)
     return issue("nc_n_gather", (("dst", "write", dst), ("data", "read", data),
                                  ("index", "read", indices)),
                  {"elements_per_index": 1, "indices": dst.form.free_elements})

@@ -10,6 +10,7 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import check_bank
+from trnsim.frontend.legality_matmul import check_row_tile
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.psum import begins_group
@@ -103,13 +104,18 @@ def _attributes(start: bool, stationary_onezero: bool, moving_onezero: bool, is_
     elif perf_mode not in (_no_mode, None, "none"):
         raise IllegalInstruction(f"{source.here()}: nc_matmul: perf_mode is {perf_mode!r}, but "
                                  "none and double_row exist; use a nki.isa.matmul_perf_mode")
+    return {**attributes, **_tile("nc_matmul", tile_position, tile_size)}
+
+
+def _tile(op: str, tile_position: Any, tile_size: Any) -> dict[str, Any]:
+    """The part of the PE array as attributes; none for all of it."""
     if bool(tile_position) != bool(tile_size):
-        raise IllegalInstruction(f"{source.here()}: nc_matmul: tile_position is {tile_position} "
+        raise IllegalInstruction(f"{source.here()}: {op}: tile_position is {tile_position} "
                                  f"and tile_size is {tile_size}; give both or neither")
-    if tile_size:
-        attributes["tile_position"] = tuple(int(one) for one in tile_position)
-        attributes["tile_size"] = tuple(int(one) for one in tile_size)
-    return attributes
+    if not tile_size:
+        return {}
+    return {"tile_position": tuple(int(one) for one in tile_position),
+            "tile_size": tuple(int(one) for one in tile_size)}
 
 
 def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, moving_scale: Any,
@@ -117,11 +123,19 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
                  name: str | None = None) -> NkiInstruction:
     """dst = stationary.T @ moving of MXFP8 or MXFP4 operands with their scales (NeuronCore-v4)."""
     start = begins_group(dst, accumulate, source.here, True)
-    handle = issue("nc_matmul_mx", (
+    operands: tuple[Operand, ...] = (
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),
-        ("moving_scale", "read", moving_scale)), {"start": start})
+        ("moving_scale", "read", moving_scale))
+    handle = issue("nc_matmul_mx", operands, {"start": start})
     _keep_group(dst, start)
+    tile = _tile("nc_matmul_mx", tile_position, tile_size)
+    if tile:
+        active = recorder.required()
+        check_row_tile(active.chip, Instruction("nc_matmul_mx", operands, tile, None,
+                                                source.here()))
+        active.note("assumption", "nc_matmul_mx: tile_position is not in the trace, so that it "
+                                  "takes the whole PE array")
     return handle
 
 

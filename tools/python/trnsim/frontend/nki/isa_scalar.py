@@ -10,7 +10,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, vectors, wide_vectors
-from trnsim.frontend.nki.parameters import check_command
+from trnsim.frontend.nki.parameters import check_command, check_stages
 from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import View
 
@@ -65,6 +65,7 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
     attributes = {"function": function(op), "op0": optional_alu(op0, "op0"),
                   "op1": optional_alu(op1, "op1"),
                   "reduce_op": optional_alu(reduce_op, "reduce_op")}
+    check_stages(attributes["op0"], attributes["op1"], (imm0, imm1), (reverse0, reverse1))
     return issue("activate2",
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality_operators import REDUCTIONS, take
+from trnsim.frontend.legality_operators import reducing, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
-from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_maximum,
-                                            check_range, check_second, check_unary)
+from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_exponential,
+                                            check_fill, check_maximum, check_range,
+                                            check_same_type, check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
@@ -35,6 +36,8 @@ def memset(dst: Any, value: Any, engine: Any = _any, name: str | None = None,
     if isinstance(value, View):
         raise IllegalInstruction(f"{source.here()}: memset: value is a tensor, but must be a "
                                  "number; use tensor_copy")
+    if isinstance(dst, View) and dst.dtype.is_integer:
+        check_fill(value, dst)
     return issue("memset", (("dst", "write", dst),), {"value": value}, engine)
 
 
@@ -124,11 +127,8 @@ def tensor_reduce(dst: Any, op: Any, data: Any, axis: Any, negate: bool = False,
     for role, value in (("dst", dst), ("data", data)):
         if not isinstance(value, View):
             raise not_a_tensor("tensor_reduce", role, value)
-    operator = alu(op, "op")
+    operator = reducing("tensor_reduce", alu(op, "op"))
     where = f"{source.here()}: tensor_reduce"
-    if operator not in REDUCTIONS:
-        raise IllegalInstruction(f"{where}: op {operator} does not reduce; use one of "
-                                 f"{', '.join(REDUCTIONS)}")
     rank = data.ndim
     axes = reduced_axes(axis, rank, where)
     kept = 1
@@ -170,9 +170,7 @@ def tensor_tensor_scan(dst: Any, data0: Any, data1: Any, initial: Any, op0: Any,
 def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: bool = False,
                            name: str | None = None) -> NkiInstruction:
     """dst = src where predicate is true."""
-    if isinstance(src, View) and isinstance(dst, View) and src.dtype != dst.dtype:
-        raise IllegalInstruction(f"{source.here()}: tensor_copy_predicated: src is {src.dtype} and "
-                                 f"dst is {dst.dtype}, but both must have the same type")
+    check_same_type("tensor_copy_predicated", src=src, dst=dst)
     return issue("tensor_copy_predicated",
                  (("dst", "update", dst), *vectors(("data", "read", src)),
                   ("predicate", "read", predicate)), {}, _any, (src, reverse_pred))
@@ -217,6 +215,7 @@ def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None
                 reduce_cmd: Any = _idle, reduce_init: Any = 0.0,
                 name: str | None = None) -> NkiInstruction:
     """dst = exp(src - max_value); optionally its sum (NeuronCore-v4)."""
+    check_exponential(reduce_cmd, reduce_init)
     return issue("exponential",
                  (("dst", "write", dst), ("data", "read", src),
                   *vectors(("max_value", "read", max_value), ("initial", "read", reduce_init),
@@ -262,6 +261,7 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
 
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:
     """dst = data with elements zeroed at random."""
+    check_same_type("dropout", data=data, dst=dst)
     return issue("dropout", (("dst", "write", dst), ("data", "read", data),
                              *vectors(("operand0", "read", prob))), {}, _any, (prob,))
 

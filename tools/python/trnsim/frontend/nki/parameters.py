@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.tensor import View
@@ -17,12 +17,20 @@ _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
 _REGISTER_COMMANDS = {
     "activation": ("idle", "reset", "reduce", "reset_reduce"),
     "activate2": ("idle", "reset", "reduce", "reset_reduce"),
+    "exponential": ("idle", "reduce", "reset_reduce", "load_reduce"),
     "range_select": ("idle", "reset", "reduce", "reset_reduce"),
     "select_reduce": ("idle", "reduce", "reset_reduce"),
     "tensor_scalar_reduce": ("reduce", "reset_reduce", "load_reduce"),
     "tensor_scalar_cumulative": ("reduce", "reset_reduce", "load_reduce"),
 }
 """Members of reduce_cmd that an instruction takes; without a value to load, none loads."""
+PRIORITIES = range(4)
+"""Classes of quality of service of a DMA, the highest first."""
+_PRIORITIES_GENERATION = 4
+"""The first NeuronCore whose DMA engines have priorities."""
+_STAGES = (("multiply", "add"), ("multiply", "subtract"), ("multiply", "bypass"),
+           ("add", "bypass"), ("subtract", "bypass"), ("bypass", "bypass"))
+"""Pairs (op0, op1) of activate2."""
 FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
 """The least float32, which range_select fills with."""
 
@@ -77,6 +85,59 @@ def check_maximum(op: str, reduce_op: Any) -> None:
     if reduce_op is not None and operator_name(reduce_op) != "maximum":
         raise _refused(op, f"reduce_op is {operator_name(reduce_op) or repr(reduce_op)}, but only "
                            "the maximum is kept; use tensor_reduce")
+
+
+def check_same_type(op: str, **operands: Any) -> None:
+    """Two operands have one type; what is no tensor is found later."""
+    (first, one), (second, other) = operands.items()
+    if isinstance(one, View) and isinstance(other, View) and one.dtype is not other.dtype:
+        raise _refused(op, f"{first} is {one.dtype} and {second} is {other.dtype}, but both must "
+                           "have the same type")
+
+
+def check_priority(op: str, priority: Any) -> None:
+    """Priorities are 0 to 3, and the newest DMA engines have them."""
+    if priority is None:
+        return
+    chip = recorder.required().chip
+    if chip.generation < _PRIORITIES_GENERATION:
+        raise _refused(op, f"priority={priority} needs NeuronCore-v{_PRIORITIES_GENERATION}, but "
+                           f"{chip.name} has {chip.neuron_core}; leave it out")
+    if priority not in PRIORITIES:
+        raise _refused(op, f"priority is {priority!r}, but must be 0 to {PRIORITIES[-1]}, where 0 "
+                           "is the highest")
+
+
+def check_fill(value: Any, dst: View) -> None:
+    """Integers are filled with integers, or with 0.0 as nki-library does. [NKI-MIGRATION]"""
+    if not hasattr(value, "__index__") and hasattr(value, "__float__") and value != 0.0:
+        raise _refused("memset", f"value is {value}, but dst is {dst.dtype}, which is filled with "
+                                 "an integer; write one")
+
+
+def check_exponential(command: Any, initial: Any) -> None:
+    """Only load_reduce begins with a value; 0.0 stands for none."""
+    check_command("exponential", command)
+    name = getattr(command, "name", command)
+    if name != "load_reduce" and (isinstance(initial, View) or initial not in (None, 0)):
+        what = "a tensor" if isinstance(initial, View) else initial
+        raise _refused("exponential", f"reduce_init is {what}, but reduce_cmd is {name}, and only "
+                                      "load_reduce loads it; leave it out")
+
+
+def check_stages(op0: str, op1: str, operands: tuple[Any, Any],
+                 reverses: tuple[bool, bool]) -> None:
+    """activate2 has a few pairs of operators before its function; none stands for bypass."""
+    pair = tuple("bypass" if one == "none" else one for one in (op0, op1))
+    if pair not in _STAGES:
+        allowed = ", ".join("/".join(one) for one in _STAGES)
+        raise _refused("activate2", f"op0 and op1 are {op0} and {op1}, but must be one of "
+                                    f"{allowed}; use two instructions")
+    for number, (operator, is_reversed) in enumerate(zip((op0, op1), reverses)):
+        if is_reversed and operator == "none":
+            raise _refused("activate2", f"reverse{number} is True, but op{number} is not given; "
+                                        "give it or leave reverse out")
+    check_same_type("activate2", imm0=operands[0], imm1=operands[1])
 
 
 def _refused(op: str, what: str) -> IllegalInstruction:

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
+from trnsim.frontend.nki.collective_rules import (check_memory, check_single, check_sizes,
+                                                  dimension_of, memory_of, tensors_of)
+from trnsim.frontend.nki.issue import NkiInstruction, issue
 from trnsim.frontend.nki.objects import NKIObject
+from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import View
 
 REDUCTIONS = ("add", "minimum", "maximum")
 MAX_CHANNELS = 4
@@ -52,45 +54,18 @@ def _groups(op: str, replica_group: Any) -> tuple[tuple[int, ...], ...]:
     return groups
 
 
-def _tensors(op: str, role: str, given: Any) -> list[View]:
-    """The tensors of an argument: a list, or lists by channel."""
-    found: list[View] = []
-    for one in given if isinstance(given, (list, tuple)) else (given,):
-        if isinstance(one, (list, tuple)):
-            found += _tensors(op, role, one)
-        elif isinstance(one, View):
-            found.append(one)
-        else:
-            raise not_a_tensor(op, role, one)
-    return found
-
-
-def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any],
+def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any], priority: int | None,
                 metadata: Any = None, immediates: tuple[Any, ...] = ()) -> NkiInstruction:
     """Records a collective. `bytes` is what each rank puts in."""
-    sources, targets = _tensors(op, "srcs", srcs), _tensors(op, "dsts", dsts)
-    spaces = {view.space for view in (*sources, *targets)}
-    if len(spaces) > 1:
-        raise IllegalInstruction(f"{source.here()}: {op}: the tensors are in "
-                                 f"{' and '.join(sorted(spaces))}, but must all be in hbm or all "
-                                 "in sbuf; copy one side")
+    check_priority(op, priority)
+    sources, targets = tensors_of(op, "srcs", srcs), tensors_of(op, "dsts", dsts)
+    memory_of(op, (*sources, *targets))
     operands: list[Operand] = [("dst", "write", view) for view in targets]
     operands += [("src", "read", view) for view in sources]
     if metadata is not None:
         operands.append(("index", "read", metadata))
     moved = sum(view.size * view.dtype.itemsize for view in sources)
     return issue(op, operands, {**attributes, "bytes": moved}, immediates=immediates)
-
-
-def _check_sizes(op: str, srcs: Any, dsts: Any, groups: tuple[tuple[int, ...], ...],
-                 factor: tuple[int, int]) -> None:
-    """IllegalInstruction unless dst has factor[0] / factor[1] times the elements of its src."""
-    for one, other in zip(_tensors(op, "srcs", srcs), _tensors(op, "dsts", dsts)):
-        if one.size * factor[0] != other.size * factor[1]:
-            raise IllegalInstruction(
-                f"{source.here()}: {op}: src is {one.form.describe()} and dst is "
-                f"{other.form.describe()} in groups of {len(groups[0])} ranks; dst must have "
-                f"{one.size * factor[0] // factor[1]} elements")
 
 
 def _reduction(op: Any) -> str:
@@ -105,17 +80,21 @@ def all_reduce(srcs: Any, dsts: Any, replica_group: Any, op: Any, priority: int 
                name: str | None = None) -> NkiInstruction:
     """Each dst = the reduction of the srcs of all ranks."""
     groups = _groups("all_reduce", replica_group)
-    _check_sizes("all_reduce", srcs, dsts, groups, (1, 1))
-    return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": _reduction(op)})
+    check_memory("all_reduce", srcs, dsts)
+    check_sizes("all_reduce", srcs, dsts, groups, (1, 1))
+    return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": _reduction(op)},
+                       priority)
 
 
 def all_gather(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
                priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """Each dst = the srcs of all ranks, side by side."""
     groups = _groups("all_gather", replica_group)
-    _check_sizes("all_gather", srcs, dsts, groups, (len(groups[0]), 1))
-    return _collective("all_gather", srcs, dsts, {"groups": groups},
-                       immediates=(int(collective_dim),))
+    check_memory("all_gather", srcs, dsts)
+    dimension = dimension_of("all_gather", srcs, collective_dim, most_in_sbuf=1)
+    check_sizes("all_gather", srcs, dsts, groups, (len(groups[0]), 1))
+    return _collective("all_gather", srcs, dsts, {"groups": groups}, priority,
+                       immediates=(dimension,))
 
 
 def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
@@ -123,34 +102,42 @@ def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int
                    name: str | None = None) -> NkiInstruction:
     """dst = this rank's part of the reduction of the srcs of all ranks."""
     groups = _groups("reduce_scatter", replica_group)
-    _check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
+    check_memory("reduce_scatter", srcs, dsts)
+    dimension = dimension_of("reduce_scatter", srcs, collective_dim)
+    check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
     return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": _reduction(op)},
-                       immediates=(int(collective_dim),))
+                       priority, immediates=(dimension,))
 
 
 def all_to_all(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0,
                priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """dst = this rank's parts of the srcs of all ranks."""
     groups = _groups("all_to_all", replica_group)
-    _check_sizes("all_to_all", srcs, dsts, groups, (1, 1))
-    return _collective("all_to_all", srcs, dsts, {"groups": groups},
-                       immediates=(int(collective_dim),))
+    check_memory("all_to_all", srcs, dsts, takes_sbuf=False)
+    dimension = dimension_of("all_to_all", srcs, collective_dim)
+    check_sizes("all_to_all", srcs, dsts, groups, (1, 1))
+    return _collective("all_to_all", srcs, dsts, {"groups": groups}, priority,
+                       immediates=(dimension,))
 
 
 def all_gather_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
                  recv_counts_known: bool = False, has_rdispls: bool = False,
                  priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """all_gather with counts of the run time: all of src is taken to be sent."""
+    check_single("all_gather_v", srcs, dsts)
     return _collective("all_gather", srcs, dsts,
-                       {"groups": _groups("all_gather_v", replica_group)}, metadata_tensor)
+                       {"groups": _groups("all_gather_v", replica_group)}, priority,
+                       metadata_tensor)
 
 
 def all_to_all_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
                  recv_counts_known: bool = False, has_rdispls: bool = False,
                  priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """all_to_all with counts of the run time: all of src is taken to be sent."""
+    check_single("all_to_all_v", srcs, dsts)
     return _collective("all_to_all", srcs, dsts,
-                       {"groups": _groups("all_to_all_v", replica_group)}, metadata_tensor)
+                       {"groups": _groups("all_to_all_v", replica_group)}, priority,
+                       metadata_tensor)
 
 
 def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Sequence[int]],
@@ -161,13 +148,14 @@ def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Seque
         raise IllegalInstruction(
             f"{source.here()}: collective_permute: source_target_pairs is {list(pairs)}, but each "
             "rank sends at most once and receives at most once")
-    _check_sizes("collective_permute", srcs, dsts, ((0,),), (1, 1))
-    return _collective("collective_permute", srcs, dsts, {"pairs": pairs})
+    check_single("collective_permute", srcs, dsts)
+    check_sizes("collective_permute", srcs, dsts, ((0,),), (1, 1))
+    return _collective("collective_permute", srcs, dsts, {"pairs": pairs}, priority)
 
 
 def _channels(op: str, dsts: Any, channel_ids: Sequence[int]) -> int:
     """How many channels an operation uses; IllegalInstruction unless each has a dst of its own."""
-    count, targets = len(channel_ids), len(_tensors(op, "dsts", dsts))
+    count, targets = len(channel_ids), len(tensors_of(op, "dsts", dsts))
     if not 1 <= count <= MAX_CHANNELS or count != targets:
         raise IllegalInstruction(
             f"{source.here()}: {op}: channel_ids is {list(channel_ids)} for {targets} of "
@@ -189,7 +177,7 @@ def collective_permute_implicit(srcs_by_channel: Any, dsts_by_channel: Any, repl
     return _collective("collective_permute", srcs_by_channel, dsts_by_channel,
                        {"pairs": _ring(groups),
                         "channels": _channels("collective_permute_implicit", dsts_by_channel,
-                                              channel_ids)})
+                                              channel_ids)}, priority)
 
 
 def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: Any,
@@ -200,12 +188,12 @@ def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: 
     """Each rank reduces two tensors and sends the result to its successor in a ring."""
     op_name = "collective_permute_implicit_reduce"
     groups = _groups(op_name, replica_group)
-    srcs = _tensors(op_name, "srcs0", srcs0_by_channel) + _tensors(op_name, "srcs1",
+    srcs = tensors_of(op_name, "srcs0", srcs0_by_channel) + tensors_of(op_name, "srcs1",
                                                                    srcs1_by_channel)
     return _collective("collective_permute", srcs, dsts_by_channel,
                        {"pairs": _ring(groups),
                         "channels": _channels(op_name, dsts_by_channel, channel_ids),
-                        "op": _reduction(op)})
+                        "op": _reduction(op)}, priority)
 
 
 def collective_permute_implicit_current_processing_rank_id(

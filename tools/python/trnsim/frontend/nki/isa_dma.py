@@ -13,6 +13,8 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
+from trnsim.frontend.nki.parameters import check_priority
+from trnsim.frontend.nki.parameters_dma import check_dge_mode, check_transpose
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -62,21 +64,12 @@ def _not_tensors(dst: Any, src: Any) -> Exception:
 def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
                 engine: Any) -> dict[str, Any]:
     """`dge` and `trigger`; checks the rules of hardware descriptor generation."""
-    chip = recorder.required().chip
-    where = f"{source.here()}: dma_copy"
-    if priority is not None and chip.generation < 4:
-        raise IllegalInstruction(f"{where}: priority={priority} needs NeuronCore-v4, but "
-                                 f"{chip.name} has {chip.neuron_core}; leave it out")
-    if dge_mode not in enums.DGE_NAMES:
-        raise IllegalInstruction(f"{where}: dge_mode={dge_mode!r} is not a member of "
-                                 "nki.isa.dge_mode; use one of unknown, none, swdge, hwdge")
-    if dge_mode is enums.dge_mode.hwdge:
-        if chip.generation < 3:
-            raise IllegalInstruction(f"{where}: dge_mode hwdge needs NeuronCore-v3, but "
-                                     f"{chip.name} has {chip.neuron_core}; use swdge or none")
-        if dst.dtype.itemsize != src.dtype.itemsize or dst.dtype is not src.dtype:
-            raise IllegalInstruction(f"{where}: dge_mode hwdge casts {src.dtype} to {dst.dtype}, "
-                                     "but moves elements unchanged; use the same type or swdge")
+    check_priority("dma_copy", priority)
+    check_dge_mode("dma_copy", dge_mode)
+    if enums.DGE_NAMES[dge_mode] == "hardware" and dst.dtype is not src.dtype:
+        raise IllegalInstruction(
+            f"{source.here()}: dma_copy: dge_mode hwdge casts {src.dtype} to {dst.dtype}, but "
+            "moves elements unchanged; use the same type or swdge")
     attributes = {}
     if dge_mode is not _auto:
         attributes["dge"] = enums.DGE_NAMES[dge_mode]
@@ -117,6 +110,8 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
     if dst.shape != shape:
         raise IllegalInstruction(f"{where}: dst has shape {list(dst.shape)}, but src "
                                  f"{list(src.shape)} transposed has {list(shape)}; make them equal")
+    check_priority("dma_transpose", priority)
+    check_transpose(dst, src, dge_mode)
     attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
     operands = indexed((("dst", "write", dst), ("src", "read", src)))
     return issue("dma_transpose", operands, attributes, _any_engine, (oob_mode,))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# Rules for parameters of DMA instructions.
+"""What descriptors a dma_transpose takes, and what of. [NKI-ISA, dma_transpose] [NKI-DGE]
+
+The two pages differ on what the hardware's descriptors transpose; the newer one is kept to. That
+`dge_mode` none is no mode of a transpose stands on the other; nki-library's kernels name it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnsim.frontend import recorder, source
+from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import enums
+from trnsim.frontend.tensor import HBM, SBUF, View
+
+ROW_BLOCK = 16
+"""Rows that are transposed at a time."""
+INDEX_ROWS = 128
+"""Rows of several columns of indices."""
+ELEMENT_BYTES = 2
+"""Size of what such a transpose moves."""
+_ROWS = (1, 2, 4, 8, 16)
+_GATHER_GENERATION = 3
+"""The first NeuronCore that gathers and transposes."""
+
+
+def check_dge_mode(op: str, mode: Any) -> None:
+    """A mode is one of NKI's, and the chip has it."""
+    if mode not in enums.DGE_NAMES:
+        raise _refused(op, f"dge_mode={mode!r} is not a member of nki.isa.dge_mode; use one of "
+                           "unknown, none, swdge, hwdge")
+    chip = recorder.required().chip
+    if enums.DGE_NAMES[mode] == "hardware" and chip.generation < 3:
+        raise _refused(op, f"dge_mode hwdge needs NeuronCore-v3, but {chip.name} has "
+                           f"{chip.neuron_core}; use swdge or none")
+
+
+def check_transpose(dst: View, src: View, mode: Any) -> None:
+    """The memories, types and sizes of a dma_transpose from `src` to `dst`."""
+    check_dge_mode("dma_transpose", mode)
+    name = enums.DGE_NAMES[mode]
+    if dst.space != SBUF:
+        raise _transpose(f"dst is {dst.name!r} in {dst.space}, but must be in sbuf; copy it from "
+                         "there")
+    if dst.dtype is not src.dtype:
+        raise _transpose(f"src is {src.dtype} and dst is {dst.dtype}, but both must have the same "
+                         "type; convert it before or after")
+    if isinstance(src.indices, View) and src.indirection.kind != "scalar":
+        _check_gather(src, src.indices, name)
+    elif src.indices is None:
+        _check_direct(src, name)
+
+
+def _check_direct(src: View, mode: str) -> None:
+    """A transpose without indices."""
+    if mode == "software":
+        raise _transpose("dge_mode is swdge, but src has no indices; use hwdge, none or unknown")
+    if mode != "hardware":
+        return
+    rows = src.shape[0]
+    if src.ndim == 2 and rows != ROW_BLOCK:
+        raise _transpose(f"src has {rows} rows, but hwdge transposes {ROW_BLOCK} of a tensor with "
+                         "2 dimensions; split it or leave dge_mode out")
+    if src.ndim > 2 and (rows not in _ROWS or rows * src.shape[-2] % ROW_BLOCK):
+        raise _transpose(f"src has shape {list(src.shape)}, but with hwdge its first size must be "
+                         f"one of {', '.join(map(str, _ROWS))}, and that times the last but one a "
+                         f"multiple of {ROW_BLOCK}; split it or leave dge_mode out")
+    _check_elements(src, "hwdge transposes")
+
+
+def _check_gather(src: View, indices: View, mode: str) -> None:
+    """A transpose of the rows that indices name, by software."""
+    chip = recorder.required().chip
+    if chip.generation < _GATHER_GENERATION:
+        raise _transpose(f"src has indices, which needs NeuronCore-v{_GATHER_GENERATION}, but "
+                         f"{chip.name} has {chip.neuron_core}; gather with dma_copy and use "
+                         "nc_transpose")
+    if mode not in ("auto", "software"):
+        raise _transpose(f"dge_mode is {'hwdge' if mode == 'hardware' else mode}, but src has "
+                         "indices, which take swdge; use that or leave it out")
+    if src.space != HBM:
+        raise _transpose(f"src is {src.name!r} in {src.space}, but rows are gathered from hbm; "
+                         "store it there first")
+    if src.ndim == 4 and 1 not in src.shape[1:3]:
+        raise _transpose(f"src has shape {list(src.shape)}, but one of its two middle dimensions "
+                         "must be 1; reshape it")
+    _check_elements(src, "a gather transposes")
+    _check_indices(src, indices)
+
+
+def _check_elements(src: View, what: str) -> None:
+    """The size of what is moved. That src has 128 columns at most is a limit of dst already."""
+    if src.dtype.itemsize != ELEMENT_BYTES:
+        raise _transpose(f"src is {src.dtype}, but {what} elements of {ELEMENT_BYTES} bytes; "
+                         "convert or view it")
+
+
+def _check_indices(src: View, indices: View) -> None:
+    """The indices of the rows: in columns of up to 128, first column first."""
+    if indices.dtype.name != "uint32":
+        raise _transpose(f"the indices are {indices.dtype}, but must be uint32; convert them")
+    if indices.space != SBUF or indices.ndim != 2:
+        raise _transpose(f"the indices are {indices.form.describe()}, but must be a tile in sbuf "
+                         "with 2 dimensions; load and reshape them")
+    rows, columns = indices.shape
+    if rows % ROW_BLOCK or columns > 1 and rows != INDEX_ROWS:
+        raise _transpose(f"the indices have shape {list(indices.shape)}, but are a column of a "
+                         f"multiple of {ROW_BLOCK}, or columns of {INDEX_ROWS}; pad them")
+    count = src.shape[0]
+    if count % ROW_BLOCK or count > indices.size:
+        raise _transpose(f"src has {count} rows for {indices.size} indices, but must have a "
+                         f"multiple of {ROW_BLOCK}, and not more than indices; pad it")
+
+
+def _transpose(what: str) -> IllegalInstruction:
+    return _refused("dma_transpose", what)
+
+
+def _refused(op: str, what: str) -> IllegalInstruction:
+    return IllegalInstruction(f"{source.here()}: {op}: {what}")

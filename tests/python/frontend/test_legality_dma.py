@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the rules of DMA transposes, priorities and collectives.
-"""What the DMA engines would not move does not trace, and the message names the line and the rule."""
+"""What the DMA engines would not move does not trace; the message names the line and the rule."""
 
 from __future__ import annotations
 

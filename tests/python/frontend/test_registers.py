@@ -72,6 +72,16 @@ def test_without_that_a_count_is_assumed_and_noted(kernel: Any) -> None:
     assert parse(program.lines()).notes[0]["kind"] == "assumption"
 
 
+@pytest.mark.parametrize("kernel", [by_dynamic_range, by_fori_loop, by_while_loop, by_while])
+def test_an_order_is_kept_only_where_lengths_are_known(kernel: Any) -> None:
+    def ordered(table: Any, count: Any) -> Any:
+        with nl.no_reorder():
+            return kernel(table, count)
+    with pytest.raises(IllegalInstruction, match=r"test_registers.py:\d+: the loop over register "
+                       r"'(rows|i)' is inside of nl.no_reorder, which takes loops of a known"):
+        trace(ordered, [TABLE, COUNT])
+
+
 def test_a_loop_of_the_run_time_says_so() -> None:
     lines = trace(by_dynamic_range, [TABLE, COUNT]).lines()
     assert any('"index":"i"' in line and '"kind":"runtime"' in line for line in lines)

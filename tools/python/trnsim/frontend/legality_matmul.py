@@ -86,8 +86,8 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
                             "float8 operands; convert them")
         columns = it.attributes.get("tile_size", (chip.pe_rows, chip.pe_columns))[1]
         if columns != chip.pe_columns:
-            raise it.reject(f"perf_mode double_row in a tile of {columns} columns, but it takes all "
-                            f"{chip.pe_columns}; leave one of them out")
+            raise it.reject(f"perf_mode double_row in a tile of {columns} columns, but it takes "
+                            f"all {chip.pe_columns}; leave one of them out")
 
 
 def check_row_tile(chip: Chip, it: Instruction) -> None:

@@ -495,6 +495,16 @@ class Recorder:
         finally:
             self.close_loop(frame)
 
+    @property
+    def keeps_order(self) -> bool:
+        """Whether an open loop is one of `in_order`."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if frame.folder is not None and frame.folder.origin.is_in_order:
+                return True
+            frame = frame.parent
+        return False
+
     def open_loop(self, origin: LoopOrigin) -> Frame:
         """Begins a loop; the token identifies it."""
         if self.pending is not None:

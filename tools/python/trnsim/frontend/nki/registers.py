@@ -174,6 +174,11 @@ def _is_while(frame: FrameType) -> bool:
 
 
 def _origin(name: str) -> LoopOrigin:
+    """A loop of the run time. IllegalInstruction within no_reorder. [NKI-LANGUAGE, no_reorder]"""
+    if recorder.required().keeps_order:
+        raise IllegalInstruction(
+            f"{source.here()}: the loop over register {name!r} is inside of nl.no_reorder, which "
+            "takes loops of a known length only; end the region before it, or use nl.static_range")
     return LoopOrigin(name if name.isidentifier() else "i", RUNTIME, source.here())
 
 

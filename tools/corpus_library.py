@@ -23,7 +23,7 @@ import corpus_arguments
 import corpus_torch
 import ml_dtypes
 import numpy as np
-from trnsim.frontend import dtype as dtype_of, impersonate
+from trnsim.frontend import dtype as dtype_of, impersonate, stand_ins
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.kernel import Kernel, set_listener
 from trnsim.frontend.nki import jit
@@ -270,7 +270,7 @@ def fixtures(plugin: Plugin) -> Any:
 
         @pytest.fixture
         def collector(self) -> Any:
-            return impersonate.stand_in("collector")
+            return stand_ins.stand_in("collector")
 
     return Fixtures()
 
@@ -285,7 +285,7 @@ def prepare(checkout: Path) -> None:
     importlib.import_module("test.utils")
     for name in INFRASTRUCTURE:
         full = f"test.utils.{name}"
-        sys.modules[full] = impersonate.absent_module(full)
+        sys.modules[full] = stand_ins.absent_module(full)
 
 
 def run(checkout: Path, test: str, platform: str, values: dict[str, Any]) -> Outcome:

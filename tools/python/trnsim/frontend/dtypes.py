@@ -110,10 +110,8 @@ def _lookup(value: object) -> DType | None:
     if isinstance(fields, tuple):
         return _BY_NAME.get(fields[0]) if len(fields) == 1 else None
     name = value if isinstance(value, str) else getattr(value, "name", None)
-    if not isinstance(name, str):
-        name = getattr(value, "__name__", None)
-    if not isinstance(name, str):
-        name = str(value).rpartition(".")[2]
+    if not isinstance(name, str):  # torch's types are "torch.float32", as are their stand-ins.
+        name = str(getattr(value, "__name__", value)).rpartition(".")[2]
     return _BY_NAME.get(name)
 
 

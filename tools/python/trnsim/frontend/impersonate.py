@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes `import nki` and `import neuronxcc.nki` find this package, in unmodified kernel files.
-"""Import machinery: the impersonated modules, stand-ins for absent libraries, KERNEL_NAMES.
-
-Kernel files import libraries that are not needed to trace them (torch, ...). Where one is absent,
-a stand-in is imported whose names can be used in annotations, as base classes and as decorators;
-calling one inside a kernel is an error that names it.
-"""
+"""Import machinery: the impersonated modules, those of absent libraries, KERNEL_NAMES."""
 
 from __future__ import annotations
 
@@ -20,18 +15,11 @@ from types import ModuleType
 from typing import Any
 from collections.abc import Sequence
 
-from trnsim.frontend import frameworks, recorder, source
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.enums import MemoryRegion
-
-OPTIONAL_LIBRARIES = frozenset((
-    "torch", "torch_xla", "torch_neuronx", "torchvision", "jax", "jaxlib", "jax_neuronx", "flax",
-    "scipy", "neuron_dtypes", "neuronxlogger", "libneuronxla", "neuronx_distributed",
-    "neuronx_distributed_inference", "transformers", "matplotlib", "pandas", "tabulate", "tqdm",
-    "pytest", "einops", "tensorflow", "nkilib", "nkipy"))
-"""Libraries that kernel files import for their own tests and references."""
+from trnsim.frontend.stand_ins import OPTIONAL_LIBRARIES, StandInModule
 
 INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
     "compiler.backends", "kernels", "_private_kernels", "_pre_prod_kernels", "nccl"))
@@ -39,78 +27,6 @@ INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
 KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryRegion.psum,
                 "hbm": MemoryRegion.shared_hbm}
 """Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
-
-called_libraries: set[str] = set()
-"""Absent libraries of which something was called, other than as a decorator."""
-
-
-class _StandInType(type):
-    """The type of stand-ins: any attribute is another stand-in, any call outside a trace too."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _member(f"{cls.__qualname__}.{name}")
-
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        if cls.__dict__.get("_is_stand_in") is not True:
-            return super().__call__(*arguments, **keywords)
-        if recorder.active() is not None:
-            raise UserError(f"{source.here()}: {cls.__qualname__} is called in the kernel, but "
-                            f"{cls.__qualname__.partition('.')[0]} is not installed; install it")
-        if len(arguments) == 1 and not keywords and callable(arguments[0]):
-            return arguments[0]
-        library = cls.__qualname__.partition(".")[0]
-        if library in OPTIONAL_LIBRARIES:
-            called_libraries.add(library)
-        return stand_in(f"{cls.__qualname__}()")
-
-    def __getitem__(cls, item: Any) -> Any:
-        return cls
-
-    def __iter__(cls) -> Any:
-        return iter(())
-
-    def __enter__(cls) -> Any:
-        return cls
-
-    def __exit__(cls, *details: Any) -> None:
-        return None
-
-
-def _member(name: str) -> Any:
-    """What stands for a name of an absent library."""
-    found = frameworks.stand_in_for(name)
-    return stand_in(name) if found is None else found
-
-
-def absent_library(value: Any) -> str | None:
-    """The library that a stand-in stands for; None for anything else."""
-    if isinstance(value, _StandInType) and value.__dict__.get("_is_stand_in") is True:
-        return value.__qualname__.partition(".")[0]
-    return None
-
-
-def stand_in(name: str) -> Any:
-    """A stand-in for something of an absent library: a class, so that it can be a base."""
-    return _StandInType(name, (), {"_is_stand_in": True, "__qualname__": name})
-
-
-class _StandInModule(ModuleType):
-    """A module of an absent library."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = _member(f"{self.__name__}.{name}")
-        setattr(self, name, value)
-        return value
-
-
-def absent_module(name: str) -> ModuleType:
-    """A module every name of which is a stand-in."""
-    return _StandInModule(name)
-
 
 class _StandInFinder(MetaPathFinder, Loader):
     """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found.
@@ -128,7 +44,7 @@ class _StandInFinder(MetaPathFinder, Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandInModule(spec.name)
+        return StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to execute."""

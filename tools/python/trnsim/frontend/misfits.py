@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from enum import Enum
 from types import FunctionType, ModuleType
 from typing import Any
 
 from trnsim.frontend import source
+from trnsim.frontend.arguments import describe
 
 _CALLED = re.compile(r"(\w+)\(\) (missing|takes|got) (.*)")
 """Python names methods and functions in functions with a dot before; they are none of NKI's."""
@@ -80,3 +82,24 @@ def _parameters(function: Any) -> str:
         is_open = is_open and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         found.append(name)
     return ", ".join(found)
+
+
+def called(function: Any) -> str:
+    """How a function is called, as its definition has it: names, and defaults without addresses."""
+    parameters = []
+    for one in inspect.signature(function).parameters.values():
+        default = one.default if one.default is one.empty else _Shown(one.default)
+        parameters.append(one.replace(annotation=one.empty, default=default))
+    name = getattr(function, "__name__", "kernel")
+    return f"{name}{inspect.Signature(parameters)}"
+
+
+class _Shown:
+    """A value as messages show it: functions and types by their names."""
+
+    def __init__(self, value: Any) -> None:
+        name = str(value) if isinstance(value, Enum) else getattr(value, "__name__", None)
+        self._text = name if isinstance(name, str) else describe(value)
+
+    def __repr__(self) -> str:
+        return self._text

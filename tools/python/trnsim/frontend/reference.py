@@ -19,6 +19,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
 from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.misfits import called
 from trnsim.frontend.values.casting import Array, from_array, random_array
 
 
@@ -102,9 +103,8 @@ class Reference:
         try:
             inspect.signature(self._function).bind(*given, **named)
         except TypeError as problem:
-            raise UserError(f"--check {self.text}: {self._name}"
-                            f"{inspect.signature(self._function)} is called with the kernel's "
-                            f"arguments, but: {problem}; give it the kernel's parameters"
+            raise UserError(f"--check {self.text}: {called(self._function)} is called with the "
+                            f"kernel's arguments, but: {problem}; give it the kernel's parameters"
                             ) from problem
         try:
             return self._function(*given, **named)

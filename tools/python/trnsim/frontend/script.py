@@ -24,10 +24,11 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import KERNEL_NAMES, called_libraries, install
+from trnsim.frontend.impersonate import KERNEL_NAMES, install
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.naming import calls_none
 from trnsim.frontend.program import Program
+from trnsim.frontend.stand_ins import called_libraries
 from trnsim.frontend.tensor import View
 from trnsim.frontend.tracing import trace
 

@@ -22,7 +22,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
-from trnsim.frontend.misfits import parameters_of
+from trnsim.frontend.misfits import called, parameters_of
 from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder
@@ -253,9 +253,8 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
     try:
         bound = _bound(inspect.signature(body), arguments, keywords)
     except TypeError as problem:
-        name = getattr(body, "__name__", "kernel")
-        raise UserError(f"{name}{inspect.signature(body)}: {problem}; give one value for each "
-                        "parameter that has no default") from problem
+        raise UserError(f"{called(body)}: {problem}; give one value for each parameter that has no "
+                        "default") from problem
 
     def make(name: str, dtype: DType, shape: tuple[int, ...], contents: Any) -> View:
         storage = active.argument(name, dtype, shape, "input")

@@ -15,6 +15,7 @@ from trnsim.comparing import Difference, compare
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.program import Program
 from trnsim.frontend.reference import Expected, Reference
+from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.values.casting import Array
 
 
@@ -149,6 +150,9 @@ def _tensors(count: int) -> str:
 
 
 def _compared(name: str, array: Array, value: Any, text: str, tolerance: Tolerance) -> Output:
+    if is_stand_in(value):
+        raise UserError(f"--check {text}: the reference returns {value.__qualname__}, but "
+                        f"{missing(value)}")
     wanted = np.asarray(value)
     if wanted.dtype == object:
         raise UserError(f"--check {text}: what the reference returns for {name} is a "

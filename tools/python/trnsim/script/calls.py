@@ -14,9 +14,9 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.frameworks import as_given
-from trnsim.frontend.impersonate import absent_library
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.launch_result import results_of
+from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
@@ -58,10 +58,9 @@ class Calls:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
         at = source.here()
         for value in (*arguments, *keywords.values()):
-            library = absent_library(value)
-            if library is not None:
+            if is_stand_in(value):
                 raise UserError(f"{at}: kernel {kernel.name} is given {value.__qualname__}, but "
-                                f"{library} is not installed for {sys.executable}; install it")
+                                f"{missing(value)}")
         chip = self._chip or default_chip()
         target = load_chip(chip)
         set_target(target)

@@ -429,3 +429,16 @@ def test_decorators_and_directives_are_accepted() -> None:
     assert ops(traced(kernel, F32)) == ["dma_copy"] * 4
     assert nki.benchmark(warmup=5, iters=10)(kernel).inner is kernel
     assert nki.baremetal()(lambda x: None).api == "neuronxcc.nki"
+
+
+def test_a_grid_of_a_decorator_is_that_of_the_launch() -> None:
+    def rows(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        at = nl.arange(128)[:, None], nl.arange(64)[None, :] + 64 * nl.program_id(0)
+        nl.store(out[at], nl.load(x[at]))
+        return out
+    data = [tensor("float32", 128, 256)]
+    launched = trace(nki.jit(rows)[4], data).lines()
+    for kernel in (nki.jit(grid=4)(rows), nki.jit(rows, grid=[4]), nki.benchmark(grid=4)(rows)):
+        assert trace(kernel, data).lines() == launched
+    assert trace(nki.jit(rows, grid=4)[2], data).instructions == 4

@@ -39,6 +39,16 @@ def test_each_core_has_a_program_of_its_own() -> None:
     assert second[0].operand("src")[6] == 128 * 64
 
 
+def test_a_grid_of_the_decorator_is_that_of_the_launch() -> None:
+    on_both = trace(halves[2], [X]).lines()
+    for kernel in (nki.jit(grid=[2])(halves.function), nki.jit(halves, grid=2)):
+        assert trace(kernel, [X]).lines() == on_both
+        assert trace(kernel[1], [tensor("float32", 128, 64)]).cores == 1
+    assert trace(nki.jit(halves.function, grid=None), [tensor("float32", 128, 64)]).cores == 1
+    with pytest.raises(UserError, match=r"halves is launched on a grid of \[3\], 3 programs"):
+        nki.jit(grid=3)(halves.function)
+
+
 def test_the_header_and_the_summary_are_of_all_cores() -> None:
     program = trace(halves[2], [X])
     assert parse(program.lines()).header["cores"] == program.cores == 2

@@ -126,13 +126,19 @@ def _grid_size(item: Any) -> int:
     return size
 
 
+def launched_on(kernel: Kernel, grid: Any = None, **_: Any) -> Kernel:
+    """A kernel with the options of its decorator: `grid` is that of its launches. The others are
+    hints to a compiler. [NKI-API-2.26, FrameworkKernel]"""
+    return kernel if grid is None else kernel[grid]
+
+
 def decorator(api: str) -> Callable[..., Any]:
-    """A decorator that works with and without arguments; the arguments are hints to a compiler."""
+    """A decorator that works with and without arguments (see launched_on)."""
     def decorate(fn: Any = None, *positional: Any, func: Any = None, **options: Any) -> Any:
         function = func if fn is None else fn
         if isinstance(function, Kernel):
-            return function
+            return launched_on(function, **options)
         if callable(function):
-            return Kernel(function, api)
-        return lambda inner: decorate(inner)
+            return launched_on(Kernel(function, api), **options)
+        return lambda inner: decorate(inner, **options)
     return decorate

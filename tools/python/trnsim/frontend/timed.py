@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import Kernel, launched_on
 
 FILES = ("save_neff_name", "save_trace_name")
 """Options that name files which AWS's decorators write."""
@@ -98,6 +98,6 @@ def timed(make: Callable[[Any], Kernel]) -> Callable[..., Any]:
         if isinstance(function, TimedKernel):
             function = function.inner
         if callable(function):
-            return TimedKernel(make(function), options)
+            return TimedKernel(launched_on(make(function), **options), options)
         return lambda inner: decorate(inner, **options)
     return decorate

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.jit and the other decorators of the 0.1 dialect.
-"""Decorators: what they are given besides the function is for AWS's compiler and is ignored."""
+"""Decorators: what they are given besides the function and its grid is for AWS's compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import Kernel, launched_on
 from trnsim.frontend.legacy.grid import axis_of
 from trnsim.frontend.timed import TimedKernel, timed
 
@@ -32,12 +32,12 @@ def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
     """Marks a kernel; with and without arguments."""
     function = func if fn is None else fn
     if isinstance(function, TimedKernel):
-        return function.inner
+        return launched_on(function.inner, **options)
     if isinstance(function, Kernel):
-        return function
+        return launched_on(function, **options)
     if callable(function):
-        return GridKernel(function, API)
-    return jit
+        return launched_on(GridKernel(function, API), **options)
+    return lambda inner: jit(inner, **options)
 
 
 benchmark = timed(jit)

@@ -156,8 +156,14 @@ def test_all_reduce_adds_what_the_ranks_of_a_group_have(lnc: int) -> None:
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_all_gather_puts_the_ranks_of_a_group_side_by_side(axis: int) -> None:
-    data, found = ranked(lambda dst, src: collectives.all_gather([src], [dst], GROUP, axis),
-                         *((16, 6) if axis == 0 else (8, 12)))
+    shape = (16, 6) if axis == 0 else (8, 12)
+
+    def body(dst: Any, src: Any) -> None:
+        one, all_of_them = (src, dst) if axis == 0 else (loaded(src), tile(shape))
+        collectives.all_gather([one], [all_of_them], GROUP, axis)
+        if axis == 1:  # In SBUF only.
+            nisa.dma_copy(dst, all_of_them)
+    data, found = ranked(body, *shape)
     for rank, one in enumerate(found):
         assert_allclose(one, np.concatenate(data[rank // 2 * 2:][:2], axis), rtol=0)
 

@@ -19,9 +19,12 @@ PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
 def declare_outputs(active: Recorder, returned: list[View]) -> None:
     """Turns buffers into outputs: what is returned, what is shared, and arguments only written.
 
-    An output exists from the start, so a buffer that is allocated in a loop stays internal.
+    An output exists from the start, so a buffer that is allocated in a loop stays internal. One in
+    private memory is warned of: AWS's guides and public kernels return such. [NKI-MIGRATION]
     """
     executed, read, written = _executed(active)
+    private = {id(buffer) for buffer in active.buffers
+               if buffer.space == "hbm" and buffer.kind == "internal" and not buffer.shared}
     wanted = {id(view.storage.buffer) for view in returned if view.space == "hbm"}
     program = active.program
     allocated = {id(entry) for entry in (active.table.entries[shape] for shape in program.shapes)
@@ -41,11 +44,11 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
     if not any(isinstance(entry, Template) for entry in active.table.entries):
         active.note("warning", "the kernel has no instruction: its time is that of the launch")
     for view in returned:
-        if (active.cores > 1 and active.core == 0 and view.space == "hbm"
-                and not view.storage.buffer.shared):
-            where = _allocated_at(view.storage.buffer)
-            active.note("warning", f"{where}{view.name!r} is returned, but every core has one of "
-                                   "its own; allocate it in nl.shared_hbm")
+        if active.api == "nki" and active.core == 0 and id(view.storage.buffer) in private:
+            why = ("every core has one of its own" if active.cores > 1 else
+                   "it is in nl.private_hbm, which NKI 0.3.0 and later do not compile")
+            active.note("warning", f"{_allocated_at(view.storage.buffer)}{view.name!r} is returned, "
+                                   f"but {why}; allocate it in nl.shared_hbm")
         if view.space != "hbm":
             active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
                                    "results are in HBM: storing it is not in the time")

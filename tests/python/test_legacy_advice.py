@@ -235,6 +235,46 @@ def test_what_does_not_work_is_told_with_a_way_that_does(body: Any, message: str
     assert message in refusal(body)
 
 
+def wide() -> Any:
+    return nl.ndarray((128, 4, 8), dtype=nl.float32, buffer=nl.sbuf)
+
+
+def spread(t: Any) -> None:
+    for e in nl.affine_range(8):
+        wide()[:, :, e:e + 1] = t[:, e:e + 1]
+
+
+def spread_explicitly(t: Any) -> None:
+    for e in nl.affine_range(8):
+        wide()[:, :, e:e + 1] = t[:, e:e + 1].reshape((128, 1, 1)).broadcast_to((128, 4, 1))
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t, x: nl.ndarray((nl.par_dim(128),), dtype=nl.float32, buffer=nl.sbuf),
+     "a sbuf tensor of shape [128]; on-chip tensors have a partition and at least one free "
+     "dimension; write [128, 1]"),
+    (lambda t, x: spread(t), "the value has the shape [128, 1], but the destination [128, 4, 1]; "
+     "both must be equal: repeat the value with .reshape((128, 1, 1)).broadcast_to((128, 4, 1))"),
+    (lambda t, x: nl.load(x[nl.affine_range(128), nl.affine_range(64)]),
+     "a tensor is indexed with AffineRange; loop over it, or write a slice for all of it"),
+    (lambda t, x: nl.where(nl.arange(128)[:, None] >= nl.arange(512)[None, :], t, 0.0),
+     "nl.where: condition compares indices, but must be a tile of what is true; use "
+     "nisa.affine_select(condition, x, y) with a number for y, or `mask=` of the instruction"),
+])
+def test_what_other_languages_have_is_told_with_a_way_that_does(body: Any, message: str) -> None:
+    assert message in refusal(body)
+
+
+@pytest.mark.parametrize("body", [
+    spread_explicitly, lambda t: nl.store(nl.ndarray(t.shape, t.dtype, buffer=nl.hbm),
+                                          nisa.affine_select(nl.arange(128)[:, None] >= nl.arange(
+                                              512)[None, :], t, 0.0))])
+def test_that_way_works(body: Any) -> None:
+    def kernel(x: Any) -> None:
+        body(nl.load(x))
+    assert len(traced(kernel, F32)) > 1
+
+
 @pytest.mark.parametrize("body", [
     lambda t: np.float32(2) * t, lambda t: np.float64(2) + t, lambda t: np.int32(2) - t,
     lambda t: np.float32(2) == t, lambda t: np.float32(1) < t, lambda t: t * np.sqrt(2.0),

@@ -349,7 +349,8 @@ def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions
         return sizes
     if len(sizes) < 2:
         raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; on-chip "
-                                 "tensors have a partition and at least one free dimension")
+                                 "tensors have a partition and at least one free dimension; write "
+                                 f"{[*sizes, 1]}")
     if sizes[0] > partitions:
         raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)} takes "
                                  f"{sizes[0]} partitions, but {space} has {partitions}; split it")

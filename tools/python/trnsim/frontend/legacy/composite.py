@@ -18,6 +18,7 @@ from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, fresh, issue,
                                          produce, promoted, result_dtype)
+from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -113,6 +114,10 @@ def rounding(name: str) -> Callable[..., Any]:
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
           **_: Any) -> Tensor:
     """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
+    if isinstance(condition, Mask):
+        raise ProgramError(f"{source.here()}: nl.where: condition compares indices, but must be a "
+                           "tile of what is true; use nisa.affine_select(condition, x, y) with a "
+                           "number for y, or `mask=` of the instruction")
     test = flush(as_tile(condition, "condition of nl.where"))
     tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
     kind = result_dtype(dtype, _widest(tiles))

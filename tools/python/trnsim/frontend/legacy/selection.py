@@ -24,6 +24,7 @@ from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, broadcas
 from trnsim.frontend.legacy.index import Form as IndexForm
 from trnsim.frontend.loop_index import LoopIndex, plain
 from trnsim.frontend.legacy.mask import Mask, as_index
+from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.tensor import Form, Shape, View
 
 
@@ -220,8 +221,9 @@ def _integer(value: Any) -> Any:
     """An integer or loop index."""
     number = as_integer(value)
     if number is None:
-        raise UserError(f"{source.here()}: a tensor is indexed with {type(value).__name__}; use "
-                        "integers, slices, nl.ds, nl.arange expressions or a tensor of indices")
+        how = ("loop over it, or write a slice for all of it" if isinstance(value, LoopRange) else
+               "use integers, slices, nl.ds, nl.arange expressions or a tensor of indices")
+        raise UserError(f"{source.here()}: a tensor is indexed with {type(value).__name__}; {how}")
     return number
 
 

@@ -88,4 +88,13 @@ def matched(tile: Tensor, shape: Shape, name: str) -> Tensor:
     if len(tile.shape) == len(shape) and tile.shape[0] == shape[0]:
         return broadcast_free(tile, shape)
     raise ProgramError(f"{source.here()}: {name}: the value has the shape {list(tile.shape)}, but "
-                       f"the destination {list(shape)}; both must be equal")
+                       f"the destination {list(shape)}; both must be equal{_repeated(tile, shape)}")
+
+
+def _repeated(tile: Tensor, shape: Shape) -> str:
+    """How a tile is repeated along free axes that it does not have, if it can be."""
+    own = (tile.shape[0], *(1,) * (len(shape) - len(tile.shape)), *tile.shape[1:])
+    if not tile.form.is_on_chip or own[0] != shape[0] or len(own) != len(shape) or any(
+            size not in (1, wanted) for size, wanted in zip(own, shape)):
+        return ""
+    return f": repeat the value with .reshape({own}).broadcast_to({tuple(shape)})"

@@ -18,6 +18,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex, give_up
+from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.arithmetic import WithoutOperators
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
@@ -235,7 +236,8 @@ class NkiTensor(WithoutOperators, View):
             start = as_integer(item)
         except TypeError:
             self._reject(f"is indexed with {item!r} in dimension {axis}, but takes integers, "
-                         "slices, `...` and nl.ds")
+                         "slices, `...` and nl.ds"
+                         f"{', not a range to loop over' if isinstance(item, LoopRange) else ''}")
         start += size if start < 0 else 0
         if not 0 <= start < size:
             self._reject(f"is indexed with {item} in dimension {axis}, but that dimension has "

@@ -76,8 +76,8 @@ def test_a_result_in_private_memory_is_warned_of() -> None:
     (note,) = trace(kernel[2], [X]).notes
     assert "'out' is returned, but every core has one of its own" in note
     (note,) = trace(kernel[1], [X]).notes
-    assert re.search(r"test_cores.py:\d+: 'out' is returned, but it is in nl.private_hbm, which NKI "
-                     r"0.3.0 and later do not compile; allocate it in nl.shared_hbm", note)
+    assert re.search(r"test_cores.py:\d+: 'out' is returned, but it is in nl.private_hbm, which "
+                     r"NKI 0.3.0 and later do not compile; allocate it in nl.shared_hbm", note)
     assert regions == [nl.shared_hbm, nl.shared_hbm, nl.hbm]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from trnsim.frontend import legality_gpsimd as gpsimd
 from trnsim.frontend import legality_vector as vector
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.legality_dma import check_dma_elements, check_sendrecv
@@ -135,13 +136,13 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "memset": vector.check_memset, "rng": vector.check_random_bits,
     "bn_stats": vector.check_bn_stats, "bn_aggr": vector.check_bn_aggr,
     "rand_set_state": vector.check_state, "rand_get_state": vector.check_state,
-    "set_rng_seed": vector.check_single, "sequence_bounds": vector.check_sequence_bounds,
-    "nonzero_with_count": vector.check_nonzero, "max8": vector.check_eight,
+    "set_rng_seed": vector.check_single, "sequence_bounds": gpsimd.check_sequence_bounds,
+    "nonzero_with_count": gpsimd.check_nonzero, "max8": vector.check_eight,
     "nc_find_index8": vector.check_find_index, "dropout": vector.check_dropout,
     "nc_match_replace8": vector.check_eight, "nc_stream_shuffle": vector.check_shuffle,
-    "quantize_mx": vector.check_quantize, "local_gather": vector.check_local_gather,
-    "nc_n_gather": vector.check_n_gather,
-    "tensor_partition_reduce": vector.check_partition_reduce, "topk": vector.check_topk,
+    "quantize_mx": vector.check_quantize, "local_gather": gpsimd.check_local_gather,
+    "nc_n_gather": gpsimd.check_n_gather,
+    "tensor_partition_reduce": gpsimd.check_partition_reduce, "topk": gpsimd.check_topk,
     "dma_copy": check_dma_elements, "dma_transpose": check_dma_elements,
     "dma_compute": check_dma_elements, "sendrecv": check_sendrecv,
     "register_load": vector.check_single, "register_store": vector.check_single,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Legality of everything but the tensor engine's operations.
+# Legality of the vector and scalar engines' operations, and of registers.
 """Sizes, types and operators that the table in legality.py does not say. [NKI-ISA]"""
 
 from __future__ import annotations
@@ -18,12 +18,6 @@ _PREDICATES = ("uint8", "uint16", "uint32")
 _NOT_SELECTED = ("tfloat32", "int32", "uint32")
 BN_STATS_FREE_MAX = 512
 """Elements per partition of one bn_stats. [NKI-ISA]"""
-GATHER_PARTITIONS = 16
-"""Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
-GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
-"""Elements per index of local_gather. [NKI-ISA]"""
-GATHER_INDICES_MAX = 4096
-"""Indices of a gpsimd core in one local_gather. [NKI-ISA]"""
 QUANTIZED = ("float8_e5m2_x4", "float8_e4m3fn_x4")
 """Types that quantize_mx makes. [NKI-ISA]"""
 STATE_WORDS = {"gpsimd": 6, "vector": 24}
@@ -32,8 +26,6 @@ INTEGER_MAX = 2**63 - 1
 """The largest integer of 64 bits with a sign."""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
-TOPK_MAX = 32767
-"""Elements that one topk finds. [NKI-ISA]"""
 _FOUND_INDICES = ("uint16", "uint32")
 """Types of the indices that nc_find_index8 writes. [NKI-ISA]"""
 
@@ -126,47 +118,6 @@ def check_dropout(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"prob is {kind}, but a probability is a float; convert it")
 
 
-def check_local_gather(chip: Chip, it: Instruction) -> None:
-    data, index = it.view("data").form, it.view("index").form
-    if data.partitions % GATHER_PARTITIONS:
-        raise it.reject(f"data has {data.partitions} partitions, but must have a multiple of "
-                        f"{GATHER_PARTITIONS}")
-    _check_index(it, index.dtype.name, "uint16")
-    if index.partitions != data.partitions:
-        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
-                        "have the same partitions")
-    group, count = it.attributes["elements_per_index"], it.attributes["indices"]
-    if group not in GATHER_GROUPS:
-        raise it.reject(f"num_elem_per_idx is {group}, but must be one of {list(GATHER_GROUPS)}")
-    limit = min(index.free_elements * GATHER_PARTITIONS, GATHER_INDICES_MAX)
-    if not 1 <= count <= limit:
-        raise it.reject(f"a gpsimd core takes {count} indices, but 1 to {limit} are allowed: "
-                        f"index holds {index.free_elements * GATHER_PARTITIONS} for a core, and "
-                        f"at most {GATHER_INDICES_MAX} are gathered; correct num_valid_indices "
-                        "or split it")
-    dst = it.view("dst").form
-    if (dst.partitions, dst.free_elements) != (data.partitions, count * group):
-        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
-                        f"{count * group}]: {group} for each of {count} indices")
-    check_same_type(chip, it)
-
-
-def check_n_gather(chip: Chip, it: Instruction) -> None:
-    dst, data, index = (it.view(role).form for role in ("dst", "data", "index"))
-    if index.partitions != data.partitions:
-        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
-                        "have the same partitions")
-    if (dst.partitions, dst.free_elements) != (index.partitions, index.free_elements):
-        raise it.reject(f"dst is {dst.describe()}, but index is {index.describe()}; there is one "
-                        "index for each element")
-    _check_index(it, it.view("index").form.dtype.name, "uint32")
-
-
-def _check_index(it: Instruction, name: str, wanted: str) -> None:
-    if name != wanted:
-        raise it.reject(f"index is {name}, but must be {wanted}; convert it")
-
-
 def check_memset(chip: Chip, it: Instruction) -> None:
     dst, value = it.view("dst").form, it.attributes["value"]
     if not hasattr(value, "__float__") or isinstance(value, int) and abs(value) > INTEGER_MAX:
@@ -183,20 +134,6 @@ def check_single(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"{role} is {view.form.describe()}, but must be [1, 1]; slice it")
 
 
-def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
-    dst, data = it.view("dst").form, it.view("data").form
-    if data.partitions != 1 or (dst.partitions, dst.free_elements) != (1, 2 * data.free_elements):
-        raise it.reject(f"dst is {dst.describe()} and data is {data.describe()}, but data has one "
-                        "partition, and dst two elements for each of data")
-
-
-def check_nonzero(chip: Chip, it: Instruction) -> None:
-    dst, data = it.view("dst").form, it.view("data").form
-    if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements + 1):
-        raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
-                        f"{data.free_elements + 1}]: the indices and their number")
-
-
 def check_quantize(chip: Chip, it: Instruction) -> None:
     data = it.view("data").form
     if data.dtype.name not in ("bfloat16", "float16"):
@@ -211,21 +148,6 @@ def check_quantize(chip: Chip, it: Instruction) -> None:
     if dst.dtype.name not in QUANTIZED:
         raise it.reject(f"dst is {dst.dtype}, but must be {' or '.join(QUANTIZED)}; declare it so")
     check_scale(it, "dst_scale", dst)
-
-
-def check_topk(chip: Chip, it: Instruction) -> None:
-    dst, data = it.view("dst").form, it.view("data").form
-    for role, wanted in (("data", "bfloat16"), ("dst", "bfloat16"), ("dst_index", "uint32")):
-        view = it.find(role)
-        if view is not None and view.form.dtype.name != wanted:
-            raise it.reject(f"{role} is {view.form.dtype}, but must be {wanted}; convert or "
-                            "declare it so")
-    if it.attributes["k"] > TOPK_MAX:
-        raise it.reject(f"dst has {it.attributes['k']} elements per partition, but at most "
-                        f"{TOPK_MAX} are found; split it")
-    if data.partitions % GATHER_PARTITIONS or dst.partitions != data.partitions:
-        raise it.reject(f"data is {data.describe()} and dst {dst.describe()}, but both must have "
-                        f"the same partitions, a multiple of {GATHER_PARTITIONS}; pad them")
 
 
 def check_bn_stats(chip: Chip, it: Instruction) -> None:
@@ -279,13 +201,6 @@ def check_shuffle(chip: Chip, it: Instruction) -> None:
     if len(mask) != VECTOR_BLOCK or any(not (0 <= one < 32 or one == 255) for one in mask):
         raise it.reject(f"mask has {len(mask)} entries {list(mask)}, but must have 32, each a "
                         "partition 0 to 31 or 255 to keep")
-
-
-def check_partition_reduce(chip: Chip, it: Instruction) -> None:
-    dst, data = it.view("dst").form, it.view("data").form
-    if (dst.partitions, dst.free_elements) != (1, data.free_elements):
-        raise it.reject(f"dst is {dst.describe()}, but must be [1, {data.free_elements}]")
-    check_bitvec(chip, it)
 
 
 def check_bitvec(chip: Chip, it: Instruction) -> None:

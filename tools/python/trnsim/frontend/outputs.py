@@ -47,8 +47,9 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
         if active.api == "nki" and active.core == 0 and id(view.storage.buffer) in private:
             why = ("every core has one of its own" if active.cores > 1 else
                    "it is in nl.private_hbm, which NKI 0.3.0 and later do not compile")
-            active.note("warning", f"{_allocated_at(view.storage.buffer)}{view.name!r} is returned, "
-                                   f"but {why}; allocate it in nl.shared_hbm")
+            where = _allocated_at(view.storage.buffer)
+            active.note("warning", f"{where}{view.name!r} is returned, but {why}; allocate it in "
+                                   "nl.shared_hbm")
         if view.space != "hbm":
             active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
                                    "results are in HBM: storing it is not in the time")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality_vector import GATHER_PARTITIONS
+from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.parameters import check_same_type

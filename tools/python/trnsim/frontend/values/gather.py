@@ -11,7 +11,7 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.legality_vector import GATHER_PARTITIONS
+from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array
 

@@ -62,7 +62,36 @@ def found_late(x: Any) -> None:
             found = 1
 
 
-@pytest.mark.parametrize("kernel", [compared, counted, counted_inside, taking_turns, found_late])
+def counted_in_rounds(x: Any) -> None:
+    """Iterations repeat after four; how many there were is used behind them."""
+    tile, n = nl.load(x[0:128, 0:512]), 0
+    for i in nl.affine_range(32):
+        nl.store(x[0:128, nl.ds((i % 4) * 8, 8)], tile[:, 0:8])
+        n += 1
+    nl.store(x[0:128, nl.ds(n, 4)], tile[:, 0:4])
+
+
+def stepping(x: Any) -> None:
+    """The loop inside has another step in each iteration."""
+    tile, step = nl.load(x[0:128, 0:512]), 8
+    for _ in nl.affine_range(4):
+        for j in nl.affine_range(12):
+            nl.store(x[0:128, nl.ds(j * step, 8)], tile[:, 0:8])
+        step += 8
+
+
+def flagged(x: Any) -> None:
+    """The first iteration differs from the others, which are alike."""
+    tile, is_first = nl.load(x[0:128, 0:512]), True
+    for i in nl.affine_range(40):
+        nl.store(x[0:128, nl.ds(i * 8, 8)], tile[:, 0:8])
+        if is_first:
+            nl.store(x[0:128, nl.ds(2000, 8)], tile[:, 0:8])
+        is_first = False
+
+
+@pytest.mark.parametrize("kernel", [compared, counted, counted_inside, taking_turns, found_late,
+                                    counted_in_rounds, stepping, flagged])
 def test_what_a_kernel_counts_in_its_variables_is_right(kernel: Any) -> None:
     assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
 
@@ -81,3 +110,19 @@ def test_numbers_that_stay_as_they_are_keep_nothing_from_being_left_out() -> Non
 
     program(kernel, BIG)
     assert len(calls) < 8
+
+
+def test_a_kernel_that_counts_from_its_first_iteration_on_is_traced_once() -> None:
+    attempts, executed = [], []
+
+    def kernel(x: Any) -> None:
+        attempts.append(1)
+        tile, at = nl.load(x[0:128, 0:512]), 0
+        for i in nl.sequential_range(8):
+            for _ in nl.affine_range(16):
+                executed.append(i)
+                nl.store(x[0:128, nl.ds(at, 8)], tile[:, 0:8])
+            at += 8
+
+    program(kernel, BIG)
+    assert len(attempts) == 1 and len(executed) < 8 * 16

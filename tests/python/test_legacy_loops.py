@@ -299,10 +299,10 @@ def test_a_last_iteration_that_deviates_has_the_kernel_traced_again() -> None:
     def kernel(x: Any) -> None:
         runs.append(1)
         tile = nl.load(x[0:128, 0:512])
-        turns = 0
+        turns: list[int] = []
         for i in nl.affine_range(16):
-            turns += 1
-            width = 16 if len(runs) == 1 and turns == 3 else 8
+            turns.append(1)
+            width = 16 if len(runs) == 1 and len(turns) == 3 else 8
             nl.store(x[0:128, nl.ds(i * 8, width)], tile[:, 0:width])
 
     executed = traced(kernel, BIG)

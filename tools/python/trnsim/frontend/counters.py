@@ -26,16 +26,17 @@ class Counters:
         self.site = site
         self._frame = frame
         self._names = names
-        self._numbers: list[Any] | None = None
+        self._numbers = self._look()
+
+    def _look(self) -> list[Any]:
+        values = self._frame.f_locals
+        return [values.get(name) for name in self._names]
 
     def have_changed(self) -> bool:
-        """Whether one has another value than the last time; false the first time."""
-        values = self._frame.f_locals
-        found = [values.get(name) for name in self._names]
-        before, self._numbers = self._numbers, found
-        return before is not None and any(
-            one != other for one, other in zip(before, found, strict=True)
-            if type(one) in _NUMBERS and type(other) in _NUMBERS)
+        """Whether one has another value than the last time."""
+        before, self._numbers = self._numbers, self._look()
+        return any(one != other for one, other in zip(before, self._numbers, strict=True)
+                   if type(one) in _NUMBERS and type(other) in _NUMBERS)
 
 
 def counters(frame: FrameType) -> Counters | None:

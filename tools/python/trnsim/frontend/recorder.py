@@ -552,6 +552,14 @@ class Recorder:
         self._dissolve_down_to(self.program)
         self._fold_program()
 
+    def forget(self) -> None:
+        """Lets go of what only a running kernel needs: garbage collection would go through it."""
+        if self.session is not None:
+            self.session.forget()
+            self.session = None
+        self.templates.clear()
+        self.sites.clear()
+
     def executed(self) -> int:
         """Executed instructions, loops expanded."""
         return sum(self.table.executed[shape] for shape in self.program.shapes)

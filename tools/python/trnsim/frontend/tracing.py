@@ -149,6 +149,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
             raise suspected from None
         raise
     finally:
+        active.forget()
         gc.set_threshold(*thresholds)
         recording.activate(previous)
         LoopIndex.open_loops.clear()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
@@ -30,8 +31,13 @@ def _module(name: str, **contents: Any) -> ModuleType:
 
 
 def modules() -> dict[str, ModuleType]:
-    """neuronxcc.nki with its language, isa, compiler and typing; as AWS's, it adds logging.OFF."""
+    """neuronxcc.nki with its language, isa, compiler and typing; as AWS's, it adds logging.OFF.
+
+    Modules that others import late come with them, so that no kernel waits for them.
+    """
     from trnsim.frontend.legacy import compiler, decorators, isa, language, typing
+    for late in ("assignment", "division", "loop_reduction", "scopes"):
+        importlib.import_module(f"{__name__}.{late}")
 
     constants = _module("neuronxcc.nki.isa.constants", dge_mode=isa.dge_mode, engine=isa.engine,
                         oob_mode=isa.oob_mode, reduce_cmd=isa.reduce_cmd,

@@ -234,6 +234,10 @@ class BlockTable:
         self._new.append(made)
         self._absent -= made.count
 
+    def forget(self) -> None:
+        """Lets go of the tiles that its spacing does not know: they know the table."""
+        self._new.clear()
+
     @property
     def is_complete(self) -> bool:
         """Whether all blocks have their tiles."""

@@ -168,6 +168,11 @@ class Execution:
         self._is_counted = loop.values.start == 0 < loop.values.step
         self._remembers = self._shortcuts.remembers
         self._counted = counted
+        self._is_counting = False
+        """Whether only the first iteration has been executed, and has changed what its body may
+        count."""
+        self._leaves_out = False
+        """Whether there are iterations that were not executed."""
         if counted is not None and counted.site in self._shortcuts.in_full:
             loop.give_up()
         self._run = Run(origin, len(loop.values))
@@ -189,7 +194,7 @@ class Execution:
                 at = alike = at + 1 if self._known is None else jump.end + 1
                 marks = [TileMark(here, folder)]
                 continue
-            is_alike = loop.begin(at, known, self._remembers)
+            is_alike = loop.begin(at, known, self._remembers and not self._is_counting)
             alike = known.alike[at] if known is not None else alike if is_alike else at
             loop.checks = at == last and self._outer is not None and self._outer.checks
             yield self._index(at)
@@ -199,16 +204,18 @@ class Execution:
                 if is_alike and known is None:
                     raise Retrace(remembers=True)
                 left = last + 1 - at
-                if known is None and 1 < loop.period and FEWEST_ROUNDS * loop.period <= left:
+                if (known is None and 1 < loop.period and not self._is_counting
+                        and FEWEST_ROUNDS * loop.period <= left):
                     self._run.is_whole = False
                     yield from self._rounds(at)
                     at = last + 1 - left % loop.period
+                    self._look_for_counters(at, alike)
                 continue
             if not self._shortcuts.are_allowed or at > last and self._outer is None:
                 continue
             marks = [*marks[-2:], TileMark(here, folder)]
             self._run.growth[at - 1] = (marks[-2].instances, marks[-1].instances)
-            if known is not None or frame is not active.frame:
+            if known is not None or frame is not active.frame or self._is_counting:
                 continue
             pattern = found(here, folder, marks, values.step)
             if pattern is None:
@@ -217,6 +224,7 @@ class Execution:
             start = at - 1 if is_empty else max(at - folder.count, alike)
             end = min(last, (loop.horizon - 1 - values.start) // values.step)
             if at < end and extrapolate(here, folder, marks, pattern, loop, end - at):
+                self._leaves_out = True
                 yield from self._compared(pattern, end, alike)
                 at, marks = end + 1, [TileMark(here, folder)]
             if at - 1 > start and loop.is_affine:
@@ -251,7 +259,7 @@ class Execution:
             self._known = None
             loop.horizon = loop.value
             return
-        self._shortcuts.has_rerun = True
+        self._shortcuts.has_rerun = self._leaves_out = True
         if checks:
             yield from self._compared(jump.pattern, jump.end, alike)
         else:
@@ -279,6 +287,7 @@ class Execution:
         """
         here, folder, values, loop = self._here, self._folder, self._loop.values, self._loop
         period = loop.period
+        self._leaves_out = True
         last = (self._last + 1 - at) // period
         rounds = Loop(range(last + 1))
         here.loops[here.loops.index(loop)] = rounds
@@ -330,12 +339,31 @@ class Execution:
 
     def _end_iteration(self, at: int, alike: int) -> None:
         """An iteration has been executed that takes the decisions of number `alike`."""
-        counted = self._counted
-        if counted is not None and self._loop.is_affine and counted.have_changed():
-            raise Retrace(site=counted.site)
+        self._look_for_counters(at, alike)
         self._here.recorder.end_iteration(self._frame)
         self._run.inner[at] = self._loop.runs
         self._run.alike[at] = alike
+
+    def _look_for_counters(self, at: int, alike: int) -> None:
+        """Whether an iteration has changed what its body may count: then all are executed.
+
+        The first may have set what no other one changes: the second tells, before anything counts
+        on it. A later one has the kernel traced again.
+        """
+        counted = self._counted
+        if counted is None or self._loop.period == 0:
+            return
+        has_changed = counted.have_changed()
+        if at == 0:
+            self._is_counting = has_changed and self._known is None
+            return
+        self._is_counting = False
+        if not has_changed:
+            return
+        if self._leaves_out or alike != at or self._known is not None:
+            raise Retrace(site=counted.site)
+        self._shortcuts.in_full.add(counted.site)
+        self._loop.give_up()
 
 
 def program_origin(axis: int) -> LoopOrigin:

@@ -90,6 +90,13 @@ class Session:
         self.clock = 0
         """PSUM tiles that matmuls have written so far."""
 
+    def forget(self) -> None:
+        """Lets go of the tiles, some of which know the session."""
+        for made in self.block_log:
+            made.table.forget()
+        for log in (self.block_log, self.index_log, self.region_log):
+            log.clear()
+
     def contents(self, storage: Storage) -> Contents:
         """What a PSUM tile holds. One that was accessed before any matmul is full."""
         found: Contents | None = storage.matmul_regions

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnsim.frontend.folding import LoopShape
-from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import Buffer
+from trnsim.frontend.folding import LoopShape, moved
+from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.tensor import INSTANCE_SHIFT, OPERAND_BITS, Buffer, split_operand
 
 
 Growth = tuple[list[int], list[int]]
@@ -70,3 +70,42 @@ def _count(active: Recorder, shapes: Sequence[int], times: int, counts: list[int
             _count(active, entry.body, times * entry.trips, counts)
         elif isinstance(entry, Buffer):
             counts[entry.identifier] += times
+
+
+def renewed(active: Recorder, shapes: Sequence[int], values: Sequence[int], before: list[int],
+            steps: list[int]) -> list[int] | None:
+    """The distances of the values of an iteration's nodes to those of the next one, if that does
+    the same with instances of its own.
+
+    `before` are the instances of all buffers before it, `steps` those that it has made. None if
+    loops in it go from instances that are older to those.
+    """
+    table = active.table
+    deltas: list[int] = []
+    place = 0
+    for shape in shapes:
+        entry = table.entries[shape]
+        own = values[place:place + table.arity[shape]]
+        place += len(own)
+        if isinstance(entry, LoopShape):
+            first, last = (renewed(active, entry.body, ends, before, steps)
+                           for ends in (own, moved(own, entry.deltas, entry.trips - 1)))
+            if first is None or first != last:
+                return None
+            deltas += first
+        elif isinstance(entry, Template):
+            deltas.append(_renewed(entry, own[0], before, steps))
+    return deltas
+
+
+def _renewed(entry: Template, value: int, before: list[int], steps: list[int]) -> int:
+    """The distance of an instruction's value."""
+    delta = 0
+    for number, (_, _, form, _) in enumerate(entry.operands):
+        buffer = form.buffer
+        _, _, instance, value = split_operand(value)
+        at = buffer.identifier
+        is_new = buffer.extent is None and (at >= len(before) or instance >= before[at])
+        if is_new:
+            delta += steps[at] << number * OPERAND_BITS + INSTANCE_SHIFT
+    return delta

@@ -60,10 +60,14 @@ class Likeness:
 
     def _is_new(self, storage: Storage) -> bool:
         """Whether the iteration has made a storage."""
-        buffer = storage.buffer
-        if storage.base is None or buffer.extent is not None:
-            return False
-        known = len(self._instances)
-        made = self._instances[buffer.identifier] if buffer.identifier < known else 0
-        return storage.base >> INSTANCE_SHIFT >= made
+        return is_made_since(self._instances, storage)
 
+
+
+def is_made_since(instances: list[int], storage: Storage) -> bool:
+    """Whether a storage has an instance that is none of those that its buffer had before."""
+    buffer = storage.buffer
+    if storage.base is None or buffer.extent is not None:
+        return False
+    made = instances[buffer.identifier] if buffer.identifier < len(instances) else 0
+    return storage.base >> INSTANCE_SHIFT >= made

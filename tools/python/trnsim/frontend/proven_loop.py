@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from trnsim.frontend import psum
 from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
-from trnsim.frontend.instances import adds, allocated, instance_steps
+from trnsim.frontend.instances import adds, allocated, instance_steps, renewed
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.marks import Mark, are_one_run, leave_out
 from trnsim.frontend.progressions import are_progressions
-from trnsim.frontend.recorder import Frame, Recorder, Template
+from trnsim.frontend.recorder import RUNTIME, Frame, Recorder, Template
 from trnsim.frontend.shortcuts import PATIENCE, Retrace
 from trnsim.frontend.source import Site
 from trnsim.frontend.tensor import PSUM, split_operand
@@ -135,6 +135,8 @@ class Execution:
             yield from self._extrapolated(pattern, at, end)
         elif pattern is None and at == 1 < end and is_symbolic and self._spans() and (
                 are_progressions(loop.selections, values.step, end)):
+            if end == self._last and self._repeats():
+                return end + 1
             yield from self._spanned(end)
         else:
             if end < at:  # The next one decides otherwise than those before.
@@ -166,6 +168,25 @@ class Execution:
                 and before.pieces == after.pieces == 0
                 and adds(before.instances, after.instances, allocated(active, folder.shapes))
                 and before.are_older_unchanged())
+
+    def _repeats(self) -> bool:
+        """Adds all iterations that follow the first, if that is known to tell them.
+
+        It is where nobody has looked at the index, and where it leaves nothing behind (watch.py).
+        Instances that it has made are other ones each time, and nothing else is.
+        """
+        active, folder, watch = self._active, self._folder, self._watch
+        before = self._marks[-2].instances
+        if folder.origin.kind != RUNTIME or watch is None or (
+                not watch.leaves_nothing(self._site[1], before)):
+            return False
+        steps = allocated(active, folder.shapes)
+        deltas = renewed(active, folder.shapes, folder.first, before, steps)
+        if deltas is None or self._moves_in_psum(deltas):
+            return False
+        leave_out(active, folder, self._last, deltas, steps)
+        self._shortcuts.rewarding[self._site] = len(self._loop.values)
+        return True
 
     def _spanned(self, end: int) -> Iterator[Any]:
         """The iteration number `end`, which with the first tells those between.

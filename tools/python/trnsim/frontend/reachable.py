@@ -60,6 +60,7 @@ class State:
         self._tables: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
         self._names: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[Any, Any]] = []
+        self._held: list[tuple[Any, ...]] = []
         self._is_dynamic = False
         self._has_modules = False
         self.indices: list[LoopIndex] = []
@@ -115,6 +116,8 @@ class State:
             value = todo.pop()
             if type(value) not in _PLAIN:
                 self._visit(value)
+            elif type(value) is NkiTensor:
+                self._held.append((value,))
         if self._is_dynamic and self._has_modules:
             raise Unknown("getattr, where attributes of modules are not looked at by name")
 
@@ -126,6 +129,10 @@ class State:
                 and all(is_same(scope.get(name, _ABSENT), value)
                         for scope, name, value in self._names)
                 and all(is_same(_contents(cell), held) for cell, held in self._cells))
+
+    def tensors(self) -> Iterator[NkiTensor]:
+        """All tensors, some of them several times."""
+        return (one for held in self._held for one in held if type(one) is NkiTensor)
 
     def pairs(self, later: State) -> Iterator[tuple[Any, Any]]:
         """What two walks came by, pair by pair; a pair of different types if they differ.
@@ -191,7 +198,9 @@ class State:
             self._instance(value, kind)
 
     def _elements(self, values: tuple[Any, ...]) -> None:
-        if not _PLAIN.issuperset(map(type, values)):
+        if _PLAIN.issuperset(map(type, values)):
+            self._held.append(values)
+        else:
             self._todo += values
 
     def _table(self, table: Any) -> None:

@@ -31,10 +31,11 @@ from trnsim.frontend.bytecode import (body_of_for, goes_on, has_local_names, ins
                                       local_accesses, target)
 from trnsim.frontend.effects import Unknown, globals_of
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.likeness import Likeness
+from trnsim.frontend.likeness import Likeness, is_made_since
 from trnsim.frontend.loop_index import Loop, give_up
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.reachable import State, is_same
+from trnsim.frontend.runs import leaks
 
 _SIMPLE = (int, float, bool, str, type(None), NkiTensor)
 _ABSENT = object()
@@ -98,9 +99,7 @@ class Watch:
         `instances` are those of all buffers before the latest iteration: tiles that it has made may
         have taken the places of tiles like them, and containers those of others that hold as much.
         """
-        values = self._frame.f_locals
-        if self._state.is_unchanged() and all(is_same(values.get(name, _ABSENT), value)
-                                              for name, value in self._given.items()):
+        if self._is_unchanged():
             return True
         given, state = self._given, self._state
         try:
@@ -110,6 +109,21 @@ class Watch:
             return False
         pairs = [(given[name], value) for name, value in self._given.items()]
         return Likeness(instances).holds([*pairs, *state.pairs(self._state)])
+
+    def _is_unchanged(self) -> bool:
+        values = self._frame.f_locals
+        return self._state.is_unchanged() and all(is_same(values.get(name, _ABSENT), value)
+                                                  for name, value in self._given.items())
+
+    def leaves_nothing(self, at: int, instances: list[int]) -> bool:
+        """Whether the latest iteration of the loop at an instruction could as well be the last one.
+
+        All is what it was, no name that it assigns is read behind the loop, and it was not the
+        first to access a tile that is older. `instances` are those of all buffers before it.
+        """
+        return (not leaks(self._frame.f_code, at) and self._is_unchanged()
+                and not any(is_made_since(instances, one.storage)
+                            for one in self._state.tensors()))
 
     def may_hold(self, loop: Loop) -> bool:
         """Whether the state may hold an index of a loop, after an iteration that changed it."""

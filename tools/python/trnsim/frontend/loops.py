@@ -7,10 +7,10 @@ from __future__ import annotations
 import builtins
 import sys
 from typing import Any
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.recorder import LoopOrigin
 
 _origins: dict[tuple[source.Site, str], LoopOrigin] = {}
 
@@ -26,16 +26,17 @@ class LoopRange(metaclass=_RangeType):
     """A range; a plain one outside of a trace, and with loop marks inside."""
 
     kind = "python"
-    wrap: Callable[[Any, Frame], Any] | None = None
     __slots__ = ("_range",)
 
     def __init__(self, *bounds: Any) -> None:
         self._range = builtins.range(*bounds)
 
     def __iter__(self) -> Iterator[Any]:
-        active = recorder.active()
+        active, values = recorder.current, self._range
         if active is None:
-            return iter(self._range)
+            return iter(values)
+        if len(values) == 1:
+            return active.once(values[0])
         frame = sys._getframe(1)
         site = (id(frame.f_code), frame.f_lasti)
         origin = _origins.get((site, self.kind))
@@ -44,10 +45,10 @@ class LoopRange(metaclass=_RangeType):
             origin = _origins[site, self.kind] = LoopOrigin(
                 source.loop_variable(site) or "i", self.kind, source.position(site))
         if active.sample is not None and active.shortcuts.are_allowed:
-            sampled = active.sample(frame, self._range, origin)
+            sampled = active.sample(frame, values, origin)
             if sampled is not None:
                 return sampled
-        return active.loop(self._range, origin, type(self).wrap)
+        return active.loop(values, origin)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._range, name)

@@ -88,7 +88,10 @@ IN_ORDER = LoopOrigin("in_order", "python", source.UNKNOWN, is_in_order=True)
 
 
 class Frame:
-    """A loop that is being executed, or the program itself. Identity is the loop's token."""
+    """A loop that is being executed, or the program itself. Identity is the loop's token.
+
+    The program and loops of one iteration have no folder.
+    """
 
     __slots__ = ("folder", "parent", "shapes", "values", "is_open", "opened")
 
@@ -464,9 +467,8 @@ class Recorder:
 
     # Loops ------------------------------------------------------------------------------------
 
-    def loop(self, values: Iterable[Any], origin: LoopOrigin,
-             wrap: Callable[[Any, Frame], Any] | None = None) -> Iterator[Any]:
-        """Iterates over `values` and marks the iterations; `wrap` may replace the index.
+    def loop(self, values: Iterable[Any], origin: LoopOrigin) -> Iterator[Any]:
+        """Iterates over `values` and marks the iterations.
 
         Any use of the iterator is safe: breaking off, interleaving, keeping it. At worst the
         trace is longer.
@@ -474,14 +476,17 @@ class Recorder:
         frame = self.open_loop(origin)
         end_iteration = self.end_iteration
         try:
-            if wrap is None:
-                for value in values:
-                    yield value
-                    end_iteration(frame)
-            else:
-                for value in values:
-                    yield wrap(value, frame)
-                    end_iteration(frame)
+            for value in values:
+                yield value
+                end_iteration(frame)
+        finally:
+            self.close_loop(frame)
+
+    def once(self, value: Any) -> Iterator[Any]:
+        """Like `loop`, for one value: no loop record comes of it."""
+        frame = self._open(None)
+        try:
+            yield value
         finally:
             self.close_loop(frame)
 
@@ -507,12 +512,14 @@ class Recorder:
 
     def open_loop(self, origin: LoopOrigin) -> Frame:
         """Begins a loop; the token identifies it."""
+        return self._open(Folder(self.table, origin, keeps_single=origin.is_in_order))
+
+    def _open(self, folder: Folder | None) -> Frame:
         if self.pending is not None:
             self.flush()
         self._clock += 1
-        self.frame = Frame(Folder(self.table, origin, keeps_single=origin.is_in_order),
-                           self.frame, self._clock)
-        return self.frame
+        self.frame = frame = Frame(folder, self.frame, self._clock)
+        return frame
 
     def end_iteration(self, frame: Frame) -> None:
         """Ends an iteration of the loop `frame` and begins the next."""
@@ -532,9 +539,16 @@ class Recorder:
         """Ends the loop `frame`; an iteration that was broken off counts as the last one."""
         if not frame.is_open:
             return
-        self.end_iteration(frame)
+        folder = frame.folder
+        if folder is None:
+            if self.pending is not None:
+                self.flush()
+            self._dissolve_down_to(frame)
+            shapes, values = frame.shapes, frame.values
+        else:
+            self.end_iteration(frame)
+            shapes, values = folder.finish()
         frame.is_open = False
-        shapes, values = frame.folder.finish()  # type: ignore[union-attr]
         parent = frame.parent
         assert parent is not None
         parent.shapes += shapes

@@ -100,24 +100,16 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
     assert folder is not None
     try:
         at, loops, watch = 0, None, None
-        if site not in shortcuts.in_full and (
-                len(values) >= shortcuts.rewarding.get(site, len(values) + 1)
-                or _promises(active, user, site, values, origin)):
+        if (site in shortcuts.rewarding or origin.kind != "python") and (
+                _promises(active, user, site, values, origin)):
             watch = _watch(active, user, site)
         if watch is None:
             at = 1
             yield values[0]
             active.end_iteration(frame)
             calls = _calls_left(active, folder, len(values))
-            is_long = (calls > WATCHED and len(values) > FEWEST_WATCHED
-                       and site not in shortcuts.in_full)
-            if is_long and calls_functions(user, site):
-                watch = _watch(active, user, site)
-            if watch is None and calls > LONG and origin.kind != RUNTIME and is_worth_reading(
-                    user.f_code.co_filename, site, calls):
-                loops = _proof(active, user, site)
-            if watch is None and loops is None and is_long:
-                watch = _watch(active, user, site)
+            if calls > LONG:
+                loops, watch = _found_long(active, user, site, len(values), origin, calls)
         if loops is not None or watch is not None:
             shortcuts.proofs.append(Proof(user, loops or frozenset()))
             shortcuts.has_sampled = True
@@ -134,14 +126,36 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
         active.close_loop(frame)
 
 
+def _found_long(active: Recorder, user: FrameType, site: Site, count: int, origin: LoopOrigin,
+                calls: int) -> tuple[frozenset[For] | None, Watch | None]:
+    """The proof or the watch of a loop whose first iteration has shown that so many calls follow."""
+    loops, watch = None, None
+    is_long = (calls > WATCHED and count > FEWEST_WATCHED
+               and site not in active.shortcuts.in_full)
+    if is_long and calls_functions(user, site):
+        watch = _watch(active, user, site)
+    if watch is None and origin.kind != RUNTIME and is_worth_reading(
+            user.f_code.co_filename, site, calls):
+        loops = _proof(active, user, site)
+    if watch is None and loops is None and is_long:
+        watch = _watch(active, user, site)
+    return loops, watch
+
+
 def _promises(active: Recorder, user: FrameType, site: Site, values: range,
               origin: LoopOrigin) -> bool:
     """Whether a loop is likely to be worth watching from its first iteration on.
 
-    Such are outermost loops over NKI's ranges that are a few calls of the kernel's own functions.
-    They seldom leave an index in Python's state, as loops over Python's do: that costs an attempt.
+    Such are those that were before, and outermost loops over NKI's ranges that are a few calls of
+    the kernel's own functions. They seldom leave an index in Python's state, as loops over Python's
+    do: that costs an attempt.
     """
-    if len(values) < FEWEST or origin.kind == "python" or not active.shortcuts.remembers or (
+    shortcuts = active.shortcuts
+    if site in shortcuts.in_full:
+        return False
+    if len(values) >= shortcuts.rewarding.get(site, len(values) + 1):
+        return True
+    if len(values) < FEWEST or origin.kind == "python" or not shortcuts.remembers or (
             active.frame.parent is not active.program):
         return False
     body = body_of_for(user.f_code, site[1])

@@ -83,12 +83,6 @@ def user_frame(depth: int = 1) -> FrameType | None:
     return None
 
 
-def is_kernel_frame(frame: FrameType) -> bool:
-    """Whether a frame is that of the kernel itself: the stack has one user frame."""
-    back = frame.f_back
-    return back is not None and back.f_code is _entry_code
-
-
 def site(depth: int = 1) -> Site:
     """The site of the innermost frame outside this package; (0, 0) when there is none.
 

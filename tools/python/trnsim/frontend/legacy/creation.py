@@ -110,8 +110,8 @@ def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[An
 
 def _is_traced_once(frame: recorder.Frame | None) -> bool:
     """Whether all open loops are affine or sequential ones."""
-    while frame is not None and frame.folder is not None:
-        if frame.folder.origin.kind not in ("affine", "sequential"):
+    while frame is not None and frame.parent is not None:
+        if frame.folder is None or frame.folder.origin.kind not in ("affine", "sequential"):
             return False
         frame = frame.parent
     return True

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import importlib
-from sys import _getframe
 from typing import Any
 from collections.abc import Sequence
 
@@ -30,10 +29,10 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             address: tuple[int, int] | None = None) -> NkiTensor:
     """A tensor with undefined contents."""
     active = recorder.required()
-    frame = _getframe(1)
     key = None
-    if type(dtype) is DType and type(shape) is tuple and source.is_kernel_frame(frame):
-        key = (id(frame.f_code), frame.f_lasti, id(dtype), shape, buffer, name, address)
+    if type(dtype) is DType and type(shape) is tuple and (
+            address is None or type(address) is tuple):
+        key = (source.stack(), id(dtype), shape, buffer, name, address)
         site = active.sites.get(key)
         if site is not None:
             place = 0 if address is None else int(address[1])

@@ -88,7 +88,8 @@ class NkiTensor(WithoutOperators, View):
         if type(key) is tuple and self.indices is None and len(key) == len(form.shape):
             rank = len(key)
             if rank == 2:
-                return self._plane(key[0], key[1], form)
+                rows, columns = key
+                return self._plane(rows, columns, form)
             if rank == 3 and form.is_on_chip:
                 return self._box(key, form)
             if not form.is_on_chip:
@@ -131,8 +132,13 @@ class NkiTensor(WithoutOperators, View):
         if type(rows) is not slice or type(columns) is not slice:
             return self._general_index(key)
         if type(middle) is int:
-            raw = (rows.start, rows.stop, rows.step, middle, columns.start, columns.stop,
-                   columns.step)
+            first, last, left, right = rows.start, rows.stop, columns.start, columns.stop
+            raw = (first, last, rows.step, middle, left, right, columns.step)
+            if (type(first) is type(last) is type(left) is type(right) is int
+                    and rows.step is columns.step is None):
+                found = form.children.get(raw)
+                if found is not None:
+                    return NkiTensor(self.storage, found[0], self.position + found[1])
         elif type(middle) is slice:
             raw = (rows.start, rows.stop, rows.step, middle.start, middle.stop, middle.step,
                    columns.start, columns.stop, columns.step)
@@ -477,26 +483,37 @@ class NkiTensor(WithoutOperators, View):
             return plain._at_register(indices, self._row_major_step(indirect_dim, target))
         if indices is not None and not isinstance(indices, View):
             self._reject(f"is indexed by {indices!r}, but takes a tensor or a register")
-        strides = tuple(as_integer(pair[0]) for pair in pattern)
-        shape = tuple(as_integer(pair[1]) for pair in pattern)
+        strides = tuple([as_integer(pair[0]) for pair in pattern])
+        shape = tuple([as_integer(pair[1]) for pair in pattern])
+        key = None
+        if indices is None and dtype is None and (offset is None or type(offset) is int):
+            key = (self.position, offset, indirect_dim, strides, shape)
+            found = self.form.children.get(key)
+            if found is not None:
+                view = NkiTensor(self.storage, found[0], found[1])
+                view.indirection = found[2]
+                return view
         old, new = self.form.dtype.itemsize, target.itemsize
         if old != new:
             give_up()
         how = Indirection("vector" if vector_offset is not None else "scalar",
                           self.form.strides[indirect_dim] * old // new,
                           self.form.shape[indirect_dim])
-        if not self.form.is_on_chip:
-            start = self.element_offset * old // new + (offset or 0)
-            return self._accessed(shape, strides, start, 0, target, indices, how)
-        row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
-        start = self.form.partition * row + self.element_offset * old // new + (offset or 0)
-        if not shape or (shape[0] > 1 and strides[0] != row):
-            self._reject(f"has {row} {target} elements per partition, but its access pattern has "
-                         f"the partition stride {strides[:1]}; consecutive partitions are accessed")
-        if len(shape) == 1:
-            shape, strides = (*shape, 1), (*strides, 1)
-        return self._accessed(shape, (row, *strides[1:]), start % row, start // row, target,
-                              indices, how)
+        start, partition = self.element_offset * old // new + (offset or 0), 0
+        if self.form.is_on_chip:
+            row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
+            partition, start = divmod(self.form.partition * row + start, row)
+            if not shape or (shape[0] > 1 and strides[0] != row):
+                self._reject(f"has {row} {target} elements per partition, but its access pattern "
+                             f"has the partition stride {strides[:1]}; consecutive partitions are "
+                             "accessed")
+            if len(shape) == 1:
+                shape, strides = (*shape, 1), (*strides, 1)
+            strides = (row, *strides[1:])
+        view = self._accessed(shape, strides, start, partition, target, indices, how)
+        if key is not None and type(view) is NkiTensor:
+            self.form.children[key] = view.form, view.position, how
+        return view
 
     def _accessed(self, shape: Sequence[int], strides: Sequence[int], offset: int, partition: int,
                   dtype: DType, indices: View | None, how: Indirection) -> NkiTensor:

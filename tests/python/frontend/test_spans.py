@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers import executions
+from trnsim.frontend import tracing
 from trnsim.frontend.__main__ import find_kernel
 from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
@@ -46,6 +47,7 @@ RUNTIME = """count = nisa.register_alloc()
     for row in nl.dynamic_range(count):
         block(x, state, 0)
         look(x, state, row)"""
+TILE = "nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)"
 ONCE, TWICE = "blocks(x, state, 20)", "blocks(x, state, 20)\n    blocks(x, state, 20)"
 
 
@@ -131,9 +133,41 @@ def test_a_first_iteration_that_is_another_is_followed_by_a_few(
     assert executed(body, MARKED, tmp_path / "other.py", monkeypatch) <= 5
 
 
-def test_a_loop_whose_bounds_are_in_registers_executes_two_iterations(
+@pytest.mark.parametrize("body", [
+    "pass", f"own = {TILE}\n    nisa.tensor_copy(dst=own, src=state.tile)",
+    f"""for _ in range(6):
+        own = [{TILE} for _ in range(2)]
+        nisa.tensor_copy(dst=own[0], src=state.tile)
+        nisa.tensor_copy(dst=own[1], src=own[0])"""])
+def test_a_loop_whose_bounds_are_in_registers_executes_one_iteration(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed(body, RUNTIME, tmp_path / "runtime.py", monkeypatch) == 1
+
+
+@pytest.mark.parametrize(("body", "calls"), [
+    ("nisa.memset(dst=state.late, value=0.0)", f"state.late = {TILE}\n    {RUNTIME}"),
+    (f"old, state.tile = state.tile, {TILE}\n    nisa.tensor_copy(dst=state.tile, src=old)", RUNTIME),
+    ("pass", f"""{RUNTIME}
+        last = {TILE}
+        nisa.tensor_copy(dst=last, src=state.tile)
+    nisa.tensor_copy(dst=state.tile, src=last)""")])
+def test_one_that_leaves_something_behind_executes_more(
+        body: str, calls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executed(body, calls, tmp_path / "leaving.py", monkeypatch) > 1
+
+
+def test_a_first_iteration_that_uses_an_older_tile_for_the_first_time_is_not_spanned(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert executed("pass", RUNTIME, tmp_path / "runtime.py", monkeypatch) == 2
+    attempts = []
+    traced = tracing._trace
+    monkeypatch.setattr(tracing, "_trace", lambda *one: attempts.append(1) or traced(*one))
+    body = "nisa.tensor_copy(dst=state.late[0], src=state.tile)"
+    late = f"""state.late = []
+    for _ in range(2):
+        state.late.append({TILE})
+    {ONCE}"""
+    assert executed(body, f"{late}\n    {late}", tmp_path / "late.py", monkeypatch) < 12
+    assert len(attempts) == 2, "once, and once in full to compare"
 
 
 @pytest.mark.parametrize("look", [

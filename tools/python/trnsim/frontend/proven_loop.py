@@ -25,10 +25,11 @@ from trnsim.frontend.watch import Watch
 class PsumMark(Mark):
     """The state between two iterations, with what is known of PSUM tiles."""
 
-    __slots__ = ("changes", "serial")
+    __slots__ = ("adopted", "changes", "serial")
 
     def __init__(self, active: Recorder, folder: Folder) -> None:
         super().__init__(active, folder)
+        self.adopted = len(active.adopted)
         self.changes = len(psum.changes)
         self.serial = psum.serial()
 
@@ -160,14 +161,18 @@ class Execution:
             raise Retrace(pattern.is_remembered, None if self._watch is None else self._site)
 
     def _spans(self) -> bool:
-        """Whether the first and the last iteration alone may tell those between."""
+        """Whether the first and the last iteration alone may tell those between.
+
+        Not if the first was the first to access a tile that is older than the loop.
+        """
         active, folder = self._active, self._folder
         before, after = self._marks[-2:]
         return (self._shortcuts.remembers and len(self._marks) == 2
                 and (before.run, folder.count, after.run) == (0, 1, 1)
                 and before.pieces == after.pieces == 0
                 and adds(before.instances, after.instances, allocated(active, folder.shapes))
-                and before.are_older_unchanged())
+                and before.are_older_unchanged()
+                and all(opened > self._frame.opened for opened in active.adopted[before.adopted:]))
 
     def _repeats(self) -> bool:
         """Adds all iterations that follow the first, if that is known to tell them.

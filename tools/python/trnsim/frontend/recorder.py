@@ -152,6 +152,8 @@ class Recorder:
         self._canonical: dict[Template, int] = {}
         self.sites: dict[Any, Buffer] = {}
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
+        self.adopted: list[int] = []
+        """When the loops were opened that have made tiles whose `alloc` is in another loop."""
         self._noted: set[Note] = set()
         self._shared: dict[str, int] = {}
         self._created = 0
@@ -233,9 +235,12 @@ class Recorder:
             self.buffers.append(buffer)
         storage.base = base = buffer.instances << INSTANCE_SHIFT
         buffer.instances += 1
-        frame = storage.frame
-        if frame is not self.frame:
-            frame = self._home(frame, buffer)
+        frame = self.frame
+        created = storage.frame
+        if created is not frame:
+            frame = self._home(created, buffer)
+            if frame is self.frame and created is not None:
+                self.adopted.append(created.opened)
         frame.shapes.append(buffer.allocation)
         if frame is self.program and len(frame.shapes) > self._fold_beyond:
             self._fold_program()

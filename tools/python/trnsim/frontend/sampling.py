@@ -108,7 +108,7 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
             yield values[0]
             active.end_iteration(frame)
             calls = _calls_left(active, folder, len(values))
-            if calls > LONG:
+            if calls > LONG or calls > WATCHED:
                 loops, watch = _found_long(active, user, site, len(values), origin, calls)
         if loops is not None or watch is not None:
             shortcuts.proofs.append(Proof(user, loops or frozenset()))
@@ -134,7 +134,7 @@ def _found_long(active: Recorder, user: FrameType, site: Site, count: int, origi
                and site not in active.shortcuts.in_full)
     if is_long and calls_functions(user, site):
         watch = _watch(active, user, site)
-    if watch is None and origin.kind != RUNTIME and is_worth_reading(
+    if watch is None and calls > LONG and origin.kind != RUNTIME and is_worth_reading(
             user.f_code.co_filename, site, calls):
         loops = _proof(active, user, site)
     if watch is None and loops is None and is_long:
@@ -189,8 +189,7 @@ def _inner(active: Recorder, values: range, site: Site, origin: LoopOrigin) -> I
 
 def _calls_left(active: Recorder, folder: Folder, count: int) -> int:
     """Calls of the iterations that follow, if all have as many as the first."""
-    executed = active.table.executed
-    return sum(executed[shape] for shape in folder.shapes) * (count - 1)
+    return sum(map(active.table.executed.__getitem__, folder.shapes)) * (count - 1)
 
 
 def is_worth_reading(path: str, site: Site, calls: int) -> bool:

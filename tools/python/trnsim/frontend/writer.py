@@ -67,7 +67,7 @@ class TraceWriter:
 
     def _record(self, record: str, /, **keys: Any) -> None:
         line = {"record": record, **keys}
-        self._emit(json.dumps(line, separators=(",", ":"), ensure_ascii=False))
+        self._emit(_encode(line))
 
     def _at(self, positions: Iterable[source.Position]) -> dict[str, Any]:
         """The `source` key, if anything is known."""
@@ -170,6 +170,20 @@ class TraceWriter:
                     place[key] = base
             at.append(place)
         self._record("run", template=self._templates[shape], at=at)
+
+
+def _encoder() -> Callable[[dict[str, Any]], str]:
+    """What makes a record one line of JSON. json's own makes a C encoder for each of them."""
+    whole = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return whole.encode
+    parts = make(None, whole.default, json.encoder.encode_basestring, None, ":", ",", False, False,
+                 True)
+    return lambda line: "".join(parts(line, 0))
+
+
+_encode = _encoder()
 
 
 def _split(value: int, form: Form, is_step: bool = False) -> tuple[int, int, int, int]:

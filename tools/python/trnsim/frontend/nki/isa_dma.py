@@ -66,7 +66,7 @@ def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
     """`dge` and `trigger`; checks the rules of hardware descriptor generation."""
     check_priority("dma_copy", priority)
     check_dge_mode("dma_copy", dge_mode)
-    if enums.DGE_NAMES[dge_mode] == "hardware" and dst.dtype is not src.dtype:
+    if dge_mode is enums.dge_mode.hwdge and dst.dtype is not src.dtype:
         raise IllegalInstruction(
             f"{source.here()}: dma_copy: dge_mode hwdge casts {src.dtype} to {dst.dtype}, but "
             "moves elements unchanged; use the same type or swdge")
@@ -79,6 +79,10 @@ def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
     return attributes
 
 
+def _illegal(what: str) -> IllegalInstruction:
+    return IllegalInstruction(f"{source.here()}: dma_copy: {what}")
+
+
 def _generated(attributes: dict[str, Any], operands: Sequence[Operand]) -> dict[str, Any]:
     """The attributes of a DMA whose addresses are only known on the device.
 
@@ -88,8 +92,8 @@ def _generated(attributes: dict[str, Any], operands: Sequence[Operand]) -> dict[
     if "dge" in attributes:
         return attributes
     has_hardware = recorder.required().chip.generation >= 3
-    casts = len({view.dtype for role, _, view in operands if role != "index"}) > 1
-    is_vector = any(role == "index" and view.size > 1 for role, _, view in operands)
+    casts = len({view.form.dtype for role, _, view in operands if role != "index"}) > 1
+    is_vector = any([role == "index" and view.form.elements > 1 for role, _, view in operands])
     mode = "hardware" if has_hardware and not is_vector and not casts else "software"
     return {**attributes, "dge": mode}
 

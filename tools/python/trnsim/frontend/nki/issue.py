@@ -60,9 +60,10 @@ def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
     Each once, in the order of those operands. Registers are no operands.
     """
     found: list[View] = []
+    views = [id(view) for _, _, view in operands]
     for _, _, view in operands:
         indices = view.indices
-        if not isinstance(indices, View) or any(indices is other for _, _, other in operands):
+        if not isinstance(indices, View) or id(indices) in views:
             continue
         for one in found:
             if (one.storage, one.form, one.position) == (indices.storage, indices.form,
@@ -70,6 +71,7 @@ def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
                 view.indices = one
                 break
         else:
+            views.append(id(indices))
             found.append(indices)
     return (*operands, *(("index", "read", one) for one in found))
 

@@ -146,7 +146,8 @@ def test_a_loop_whose_bounds_are_in_registers_executes_one_iteration(
 
 @pytest.mark.parametrize(("body", "calls"), [
     ("nisa.memset(dst=state.late, value=0.0)", f"state.late = {TILE}\n    {RUNTIME}"),
-    (f"old, state.tile = state.tile, {TILE}\n    nisa.tensor_copy(dst=state.tile, src=old)", RUNTIME),
+    (f"old, state.tile = state.tile, {TILE}\n    nisa.tensor_copy(dst=state.tile, src=old)",
+     RUNTIME),
     ("pass", f"""{RUNTIME}
         last = {TILE}
         nisa.tensor_copy(dst=last, src=state.tile)

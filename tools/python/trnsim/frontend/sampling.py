@@ -22,6 +22,8 @@ proven with another one, that were worth watching before, or that promise to be.
 4. Lists that the index subscripts hold tensors at constant distances, as far as iterations are left
    out: that is looked at, so that positions are affine there, too.
 5. Bounds of accesses are affine: inside at both ends, they are inside between.
+6. An iteration whose index is a register that nobody looks at, and that leaves all as it was, is
+   each iteration, but for the numbers of the instances that it makes: it is the only one executed.
 
 The last iteration gets a plain integer, so that the kernel finds one after the loop. A proven body
 only ends a loop early by an error: the kernel is then traced again with all iterations, so that the
@@ -128,7 +130,7 @@ def iterate(active: Recorder, user: FrameType, site: Site, values: range,
 
 def _found_long(active: Recorder, user: FrameType, site: Site, count: int, origin: LoopOrigin,
                 calls: int) -> tuple[frozenset[For] | None, Watch | None]:
-    """The proof or the watch of a loop whose first iteration has shown that so many calls follow."""
+    """The proof or the watch of a loop whose first iteration has so many `calls` behind it."""
     loops, watch = None, None
     is_long = (calls > WATCHED and count > FEWEST_WATCHED
                and site not in active.shortcuts.in_full)

@@ -64,6 +64,8 @@ class Watch:
         self._maybe = {name: values.get(name, _ABSENT) for name in body.maybe}
         self._before: dict[str, Any] = {}
         self._is_lost = False
+        self._is_unchanged = False
+        """Whether the latest iteration has left the very state that it found."""
         self._state = State()
         self._look()
 
@@ -99,7 +101,10 @@ class Watch:
         `instances` are those of all buffers before the latest iteration: tiles that it has made may
         have taken the places of tiles like them, and containers those of others that hold as much.
         """
-        if self._is_unchanged():
+        values = self._frame.f_locals
+        self._is_unchanged = self._state.is_unchanged() and all(
+            is_same(values.get(name, _ABSENT), value) for name, value in self._given.items())
+        if self._is_unchanged:
             return True
         given, state = self._given, self._state
         try:
@@ -110,18 +115,14 @@ class Watch:
         pairs = [(given[name], value) for name, value in self._given.items()]
         return Likeness(instances).holds([*pairs, *state.pairs(self._state)])
 
-    def _is_unchanged(self) -> bool:
-        values = self._frame.f_locals
-        return self._state.is_unchanged() and all(is_same(values.get(name, _ABSENT), value)
-                                                  for name, value in self._given.items())
-
     def leaves_nothing(self, at: int, instances: list[int]) -> bool:
         """Whether the latest iteration of the loop at an instruction could as well be the last one.
 
-        All is what it was, no name that it assigns is read behind the loop, and it was not the
-        first to access a tile that is older. `instances` are those of all buffers before it.
+        All is what it was (`is_alike` has looked), no name that it assigns is read behind the loop,
+        and it was not the first to access a tile that is older. `instances` are those of all
+        buffers before it.
         """
-        return (not leaks(self._frame.f_code, at) and self._is_unchanged()
+        return (self._is_unchanged and not leaks(self._frame.f_code, at)
                 and not any(is_made_since(instances, one.storage)
                             for one in self._state.tensors()))
 

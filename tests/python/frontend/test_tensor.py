@@ -63,6 +63,7 @@ HBM_VIEWS: list[tuple[Callable[[Any], Any], Any]] = [
      WHOLE_HBM.reshape(4, 2, 4, 6).transpose(1, 2, 0, 3)),
     (lambda t: t[0:4, 0:1, 0:6].broadcast(1, 5), numpy.broadcast_to(WHOLE_HBM[:, 0:1], (4, 5, 6))),
     (lambda t: t[0:1].squeeze_dim(0), WHOLE_HBM[0]),
+    (lambda t: t[nl.affine_range(4), nl.affine_range(1, 8, 2)], WHOLE_HBM[:, 1::2]),
     (lambda t: t.ap([[6, 3], [1, 2]], offset=48),
      48 + 6 * numpy.arange(3)[:, None] + numpy.arange(2)),
 ]

@@ -225,8 +225,8 @@ class NkiTensor(WithoutOperators, View):
         return items + [slice(None)] * (ndim - len(items))
 
     def _selection(self, item: Any, size: int, axis: int) -> tuple[int, int, int]:
-        """Start, count (-1 for an integer) and step of one item of a key."""
-        if isinstance(item, slice):
+        """Start, count (-1 for an integer) and step of one item of a key; a range is a slice."""
+        if isinstance(item, (slice, LoopRange)):
             step = 1 if item.step is None else as_integer(item.step)
             start = 0 if item.start is None else as_integer(item.start)
             stop = size if item.stop is None else as_integer(item.stop)

@@ -79,7 +79,7 @@ def test_a_tensor_as_index_gathers_rows() -> None:
         p, f = nl.arange(64)[:, None], nl.arange(32)[None, :]
         index = nl.load(rows[p, 0])
         tile = nl.load(table[index[p, 0], f])
-        nl.store(table[index, f], tile)
+        nl.store(table[index.as_tile(), f], tile)
 
     _, gather, scatter = traced(kernel, tensor("float32", 1000, 32), tensor("int32", 64, 1))
     assert [one[0] for one in gather.operands] == ["dst", "src", "index"]

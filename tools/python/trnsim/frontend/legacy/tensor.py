@@ -341,6 +341,10 @@ class Tensor(Operators, View):
         """A copy in another data type."""
         return _language().copy(self, dtype=dtype)  # type: ignore[no-any-return]
 
+    def as_tile(self) -> Tensor:
+        """The tensor itself: what an index selects of a tile is one."""
+        return self
+
     def view(self, dtype: Any) -> Tensor:
         """The same bytes as another data type; the last dimension grows or shrinks."""
         return _module("views").view_as(self, dtypes.dtype(dtype))  # type: ignore[no-any-return]

@@ -127,6 +127,7 @@ def test_compositions(run: Callable[..., Any]) -> None:
     assert_allclose(run(lambda one, x, y: one.matmul(x, y), X, Y.T.copy()), X @ Y.T, rtol=1e-4,
                     atol=1e-4)
     row = X[:1].copy()
+    assert_allclose(run(lambda one, x, y: one.multiply(x, y), COLUMN, row), COLUMN * row, rtol=0)
     assert_allclose(run(lambda one, x: one.broadcast_to(x, (64, 96)), row), np.repeat(row, 64, 0),
                     rtol=0)
 

@@ -61,8 +61,8 @@ def broadcast_pair(x: View, y: View, name: str) -> tuple[View, View]:
     if x.ndim != y.ndim or any(a != b and 1 not in (a, b) for a, b in zip(x.shape, y.shape)) or (
             x.shape[0] != y.shape[0]):
         raise IllegalInstruction(f"{source.here()}: {name}: shapes {list(x.shape)} and "
-                                 f"{list(y.shape)} do not broadcast; equal ranks and partitions, "
-                                 "and free sizes that are equal or 1, do")
+                                 f"{list(y.shape)} do not broadcast; equal ranks and sizes that "
+                                 "are equal or 1 do")
     shape = tuple(max(x.shape[axis], y.shape[axis]) for axis in range(rank))
     return repeated(x, shape), repeated(y, shape)
 
@@ -72,6 +72,16 @@ def repeated(x: View, shape: tuple[int, ...]) -> View:
                for have, want, stride in zip(x.shape, shape, x.strides)]
     return x.derive(shape, strides, offset=x.element_offset, partition=x.form.partition)
 
+def over_same_partitions(x: View, y: View) -> tuple[View, View]:
+    """Both tiles, one of a single partition copied to all those of the other."""
+    from trnsim.frontend.nki.reductions import broadcast_to
+    partitions = max(x.shape[0], y.shape[0])
+    if x.shape[0] == 1 < partitions:
+        x = broadcast_to(x, (partitions, *x.shape[1:]))
+    if y.shape[0] == 1 < partitions:
+        y = broadcast_to(y, (partitions, *y.shape[1:]))
+    return x, y
+
 def is_vector(value: View, like: View) -> bool:
     """Whether a tile holds one value per partition of another, larger tile."""
     return (value.form.free_elements == 1 and like.form.free_elements > 1
@@ -80,7 +90,7 @@ def is_vector(value: View, like: View) -> bool:
 def binary(name: str, x: Any, y: Any, dtype: Any = None) -> View:
     """x op y, where at least one is a tile."""
     if isinstance(x, View) and isinstance(y, View):
-        x, y = tile(x, name), tile(y, name)
+        x, y = over_same_partitions(tile(x, name), tile(y, name))
         if is_vector(y, x):
             return _with_scalar(name, x, y, dtype, False)
         if is_vector(x, y):

@@ -30,11 +30,12 @@ import gc
 import importlib
 import inspect
 import json
+import math
 import sys
 import time
 import traceback
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -223,6 +224,26 @@ def failure(problem: Exception) -> str:
     return f"{where.filename}:{where.lineno}: {type(problem).__name__}: {problem}"
 
 
+def tensor_bytes(lines: Iterable[str]) -> dict[str, int]:
+    """Bytes of the arguments and of the results that a trace declares: "input" and "output".
+
+    Cores have tensors in common.
+    """
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for line in lines:
+        record = json.loads(line)
+        kind = record.get("kind")
+        if record["record"] != "buffer" or kind not in ("input", "output"):
+            continue
+        name = record.get("shared") or f"{kind} {record['id']}"
+        if name not in seen:
+            seen.add(name)
+            size = math.prod(record["shape"]) * dtype(record["dtype"]).itemsize
+            found[kind] = found.get(kind, 0) + size
+    return found
+
+
 def main(arguments: list[str]) -> int:
     """Writes FOLDER/<chip>.nkt for each chip; prints what was found as JSON."""
     checkout, folder, chips = Path(arguments[0]), Path(arguments[1]), arguments[2:]
@@ -250,12 +271,14 @@ def main(arguments: list[str]) -> int:
         try:
             program = trace(launch.kernel, launch.arguments, target, keywords=launch.keywords,
                             trip_counts=case.get("assume"))
-            text = sum(len(line.encode()) + 1 for line in program.lines())
+            lines = list(program.lines())
+            text = sum(len(line.encode()) + 1 for line in lines)
         except Exception as problem:
             found["reasons"][chip] = failure(problem)
             continue
         found["seconds"][chip] = time.thread_time() - before
         found["notes"] = program.notes
+        found.setdefault("tensors", tensor_bytes(lines))
         program.save(folder / f"{chip}.nkt")
         found["bytes"] = max(found["bytes"], (folder / f"{chip}.nkt").stat().st_size)
         found["text_bytes"] = max(found["text_bytes"], text)

@@ -28,7 +28,9 @@ formula in our table where it has none: the largest difference, relative to the 
 and says little where the reference is another kernel that ran here too (autocomp). The shapes are those of the reference,
 which may be smaller ones.
 *Instructions* are executed `nisa` operations; *MACs* are multiply-accumulates without transposes, relative to the
-analytic count where the table has one; bytes, instructions and MACs are those of trn2, or of the first chip that the
+analytic count where the table has one. *HBM* has in brackets how often the arguments were read and the results written as a
+whole: 1.00 is what a kernel has to move that uses each byte of them once and nothing else; more is read again, kept in HBM in
+between or spilled, less is not used. Bytes, instructions and MACs are those of trn2, or of the first chip that the
 kernel is for. Latency is comparable to a profiler's `total_time`. *Trace* and *run* are processor seconds of tracing in
 Python and of simulating on that chip; *trace kB* is the size of the trace as it is written and, in brackets, of its text.
 
@@ -53,6 +55,8 @@ class Row:
     notes: list[str] = field(default_factory=list)
     trace_seconds: dict[str, float] = field(default_factory=dict)
     run_seconds: dict[str, float] = field(default_factory=dict)
+    tensors: dict[str, int] = field(default_factory=dict)
+    """Bytes of all its arguments, "input", and of its results, "output"."""
     entered: list[str] = field(default_factory=list)
     """Kernels that this one calls."""
     bytes: int = 0
@@ -232,6 +236,13 @@ def _macs(row: Row, summary: dict[str, Any]) -> str:
     return f"{macs:,.0f}" if expected is None or macs == 0 else f"{macs:,.0f} / 0"
 
 
+def _bytes(row: Row, summary: dict[str, Any], way: str, kind: str) -> str:
+    """MiB that were moved, and how often that is all that there is to move."""
+    moved = summary[f"hbm_{way}_bytes"]
+    all_bytes = row.tensors.get(kind, 0)
+    return f"{moved / 2**20:,.2f}" + (f" ({moved / all_bytes:.2f})" if all_bytes else "")
+
+
 def _arguments(row: Row) -> str:
     given = row.case.get("arguments", [])
     arguments = ", ".join(row.arguments or (given if isinstance(given, list) else []))
@@ -248,9 +259,9 @@ def line(row: Row) -> str:
         cells += ["–"] * 3
     else:
         summary = row.reports[chip]["summary"]
-        mib = [f"{summary[key] / 2**20:,.2f}" for key in ("hbm_read_bytes", "hbm_write_bytes")]
         cells += [f"{row.reports[chip]['run']['nisa_call_count']:,}", _macs(row, summary),
-                  ", ".join(mib)]
+                  f"{_bytes(row, summary, 'read', 'input')}, "
+                  f"{_bytes(row, summary, 'write', 'output')}"]
     for one in sorted(CHIPS):
         report = row.reports.get(one)
         cells.append("–" if report is None else f"{report['summary']['latency_us']:,.1f}")

@@ -206,6 +206,25 @@ REPORT = {"trn2": {"summary": {"latency_us": 1, "model_flops": 0, "hbm_read_byte
                                "hbm_write_bytes": 0}, "run": {"nisa_call_count": 1}}}
 
 
+def test_bytes_are_told_with_how_often_they_are_those_of_the_tensors(corpus: Any) -> None:
+    summary = REPORT["trn2"]["summary"] | {"hbm_read_bytes": 3 << 20, "hbm_write_bytes": 1 << 19}
+    reports = {"trn2": REPORT["trn2"] | {"summary": summary}}
+    row = row_of(corpus, "f", reports=reports, tensors={"input": 2 << 20}, run_seconds={"trn2": 0},
+                 trace_seconds={"trn2": 0})
+    assert "| 3.00 (1.50), 0.50 |" in corpus.line(row)
+
+
+def test_tensors_that_cores_share_count_once(corpus: Any) -> None:
+    import corpus_case  # In the folder that the corpus tool puts on the path.
+    def buffer(number: int, kind: str, shared: str = "") -> str:
+        return json.dumps({"record": "buffer", "id": number, "kind": kind, "dtype": "bfloat16",
+                           "shape": [4, 8]} | ({"shared": shared} if shared else {}))
+
+    lines = ['{"record": "header"}', buffer(0, "input", "x"), buffer(1, "output", "y"),
+             buffer(2, "output"), buffer(3, "internal"), buffer(4, "input", "x")]
+    assert corpus_case.tensor_bytes(lines) == {"input": 64, "output": 128}
+
+
 def test_a_helper_has_what_the_kernel_has_that_enters_it(corpus: Any) -> None:
     caller = row_of(corpus, "scale", entered=["helper"], reports=REPORT)
     helper = row_of(corpus, "helper", case={"inside": "scale"})

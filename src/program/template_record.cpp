@@ -252,8 +252,8 @@ IndexReferences read_operands(ReaderState& state,
     IndexReferences references;
     list.for_each([&](const JsonValue& value) {
         Place::Part part(state.place, "operand", std::ssize(references));
-        OperandRecord record = read_operand(state, value, part);
-        instruction.operands.push_back(std::move(record.operand));
+        const OperandRecord record = read_operand(state, value, part);
+        instruction.operands.push_back(record.operand);
         references.push_back(record.indirect);
     });
     for (std::size_t i = 0; i < references.size(); ++i) {

@@ -3,8 +3,11 @@
 #include "trnsim/program/writer.hpp"
 
 #include "attribute_members.hpp"
+#include "index_reference.hpp"
 #include "json_writer.hpp"
 #include "trace_names.hpp"
+
+#include <variant>
 
 namespace trnsim::program {
 namespace {

@@ -28,6 +28,7 @@ KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryReg
                 "hbm": MemoryRegion.shared_hbm}
 """Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
 
+
 class _StandInFinder(MetaPathFinder, Loader):
     """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found.
 

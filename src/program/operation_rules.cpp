@@ -106,7 +106,7 @@ constexpr std::array kRules{
                    one(Role::Moving),
                    one(Role::StationaryScale),
                    one(Role::MovingScale)},
-                  {may(A::Start)}},
+                  {may(A::Start), may(A::TilePosition), may(A::TileSize)}},
     OperationRule{Opcode::NcMatmulSparse,
                   kTensor,
                   S::Matmul,

@@ -10,6 +10,7 @@ import pytest
 from helpers import traced
 from kernels import nisa, nl
 from legality_helpers import HBM, Body, accepts, kernel_of, psum, rejects, sbuf
+from trace_expander import parse
 from trnsim.frontend import trace
 
 def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int, ...],
@@ -355,12 +356,12 @@ def test_a_scaled_matmul_takes_tiles_of_rows(body: Body, message: str) -> None:
     rejects(body, message, "trn3")
 
 
-def test_the_tile_of_a_scaled_matmul_is_noted_as_it_is_not_in_the_trace() -> None:
+def test_the_tile_of_a_scaled_matmul_is_in_the_trace() -> None:
     tiled = kernel_of(scaled_matmul(tile_size=(32, 128), tile_position=(96, 0)))
-    program = trace(tiled, [HBM], "trn3")
-    assert any("tile_position is not in the trace" in note for note in program.notes)
-    assert accepts(scaled_matmul(tile_size=(32, 128), tile_position=(96, 0)), "trn3") == [
-        "nc_matmul_mx"]
+    program = parse(trace(tiled, [HBM], "trn3").lines())
+    attributes = next(one for one in program.templates.values()
+                      if one["op"] == "nc_matmul_mx")["attributes"]
+    assert (attributes["tile_size"], attributes["tile_position"]) == ([32, 128], [96, 0])
 
 
 def found(values: Any = nl.bfloat16, indices: Any = nl.uint32, data: Any = nl.bfloat16,

@@ -185,6 +185,13 @@ TEST(MatmulLimits, OfMx) {
     InstructionTemplate plain = mm(Dtype::Float8E5m2, 512);
     plain.op = Opcode::NcMatmulMx;
     expect_rejected("trn3", plain, "but nc_matmul_mx takes packed _x4 types");
+    InstructionTemplate tiled = mm(Dtype::Float8E5m2X4, 512, 128, 64);
+    tiled.op = Opcode::NcMatmulMx;
+    tiled.attributes.tile_position = {64, 0};
+    tiled.attributes.tile_size = {64, 128};
+    expect_accepted("trn3", tiled);
+    tiled.attributes.tile_size = {32, 128};
+    expect_rejected("trn3", tiled, "stationary uses 64 rows, but its tile has 32");
 }
 
 InstructionTemplate sparse(Dtype dtype, std::int64_t ratio = 4) {

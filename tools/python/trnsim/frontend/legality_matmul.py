@@ -90,7 +90,7 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
                             f"all {chip.pe_columns}; leave one of them out")
 
 
-def check_row_tile(chip: Chip, it: Instruction) -> None:
+def _check_row_tile(chip: Chip, it: Instruction) -> None:
     """The tile of an nc_matmul_mx: rows only, as many as the contraction takes or more."""
     (rows, columns), position = it.attributes["tile_size"], it.attributes["tile_position"]
     if columns != chip.pe_columns or position[1]:
@@ -153,6 +153,8 @@ def check_matmul_mx(chip: Chip, it: Instruction) -> None:
     if (dst.partitions, dst.free_elements) != (columns, moving.free_elements):
         raise it.reject(f"dst is {dst.describe()}, but must be [{columns}, "
                         f"{moving.free_elements}]")
+    if "tile_size" in it.attributes:
+        _check_row_tile(chip, it)
 
 
 def check_scale(it: Instruction, role: str, packed: Form) -> None:

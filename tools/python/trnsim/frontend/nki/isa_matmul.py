@@ -10,7 +10,6 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import check_bank
-from trnsim.frontend.legality_matmul import check_row_tile
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.psum import begins_group
@@ -127,15 +126,9 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),
         ("moving_scale", "read", moving_scale))
-    handle = issue("nc_matmul_mx", operands, {"start": start})
+    handle = issue("nc_matmul_mx", operands,
+                   {"start": start, **_tile("nc_matmul_mx", tile_position, tile_size)})
     _keep_group(dst, start)
-    tile = _tile("nc_matmul_mx", tile_position, tile_size)
-    if tile:
-        active = recorder.required()
-        check_row_tile(active.chip, Instruction("nc_matmul_mx", operands, tile, None,
-                                                source.here()))
-        active.note("assumption", "nc_matmul_mx: tile_position is not in the trace, so that it "
-                                  "takes the whole PE array")
     return handle
 
 

@@ -89,8 +89,10 @@ void read_into(std::vector<std::vector<std::int32_t>>& member,
     }
 }
 
-/// The value of memset. JSON has no infinities: they are strings.
-void read_into(double& member, const JsonValue& value, const AttributeRule& /*rule*/) {
+/// The value of memset. JSON has no infinities: they are strings, as is that each run has its own.
+void read_into(std::optional<double>& member,
+               const JsonValue& value,
+               const AttributeRule& /*rule*/) {
     using Limits = std::numeric_limits<double>;
     if (!value.is_text()) {
         member = value.number();
@@ -100,9 +102,11 @@ void read_into(double& member, const JsonValue& value, const AttributeRule& /*ru
         member = -Limits::infinity();
     } else if (value.text() == "nan") {
         member = Limits::quiet_NaN();
+    } else if (value.text() == "run") {
+        member.reset();
     } else {
-        value.fail(
-            fmt::format(R"({}; write a number, "inf", "-inf" or "nan")", in_quotes(value.text())));
+        value.fail(fmt::format(R"({}; write a number, "inf", "-inf", "nan" or "run")",
+                               in_quotes(value.text())));
     }
 }
 

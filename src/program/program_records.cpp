@@ -154,11 +154,32 @@ void read_signals(ReaderState& state, const JsonValue& value, Run& run) {
     check_semaphore_count(value, run.signals.size());
 }
 
+/// The number of a memset whose template leaves it to its runs.
+void read_number(ReaderState& state, const JsonFields& fields, Run& run) {
+    const bool is_left = !state.program.templates[run.instruction].attributes.value.has_value();
+    const bool is_given = fields.has("value");
+    if (is_given && !is_left) {
+        state.place.fail(fmt::format(
+            R"("value" is for templates that leave it to their runs, which template {} )"
+            "does not; leave it out",
+            run.instruction));
+    }
+    if (is_left && !is_given) {
+        state.place.fail(fmt::format(R"(key "value" is missing; template {} leaves it to its runs)",
+                                     run.instruction));
+    }
+    if (is_given) {
+        run.value = read_affine(state, fields["value"]);
+        static_cast<void>(interval_of(state, *run.value, "value"));
+    }
+}
+
 JsonFields run_fields(const ReaderState& state, JsonObject record) {
     static constexpr std::array kKeys{
         JsonKey{"record"},
         JsonKey{"template"},
         JsonKey{"at"},
+        optional_key("value"),
         optional_key("wait"),
         optional_key("signal"),
     };
@@ -293,6 +314,7 @@ void read_run(ReaderState& state, JsonObject record) {
     run.instruction = static_cast<std::uint32_t>(id);
     part.label(name(state.program.templates[run.instruction].op));
     read_positions(state, fields["at"], run);
+    read_number(state, fields, run);
     if (fields.has("wait")) {
         read_waits(state, fields["wait"], run);
     }

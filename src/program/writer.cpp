@@ -202,7 +202,13 @@ private:
     void attribute(OneZero value) { json_.value(name(value)); }
     void attribute(MatmulPerfMode value) { json_.value(name(value)); }
     void attribute(const PeTile& value) { integers(*value); }
-    void attribute(double value) { json_.real(value); }
+    void attribute(std::optional<double> value) {
+        if (value) {
+            json_.real(*value);
+        } else {
+            json_.value("run");
+        }
+    }
     void attribute(const std::vector<std::int32_t>& value) { integers(value); }
     void attribute(const std::vector<std::vector<std::int32_t>>& value) {
         json_.begin_array();
@@ -252,6 +258,10 @@ private:
             json_.end_object();
         }
         json_.end_array();
+        if (run.value) {
+            json_.key("value");
+            affine(*run.value);
+        }
         write_semaphores(run);
         end();
     }

@@ -158,8 +158,13 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
             first, byte = buffer["address"]
             places[-1] = (buffer["space"], byte + offset * size, first + partition)
     source = template.get("source")
-    attributes = tuple(sorted((key, json.dumps(value))
-                              for key, value in template["attributes"].items()))
+    given = template["attributes"]
+    assert (given.get("value") == "run") == ("value" in record)
+    if "value" in record:
+        given = {**given, "value": _value(record["value"], indices)}
+    if not isinstance(given.get("value", ""), str):
+        given = {**given, "value": float(given["value"])}
+    attributes = tuple(sorted((key, json.dumps(value)) for key, value in given.items()))
     return Executed(template["op"], tuple(template["engines"]), source[1] if source else None,
                     tuple(operands), attributes, tuple(places))
 

@@ -42,7 +42,7 @@ struct Attributes {
     std::int64_t compress_ratio = 1;  ///< nc_matmul_sparse: N / M of its M:N pattern.
     std::optional<std::array<std::int32_t, 2>> tile_position{};  ///< [row, column]
     std::optional<std::array<std::int32_t, 2>> tile_size{};      ///< [row, column]
-    double value = 0.0;
+    std::optional<double> value = 0.0;  ///< memset; absent where each run has its own.
     std::vector<std::int32_t> mask{};
     std::int64_t elements_per_index = 1;
     std::int64_t indices = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace trnsim::program {
@@ -48,6 +49,7 @@ struct SemaphoreSignal {
 struct Run {
     std::uint32_t instruction = 0;  ///< Index into Program::templates.
     std::vector<Position> at{};     ///< One per operand.
+    std::optional<Affine> value{};  ///< What a memset writes whose template leaves it to its runs.
     std::vector<SemaphoreWait> waits{};
     std::vector<SemaphoreSignal> signals{};
     friend bool operator==(const Run&, const Run&) = default;

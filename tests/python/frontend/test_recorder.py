@@ -12,6 +12,7 @@ import pytest
 from helpers import flat, ops, program, tensor, traced
 from kernels import matmul, nisa, nki, nl, scale
 from trace_expander import expand, parse
+from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.loops import LoopRange
 
 RANGES = (nl.affine_range, nl.sequential_range, nl.static_range, LoopRange)
@@ -41,7 +42,7 @@ class RandomKernel:
     def block(self, x: Any, depth: int, path: tuple[int, ...], moved: int) -> None:
         """The statements of one loop body are drawn once and depend on the indices."""
         if path not in self.plan:
-            kinds = "l" if depth == 0 else "tccklll" if depth < 3 else "tcck"
+            kinds = "l" if depth == 0 else "tcckvlll" if depth < 3 else "tcckv"
             self.plan[path] = [(self.chance.choice(kinds),
                                 self.chance.randint(0, 6), self.chance.randint(1, 6),
                                 self.chance.choice(RANGES), self.chance.random())
@@ -56,6 +57,9 @@ class RandomKernel:
             elif kind == "k":
                 if moved % (count + 1) == 0:
                     nisa.memset(self.tiles[0], value=0)
+            elif kind == "v":
+                value = count * moved - number
+                nisa.memset(self.tiles[0], value=float(value) if odds > 0.8 else value)
             else:
                 for index in kind_of_range(count):
                     self.block(x, depth + 1, (*path, place), moved + index)
@@ -78,6 +82,47 @@ def test_a_trace_does_not_grow_with_the_trip_counts() -> None:
     small = program(scale, tensor("float32", 1280, 64)).lines()
     large = program(scale, tensor("float32", 12800, 64)).lines()
     assert len(small) == len(large)
+
+
+@nki.jit
+def filled(x: Any) -> None:
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(40):
+        for j in nl.static_range(30):
+            nisa.memset(tile, value=7 - 100 * i + 3 * j)
+    for value in (0, 5, 7):
+        nisa.memset(tile, value=value)
+
+
+def test_a_number_that_loops_count_is_no_other_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = program(filled, tensor("float32", 128, 64)).lines()
+    found = parse(lines)
+    assert [one["attributes"]["value"] for one in found.templates.values()] == ["run", 0, 5, 7]
+    (loop,) = (one for one in found.body if one["record"] == "loop")
+    assert loop["body"][0]["body"] == [{"record": "run", "template": 0, "at": [{}],
+                                        "value": {"base": 7, "i": -100, "j": 3}}]
+    assert_same_as_flat(filled, [tensor("float32", 128, 64)], monkeypatch)
+
+
+@pytest.mark.parametrize("value", [lambda i: 1 << 40 + i, lambda i: i / 2, lambda i: -0.0,
+                                   lambda i: float("inf"), lambda i: i * (1 << 44)])
+def test_other_numbers_stay_in_templates(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(20):
+            nisa.memset(tile, value=value(i))
+    assert_same_as_flat(kernel, [tensor("float32", 128, 64)], monkeypatch)
+
+
+def test_each_number_of_a_packed_type_is_looked_at() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf)
+        for i in nl.affine_range(20):
+            nisa.memset(tile, value=i)
+    with pytest.raises(IllegalInstruction, match="value is 1, but a packed float8_e4m3fn_x4"):
+        program(kernel, tensor("float32", 128, 64), chip="trn3")
 
 
 def test_a_loop_is_named_after_its_variable_and_keeps_its_kind() -> None:

@@ -92,8 +92,14 @@ def test_a_first_iteration_that_leaves_another_state_is_not_spanned(
     assert 3 + 2 < executed(body, calls, tmp_path / "first.py", monkeypatch) <= 3 + 4
 
 
+def test_a_number_that_counts_iterations_is_spanned(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "nisa.memset(dst=state.tile, value=2 * at - 7)"
+    assert executed(body, TWICE, tmp_path / "number.py", monkeypatch) == 3 + 2
+
+
 @pytest.mark.parametrize("body", [
-    "state.rounds += 1", "nisa.memset(dst=state.tile, value=at)",
+    "state.rounds += 1", "nisa.memset(dst=state.tile, value=at / 2)",
     "nisa.dma_copy(dst=state.tile, src=x[at * at:at * at + 128, 0:64])"])
 def test_a_loop_with_state_is_executed_in_full_each_time(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,7 @@ def test_a_loop_that_leaves_no_state_behind_executes_a_few_iterations(
     "print(i)", "helper(tile)\ntime.time()", "queue.reverse()\nhelper(queue[0])",
     "queue[0], queue[1] = queue[1], queue[0]\nhelper(queue[0])", "cached(i)\nhelper(tile)",
     "box.count = i\nhelper(tile)", "Box.count = i\nhelper(tile)", "helper(tiles[i % 3])",
-    "helper(by_tile and tile)\nby_tile[box.next_tile()] = 2", "nisa.memset(dst=tile, value=i)",
+    "helper(by_tile and tile)\nby_tile[box.next_tile()] = 2", "nisa.memset(dst=tile, value=i / 2)",
     "nisa.memset(dst=tile, value=float(i))", "helper(tiles[i])\ntiles[i] = tile",
     "quadratic.view = quadratic.view.ap([[4096, 128], [1, 64]], offset=i * 64)\n"
     "nisa.dma_copy(dst=other, src=quadratic.view)", "x[0:128, 0:64].offset",

@@ -305,6 +305,18 @@ TEST(VectorEngineCost, Fp8JoinsThe16BitModesOnTrn3Only) {
     EXPECT_DOUBLE_EQ(cycles("trn3"), 0.25);
 }
 
+TEST(VectorEngineTiming, MemsetOfANumberThatLoopsChangeTakesAsLongAsOfOne) {
+    const auto cycles = [](std::optional<double> value) {
+        Attributes attributes;
+        attributes.value = value;
+        return vector_on("trn1",
+                         make(Opcode::Memset, {tile(Role::Dst, kSbuf, kBf16, 512)}, attributes))
+            .interval;
+    };
+    EXPECT_EQ(cycles(std::nullopt), cycles(1.0));
+    EXPECT_GT(cycles(std::nullopt), cycles(0.0));
+}
+
 TEST(VectorEngineCost, SaysWhenItTakesTheSharedBus) {
     EXPECT_TRUE(vector_on("trn2", unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 64))
                     .uses_fast_mode);

@@ -302,6 +302,27 @@ TEST(RunRecordTest, InstancesAreThoseThatTheProgramAllocates) {
         "\"alloc\" records or correct \"instance\"");
 }
 
+TEST(RunRecordTest, NumbersThatLoopsChangeAreInRuns) {
+    EXPECT_EQ(error_of(with_memset_run("3", "")), "no error");
+    const Program program = read_text(with_memset_run("\"run\"", R"(,"value":{"base":4,"m":-2})"));
+    EXPECT_EQ(program.runs[0].value,
+              (Affine{.base = 4, .terms = {{.depth = 0, .coefficient = -2}}}));
+    EXPECT_EQ(read_text(with_memset_run("\"run\"", R"(,"value":9)")).runs[0].value,
+              (Affine{.base = 9}));
+    EXPECT_EQ(error_of(with_memset_run("\"run\"", "")),
+              "t.nkt:6: run (memset): key \"value\" is missing; template 0 leaves it to its runs");
+    EXPECT_EQ(
+        error_of(with_memset_run("3", R"(,"value":3)")),
+        "t.nkt:6: run (memset): \"value\" is for templates that leave it to their runs, which "
+        "template 0 does not; leave it out");
+    EXPECT_EQ(error_of(with_memset_run("\"run\"", R"(,"value":1.5)")),
+              "t.nkt:6: run (memset): \"value\" is a number with a fraction or exponent; write an "
+              "integer");
+    EXPECT_EQ(error_of(with_memset_run("\"run\"", R"(,"value":{"k":1})")),
+              "t.nkt:6: run (memset): \"value\" is an object with \"k\", which is no loop around "
+              "this record; did you mean \"m\"?");
+}
+
 TEST(RunRecordTest, SemaphoresAreForLoweredTraces) {
     EXPECT_EQ(error_of(edited(sample(), "{\"m\":65536}}]", "{\"m\":65536}}],\"wait\":[]")),
               "t.nkt:12: run: \"wait\" and \"signal\" are for lowered traces; leave them out, the "

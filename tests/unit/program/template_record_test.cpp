@@ -349,10 +349,11 @@ TEST(TemplateRecordTest, MemsetValuesMayBeInfinite) {
     EXPECT_EQ(value_of("1.5e-3"), 0.0015);
     EXPECT_EQ(value_of("\"inf\""), std::numeric_limits<double>::infinity());
     EXPECT_EQ(value_of("\"-inf\""), -std::numeric_limits<double>::infinity());
-    EXPECT_TRUE(std::isnan(value_of("\"nan\"")));
+    EXPECT_TRUE(std::isnan(value_of("\"nan\"").value()));
+    EXPECT_EQ(value_of("\"run\""), std::nullopt);
     EXPECT_EQ(
         fault_of(around_template("memset", "\"gpsimd\"", dst('s', 1, 1), "\"value\":\"zero\"")),
-        "(memset): \"value\" is \"zero\"; write a number, \"inf\", \"-inf\" or \"nan\"");
+        "(memset): \"value\" is \"zero\"; write a number, \"inf\", \"-inf\", \"nan\" or \"run\"");
     EXPECT_EQ(fault_of(around_template("memset", "\"gpsimd\"", dst('s', 1, 1), "\"value\":true")),
               "(memset): \"value\" is a boolean; write a number");
 }

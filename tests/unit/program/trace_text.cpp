@@ -93,6 +93,22 @@ std::string around_template(std::string_view op,
         attributes.empty() ? "" : fmt::format(",\"attributes\":{{{}}}", attributes));
 }
 
+std::string with_memset_run(std::string_view value, std::string_view rest) {
+    return fmt::format(
+        R"({{"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"one","api":"trace"}}
+{{"record":"buffer","id":0,"name":"s","space":"sbuf","dtype":"float32","shape":[128,64]}}
+{{"record":"template","id":0,"op":"memset","engines":["vector"],"operands":[{}],"attributes":{{"value":{}}}}}
+{{"record":"alloc","buffer":0}}
+{{"record":"loop","index":"m","count":2,"kind":"affine"}}
+{{"record":"run","template":0,"at":[{{}}]{}}}
+{{"record":"end"}}
+{{"record":"summary","instructions":2}}
+)",
+        edited(dst('s', 128, 64), "\"buffer\":1", "\"buffer\":0"),
+        value,
+        rest);
+}
+
 std::string fault_of(const std::string& text) {
     const std::string message = error_of(text);
     const std::string place = "t.nkt:5: template 0 ";

@@ -40,6 +40,10 @@ namespace trnsim::program {
                                           std::string_view operands,
                                           std::string_view attributes = "");
 
+/// A correct program trace of a memset with that value in a loop "m" of 2; `rest` are more keys
+/// of its run, on line 6.
+[[nodiscard]] std::string with_memset_run(std::string_view value, std::string_view rest);
+
 /// What is said about the template of around_template(), without the place.
 [[nodiscard]] std::string fault_of(const std::string& text);
 

@@ -89,11 +89,11 @@ TEST(WriterTest, LeavesOutDefaults) {
 }
 
 TEST(WriterTest, KeepsEveryValueOfMemset) {
-    const auto value_of = [](double value) {
+    const auto value_of = [](double value) -> double {
         Program program =
             read_text(around_template("memset", "\"vector\"", dst('s', 1, 1), "\"value\":1"));
         program.templates[0].attributes.value = value;
-        return read_text(written(program)).templates[0].attributes.value;
+        return read_text(written(program)).templates[0].attributes.value.value();
     };
     for (const double value : {0.0,
                                1.0,
@@ -111,6 +111,11 @@ TEST(WriterTest, KeepsEveryValueOfMemset) {
     }
     EXPECT_TRUE(std::signbit(value_of(-0.0)));
     EXPECT_TRUE(std::isnan(value_of(std::nan(""))));
+}
+
+TEST(WriterTest, KeepsNumbersThatLoopsChange) {
+    const std::string text = with_memset_run("\"run\"", R"(,"value":{"base":-7,"m":3})");
+    EXPECT_EQ(written(read_text(text)), text);
 }
 
 TEST(WriterTest, KeepsEveryAttribute) {

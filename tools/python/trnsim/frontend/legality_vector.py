@@ -123,8 +123,8 @@ def check_memset(chip: Chip, it: Instruction) -> None:
     if not hasattr(value, "__float__") or isinstance(value, int) and abs(value) > INTEGER_MAX:
         shown = "an integer of more than 64 bits" if isinstance(value, int) else repr(value)
         raise it.reject(f"value is {shown}, but must be a number of at most 64 bits")
-    if dst.dtype.name.endswith("_x4") and it.attributes["value"] != 0:
-        raise it.reject(f"value is {it.attributes['value']}, but a packed {dst.dtype} is only "
+    if dst.dtype.is_packed and value != 0:
+        raise it.reject(f"value is {value}, but a packed {dst.dtype} is only "
                         "filled with 0; fill it unpacked")
 
 

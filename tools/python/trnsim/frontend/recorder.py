@@ -20,8 +20,9 @@ is pending until the next event; `t[...] = y` before that calls `retarget`, whic
 record's dst instead of copying. A tile that was only ever pending is never allocated.
 
 *Values.* An instruction is a template (its shape in folding.ShapeTable) and one integer: operand
-k's position and instance, shifted by k * OPERAND_BITS. The difference of two such integers is zero
-or constant exactly when all offsets, partitions and instances differ by zero or by constants.
+k's position and instance, shifted by k * OPERAND_BITS, and behind the last the whole number that a
+memset writes. The difference of two such integers is zero or constant exactly when all offsets,
+partitions, instances and numbers differ by zero or by constants.
 
 *Allocation.* A storage gets its instance number, and the trace its `alloc`, at the first access.
 The record goes to the innermost loop that is still open and was open when the storage was created,
@@ -43,6 +44,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
+from trnsim.frontend.immediates import separate
 from trnsim.frontend.indices import Reference, references
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.shortcuts import Shortcuts
@@ -313,6 +315,8 @@ class Recorder:
         if self.pending is not None:
             self.flush()
         at = site or source.site()
+        number = 0
+        given = attributes
         key: tuple[Any, ...]
         if len(operands) == 2:
             (role, access, first), (other_role, other_access, second) = operands
@@ -327,6 +331,8 @@ class Recorder:
             is_indexed = (first.indices is not None or second.indices is not None
                           or third.indices is not None)
         else:
+            if op == "memset":
+                attributes, number = separate(attributes, operands)
             parts: list[Any] = []
             is_indexed = False
             for role, access, view in operands:
@@ -340,13 +346,16 @@ class Recorder:
             pieces = self.divide(op, engines, operands)
             if pieces:
                 for piece in pieces:
-                    self.record(op, engines, piece, attributes, at)
+                    self.record(op, engines, piece, given, at)
                 return
             shape = self.templates[key] = self.template(op, engines, operands, attributes, at)
-        self.issue(shape, operands)
+        self.issue(shape, operands, number)
 
-    def issue(self, shape: int, operands: Sequence[Operand]) -> None:
-        """Appends an execution of a template that is known to fit the operands."""
+    def issue(self, shape: int, operands: Sequence[Operand], number: int = 0) -> None:
+        """Appends an execution of a template that is known to fit the operands.
+
+        `number`: the one that the template leaves out (immediates.py).
+        """
         value = 0
         shift = 0
         for _, access, view in operands:
@@ -361,7 +370,7 @@ class Recorder:
                 regions.overwrite(view)
         frame = self.frame
         frame.shapes.append(shape)
-        frame.values.append(value)
+        frame.values.append(value + (number << shift))
 
     def issue_two(self, shape: int, first: View, second: View) -> None:
         """Like issue, for two operands neither of which resets accumulation state."""
@@ -408,7 +417,7 @@ class Recorder:
         record = Template(
             op, engines,
             tuple((role, "write" if access == "accumulate" and attributes.get("start") else access,
-                   view.form, indirect)
+                   view.form.unplaced, indirect)
                   for (role, access, view), indirect in zip(operands, references(operands))),
             tuple(sorted((name, freeze(name, value)) for name, value in attributes.items())),
             position)
@@ -602,7 +611,12 @@ class Recorder:
 
 
 def freeze(name: str, value: Any) -> Any:
-    """A hashable copy of an attribute that JSON can hold. `value` is a number, or inf as text."""
+    """A hashable copy of an attribute that JSON can hold. `value` is a number, or inf as text.
+
+    A type stands for a number that the template leaves out.
+    """
+    if value is int or value is float:
+        return value
     if isinstance(value, (list, tuple)):
         return tuple(freeze(name, one) for one in value)
     if type(value) is LoopIndex:

@@ -153,6 +153,14 @@ class Form:
         """Partitions touched; 0 in HBM, which has none."""
 
     @property
+    def unplaced(self) -> Form:
+        """That of equal views that start at partition 0: where they start is in their positions."""
+        if self.partition == 0:
+            return self
+        stored = None if self.dtype is self.buffer.dtype else self.dtype
+        return self.buffer.form(self.shape, self.strides, 0, stored)
+
+    @property
     def pattern(self) -> tuple[tuple[int, int], ...]:
         """(stride, count) pairs, outermost first, adjacent dimensions merged where possible."""
         if self._pattern is None:

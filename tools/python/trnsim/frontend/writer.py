@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import LoopShape
+from trnsim.frontend.immediates import number_in
 from trnsim.frontend.recorder import Recorder, Template
 from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
@@ -24,7 +25,13 @@ FORMAT_VERSION = 1
 COMPRESSION_LEVEL = 12
 """That of the C++ writer (src/program/file_writer.cpp). [ASSUMED]"""
 
+RUN = "run"
+"""The number of a template whose runs tell it: loops change it."""
+
 Coefficients = list[tuple[str, list[int]]]
+Number = int | float | str | None
+Leaf = tuple[int, Number]
+"""The shape of a template, and the number that it leaves out."""
 
 
 class TraceWriter:
@@ -38,7 +45,7 @@ class TraceWriter:
         self._buffers = 0
         """Buffers of the cores before the current one."""
         self._declared = 0
-        self._templates: dict[int, int] = {}
+        self._templates: dict[Leaf, int] = {}
 
     def write(self, header: dict[str, Any]) -> None:
         """The whole file. `header` has the keys of section 2 except `record`."""
@@ -57,8 +64,8 @@ class TraceWriter:
             self._record("note", kind=note.kind, text=note.text, **self._at([note.position]))
         for buffer in recorder.buffers:
             self._buffer(buffer)
-        for shape in _leaves(recorder):
-            self._template(shape)
+        for leaf in _leaves(recorder):
+            self._template(leaf)
         for buffer in recorder.buffers:
             if buffer.extent is not None:
                 self._record("alloc", buffer=self._buffers + buffer.identifier)
@@ -100,9 +107,10 @@ class TraceWriter:
             keys["shared"] = buffer.shared
         self._record("buffer", **keys, **self._at(source.position(at) for at in buffer.stack))
 
-    def _template(self, shape: int) -> None:
+    def _template(self, leaf: Leaf) -> None:
+        shape, number = leaf
         template: Template = self._table.entries[shape]
-        self._templates[shape] = self._declared
+        self._templates[leaf] = self._declared
         self._declared += 1
         operands = []
         for role, access, form, indirect in template.operands:
@@ -116,9 +124,11 @@ class TraceWriter:
             if indirect is not None:
                 operand["indirect"] = indirect
             operands.append(operand)
-        self._record("template", id=self._templates[shape], op=template.op,
+        attributes = {name: number if isinstance(value, type) else value
+                      for name, value in template.attributes}
+        self._record("template", id=self._templates[leaf], op=template.op,
                      engines=list(template.engines), **self._at([template.position]),
-                     operands=operands, attributes=dict(template.attributes))
+                     operands=operands, attributes=attributes)
 
     def _body(self, shapes: Iterable[int], values: list[int], loops: Coefficients) -> None:
         """Writes nodes. `loops` holds the enclosing loops' deltas, aligned with `values`."""
@@ -150,6 +160,7 @@ class TraceWriter:
 
     def _run(self, shape: int, template: Template, value: int,
              loops: list[tuple[str, int]]) -> None:
+        number = _number(template, value, [delta for _, delta in loops])
         at: list[dict[str, Any]] = []
         for _, _, form, _ in template.operands:
             offset, partition, instance, value = _split(value, form)
@@ -163,13 +174,20 @@ class TraceWriter:
             place: dict[str, Any] = {}
             for key, base, lane in (("instance", instance, 3), ("offset", offset, 1),
                                     ("partition", partition, 2)):
-                terms = {one[0]: one[lane] for one in moved if one[lane]}
-                if terms:
-                    place[key] = {"base": base, **terms} if base else terms
-                elif base:
-                    place[key] = base
+                affine = _affine(base, [(one[0], one[lane]) for one in moved])
+                if affine:
+                    place[key] = affine
             at.append(place)
-        self._record("run", template=self._templates[shape], at=at)
+        self._record("run", template=self._templates[shape, number], at=at,
+                     **({"value": _affine(value, loops)} if number == RUN else {}))
+
+
+def _affine(base: int, terms: Iterable[tuple[str, int]]) -> Any:
+    """A number that goes by loops as it is written."""
+    steps = {name: step for name, step in terms if step}
+    if not steps:
+        return base
+    return {"base": base, **steps} if base else steps
 
 
 def _encoder() -> Callable[[dict[str, Any]], str]:
@@ -199,21 +217,45 @@ def _split(value: int, form: Form, is_step: bool = False) -> tuple[int, int, int
     return offset + distance // form.dtype.itemsize, partition, 0, rest
 
 
-def _leaves(recorder: Recorder) -> list[int]:
+def _number(template: Template, value: int, deltas: Iterable[int]) -> Number:
+    """What the template leaves out: None if nothing, RUN if loops change it."""
+    kinds = [kind for _, kind in template.attributes if isinstance(kind, type)]
+    if not kinds:
+        return None
+    operands = len(template.operands)
+    if any(number_in(delta, operands) for delta in deltas):
+        return RUN
+    return kinds[0](number_in(value, operands))
+
+
+def _leaves(recorder: Recorder) -> list[Leaf]:
     """The templates that the program executes, in the order of their first use."""
-    entries = recorder.table.entries
-    seen: dict[int, None] = {}
+    table = recorder.table
+    seen: dict[Leaf, None] = {}
+    whole: set[int] = set()
+    """Loops all of whose templates are seen, wherever the loops are."""
 
-    def visit(shapes: Iterable[int]) -> None:
+    def visit(shapes: Iterable[int], values: Sequence[int], loops: list[Sequence[int]]) -> bool:
+        """Whether the templates of these nodes have all they need."""
+        place, is_whole = 0, True
         for shape in shapes:
-            if shape in seen:
-                continue
-            seen[shape] = None
-            if isinstance(entries[shape], LoopShape):
-                visit(entries[shape].body)
+            entry = table.entries[shape]
+            end = place + table.arity[shape]
+            if isinstance(entry, Template):
+                number = _number(entry, values[place], [deltas[place] for deltas in loops])
+                seen[shape, number] = None
+                is_whole = is_whole and number is None
+            elif isinstance(entry, LoopShape) and shape not in whole:
+                if visit(entry.body, values[place:end],
+                         [*(deltas[place:end] for deltas in loops), entry.deltas]):
+                    whole.add(shape)
+                else:
+                    is_whole = False
+            place = end
+        return is_whole
 
-    visit(recorder.program.shapes)
-    return [shape for shape in seen if isinstance(entries[shape], Template)]
+    visit(recorder.program.shapes, recorder.program.values, [])
+    return list(seen)
 
 
 def shown_path(path: str) -> str:

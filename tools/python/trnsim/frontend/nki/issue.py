@@ -71,7 +71,6 @@ def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
                 view.indices = one
                 break
         else:
-            views.append(id(indices))
             found.append(indices)
     return (*operands, *(("index", "read", one) for one in found))
 

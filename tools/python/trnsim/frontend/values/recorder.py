@@ -162,9 +162,9 @@ class ValueRecorder(Recorder):
             self._is_recording = False
         self._evaluate(op, engines, operands, attributes, at, immediates, mask)
 
-    def issue(self, shape: int, operands: Sequence[Operand]) -> None:
+    def issue(self, shape: int, operands: Sequence[Operand], number: int = 0) -> None:
         """Appends an execution of a template; evaluates it if that is all there is of it."""
-        super().issue(shape, operands)
+        super().issue(shape, operands, number)
         if not self._is_recording:
             self._evaluate_template(shape, [view for _, _, view in operands])
 

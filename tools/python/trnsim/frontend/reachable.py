@@ -43,11 +43,16 @@ from trnsim.frontend.nki.tile_size import TileSize
 
 MOST = 100_000
 """Objects that are looked at. [ASSUMED]"""
-_PLAIN: frozenset[type] = frozenset((
+_plain: set[type] = {
     bool, int, float, complex, str, bytes, NoneType, EllipsisType, NotImplementedType, range,
-    GenericAlias, UnionType, DType, par_dim, NkiTensor, NkiInstruction, TileSize, LoopRange))
+    GenericAlias, UnionType, DType, par_dim, NkiTensor, NkiInstruction, TileSize, LoopRange}
 """Types whose objects do not change, or only by the recorder."""
 _ABSENT = object()
+
+
+def add_plain(*kinds: type) -> None:
+    """More of them: those of a dialect."""
+    _plain.update(kinds)
 
 
 class State:
@@ -114,7 +119,7 @@ class State:
         todo = self._todo
         while todo:
             value = todo.pop()
-            if type(value) not in _PLAIN:
+            if type(value) not in _plain:
                 self._visit(value)
             elif type(value) is NkiTensor:
                 self._held.append((value,))
@@ -198,7 +203,7 @@ class State:
             self._instance(value, kind)
 
     def _elements(self, values: tuple[Any, ...]) -> None:
-        if _PLAIN.issuperset(map(type, values)):
+        if _plain.issuperset(map(type, values)):
             self._held.append(values)
         else:
             self._todo += values
@@ -261,7 +266,7 @@ class State:
         if is_ours(module) or is_library(module):
             return
         if module == "builtins":
-            if kind.__name__ not in FUNCTIONS and kind not in _PLAIN:
+            if kind.__name__ not in FUNCTIONS and kind not in _plain:
                 raise Unknown(f"{kind!r}")
             return
         if type(kind) not in (type, EnumMeta) and type(kind).__module__ != "abc":

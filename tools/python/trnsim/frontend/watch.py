@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import CodeType, FrameType, FunctionType
@@ -81,12 +81,13 @@ class Watch:
         self._state.walk()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """While the loop runs: an iteration that prints is followed by all others."""
+    def listening(self, stop: Callable[[], None] = give_up) -> Iterator[None]:
+        """While the loop runs: an iteration that prints is followed by all others; `stop` says so.
+        """
         printing = builtins.print
 
         def told(*values: Any, **options: Any) -> None:
-            give_up()
+            stop()
             printing(*values, **options)
 
         builtins.print = told
@@ -94,6 +95,19 @@ class Watch:
             yield
         finally:
             builtins.print = printing
+
+    def has_changed(self) -> bool:
+        """Whether the state is another one than after the iteration before, by a look at tensors
+        and containers as they are."""
+        values = self._frame.f_locals
+        if not self._is_lost and self._state.is_unchanged() and all(
+                is_same(values.get(name, _ABSENT), value) for name, value in self._given.items()):
+            return False
+        try:
+            self._look()
+        except Unknown:
+            self._is_lost = True
+        return True
 
     def is_alike(self, instances: list[int]) -> bool:
         """Whether the state is like that after the iteration before.

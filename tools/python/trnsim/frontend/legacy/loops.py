@@ -17,21 +17,31 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
-from trnsim.frontend.counters import Counters, counters
+from trnsim.frontend.counters import Counted, Watched, counters
+from trnsim.frontend.legacy.allocation import ParDim, PsumRegion, SbufRegion
+from trnsim.frontend.legacy.arange import Arange, MeshGrid
+from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.extrapolation import (Pattern, TileMark, continues, extrapolate,
                                                   found, repeated)
+from trnsim.frontend.legacy.index import ArrayIndex, Index
+from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.session import Session, session
+from trnsim.frontend.legacy.tensor import MaskedTensor, Tensor
+from trnsim.frontend.legacy.typing import mutable_tensor, tensor
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.reachable import add_plain
 from trnsim.frontend.repetition import parts, repeat, step
 from trnsim.frontend.runs import Jump, Place, Run, expected
-from trnsim.frontend.sampling import is_worth_reading
+from trnsim.frontend.sampling import WATCHED, is_worth_reading
 from trnsim.frontend.shortcuts import Retrace
+from trnsim.frontend.watch import calls_functions, watched
 
 FEWEST = 3
 """Iterations of a loop below which none is left out: one shows a pattern that is known from before,
@@ -42,6 +52,11 @@ FEWEST_ROUNDS = 4
 
 CALLS = 4
 """Calls in an iteration of a Python range, before anything is known about it. [ASSUMED]"""
+FUNCTION_CALLS = 20
+"""The same, where the kernel's own functions are called. [ASSUMED]"""
+
+add_plain(Tensor, MaskedTensor, Blocks, ParDim, Index, ArrayIndex, Arange, MeshGrid, Mask,
+          SbufRegion, PsumRegion, tensor, mutable_tensor)
 
 _origins: dict[tuple[source.Site, str, bool], LoopOrigin] = {}
 
@@ -107,27 +122,32 @@ class StaticRange(loops.StaticRange):
 def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:
     """The executed iterations of a Python range, or of an nl.static_range; None for all of them.
 
-    AWS executes them all: the body has to be proven, as in the `nki` API.
+    AWS executes them all: the body has to be proven or watched, as in the `nki` API.
     """
     shortcuts = recorder.required().shortcuts
     site = (id(frame.f_code), frame.f_lasti)
     if len(values) < FEWEST or values.step < 0 or site in shortcuts.in_full:
         return None
-    if not is_worth_reading(frame.f_code.co_filename, site, CALLS * len(values)):
-        return None
-    if proven(frame, site) is None:
-        shortcuts.no_pattern(site)
-        return None
+    watch = None
+    if FUNCTION_CALLS * len(values) > WATCHED and calls_functions(frame, site):
+        watch = watched(frame, site)
+    if watch is None:
+        if not is_worth_reading(frame.f_code.co_filename, site, CALLS * len(values)):
+            return None
+        if proven(frame, site) is None:
+            shortcuts.no_pattern(site)
+            return None
     shortcuts.has_sampled = True
-    return iterate(values, origin, (frame.f_code, frame.f_lasti))
+    place = frame.f_code, frame.f_lasti
+    return iterate(values, origin, place, None if watch is None else Watched(site, watch))
 
 
 def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
-            counted: Counters | None = None) -> Iterator[Any]:
+            counted: Counted | None = None) -> Iterator[Any]:
     """The iterations of a loop that is being traced, or those of them that are executed.
 
     `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks).
-    `counted`: what its body may count, if it has no proof.
+    `counted`: what its body may count, or leave behind, if it has no proof.
     """
     here = session()
     if len(values) == 0:
@@ -138,7 +158,8 @@ def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
     outer = here.loops[-1] if here.loops else None
     here.loops.append(loop)
     try:
-        yield from Execution(here, frame, loop, origin, outer, place, counted).iterations()
+        with nullcontext() if counted is None else counted.listening(loop.give_up):
+            yield from Execution(here, frame, loop, origin, outer, place, counted).iterations()
     finally:
         loop.widen(0)
         here.loops.remove(loop)
@@ -155,7 +176,7 @@ class Execution:
     """
 
     def __init__(self, here: Session, frame: Frame, loop: Loop, origin: LoopOrigin,
-                 outer: Loop | None, place: Place | None, counted: Counters | None) -> None:
+                 outer: Loop | None, place: Place | None, counted: Counted | None) -> None:
         assert frame.folder is not None
         self._here = here
         self._shortcuts = here.recorder.shortcuts

@@ -142,7 +142,8 @@ class Result:
         """
         found = [Stall(f"{line.source} {line.op}", line.engine, what, time)
                  for line in self.attribution for what, time in line.waited_for_us.items()
-                 if time > 0 and (self.bound_by not in self.engines or line.engine == self.bound_by)]
+                 if time > 0 and (self.bound_by not in self.engines
+                                  or line.engine == self.bound_by)]
         found.sort(key=lambda stall: -stall.time_us)
         return tuple(found[:count])
 

@@ -32,6 +32,8 @@ _CHANGES = frozenset((
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "next", "pop",
     "popitem", "popleft", "remove", "reverse", "setattr", "setdefault", "sort", "update"))
 """Functions and methods that change something."""
+_leaves: dict[type, bool] = {}
+"""Whether all objects of a type hold nothing that is looked at: numbers, tensors, indices."""
 _ABSENT = object()
 _ARRAY_BYTES = 1 << 16
 """Of the largest array whose elements are looked at. [ASSUMED]"""
@@ -185,14 +187,11 @@ def _is_known(value: Any) -> bool:
         return not _is_users(value.__name__, getattr(value, "__file__", None))
     if kind is FunctionType:
         return not source.is_user(value.__code__)
-    return _is_leaf(kind)
-
-
-@cache
-def _is_leaf(kind: type) -> bool:
-    """Whether all objects of a type are such: numbers, tensors, indices."""
-    return kind in _NUMBERS or kind in (range, slice, type(len)) or (
-        is_ours(kind.__module__) and kind is not Kernel)
+    known = _leaves.get(kind)
+    if known is None:
+        known = _leaves[kind] = kind in _NUMBERS or kind in (range, slice, type(len)) or (
+            is_ours(kind.__module__) and kind is not Kernel)
+    return known
 
 
 @cache

@@ -85,7 +85,7 @@ class Kernel:
             return self.function(*arguments, **keywords)
         if _launcher is None:
             raise UserError(
-                f"{source.here()}: kernel {self.name} is called outside of a simulation; pass it to "
+                f"{source.here()}: kernel {self.name} is called outside of a simulation; pass it "
                 f"trnsim.simulate({self.name}, ...), run the script with `trnsim run`, or name the "
                 "kernel on the command line as file.py::function")
         return _launcher(self, arguments, keywords)
@@ -114,7 +114,7 @@ def is_as_written(kernel: Any) -> bool:
     """Whether a kernel, or the function that becomes one, is marked so."""
     while isinstance(kernel, functools.partial) and not getattr(kernel, _AS_WRITTEN, False):
         kernel = kernel.func
-    called = getattr(type(kernel), "__call__", None)
+    called = getattr(type(kernel), "__call__", None)  # noqa: B004
     return any(getattr(one, _AS_WRITTEN, False) is True for one in (kernel, called))
 
 

@@ -151,8 +151,8 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self._array(), dtype=dtype)
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return getattr(function, method)(*map(_plain, inputs), **keywords)
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(ufunc, method)(*map(_plain, inputs), **keywords)
 
     def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
         return function(*_plain(inputs), **{key: _plain(one) for key, one in keywords.items()})

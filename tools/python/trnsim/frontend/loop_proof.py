@@ -124,8 +124,8 @@ class _Body:
         self.known = dict(before)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        for statement in statements:
-            self.statement(statement)
+        for one in statements:
+            self.statement(one)
 
     def statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):

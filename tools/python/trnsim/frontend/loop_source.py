@@ -133,7 +133,7 @@ def _module(path: str, futures: int) -> Module | None:
 
 
 def _places(tree: ast.Module) -> dict[Any, ast.For]:
-    """The `for` statements by place. That of GET_ITER is the place of the statement or its iterable.
+    """The `for` statements by place. That of GET_ITER is the statement's or its iterable's place.
     """
     loops: dict[Any, ast.For] = {}
     for node in ast.walk(tree):

@@ -62,7 +62,7 @@ class MatmulRegions:
         return not self._recent and not self._written
 
     def is_like(self, other: MatmulRegions) -> bool:
-        """Whether the same bytes of another tile hold matmul results, as far as it is easy to see."""
+        """Whether the same bytes of another tile hold matmul results, where it is easy to see."""
         return (self.known == other.known and self._written == other._written
                 and len(self._recent) == len(other._recent)
                 and all((one.position, one.form) == (another.position, another.form)

@@ -158,8 +158,8 @@ def trace_script(path: str | Path, chip: str = "trn2",
                  seed: int = 0) -> list[Program]:
     """Runs a Python script as `__main__` and traces every kernel that it calls.
 
-    `arguments` are the script's own. With `values` the script gets what its kernels compute, as numpy arrays; `seed` makes the
-    contents of tensors that have none.
+    `arguments` are the script's own. With `values` the script gets what its kernels compute, as
+    numpy arrays; `seed` makes the contents of tensors that have none.
 
     UserError if the script raises or calls no kernel.
     """

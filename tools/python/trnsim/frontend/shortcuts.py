@@ -51,13 +51,14 @@ class Allowed(NamedTuple):
         return self._replace(shortcuts=False)
 
 
+ALL_SHORTCUTS = Allowed()
 NO_SHORTCUTS = Allowed(shortcuts=False)
 
 
 class Shortcuts:
     """What is known of the loops of a program while it is traced."""
 
-    def __init__(self, allowed: Allowed = Allowed(),
+    def __init__(self, allowed: Allowed = ALL_SHORTCUTS,
                  rewarding: dict[source.Site, int] | None = None) -> None:
         self.are_allowed = allowed.shortcuts
         """Whether iterations may be left out at all."""

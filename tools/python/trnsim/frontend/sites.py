@@ -2,9 +2,9 @@
 # Which allocations are executions of one site, and where in memory the tiles of a site lie.
 """Allocation sites: what `buffer` records stand for.
 
-Allocations of one line, with equal call stack, memory, dtype and shape, are one site even if the
-program gives each tile a name or an address of its own (`f"q_{i}"`, `address=(0, base + i * size)`):
-else every iteration of a loop would run templates of its own, and no loop would stay one.
+Allocations of one line, with equal call stack, memory, dtype and shape, are one site even if each
+tile has a name or an address of its own (`f"q_{i}"`, `address=(0, base + i * size)`): else every
+iteration of a loop would run templates of its own, and no loop would stay one.
 
 A tile with a fixed address is a part of its site's memory rather than an instance of it. Its byte
 takes the place of the instance number while the program is recorded, so that tiles at equal

@@ -27,7 +27,7 @@ from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
-from trnsim.frontend.tensor import Storage, View
+from trnsim.frontend.tensor import View
 from trnsim.frontend.writer import FORMAT_VERSION
 
 COLLECTIONS = (1_000_000, 50, 50)

@@ -174,7 +174,7 @@ class TraceWriter:
             place: dict[str, Any] = {}
             for key, base, lane in (("instance", instance, 3), ("offset", offset, 1),
                                     ("partition", partition, 2)):
-                affine = _affine(base, [(one[0], one[lane]) for one in moved])
+                affine = _affine(base, [(one[0], int(one[lane])) for one in moved])
                 if affine:
                     place[key] = affine
             at.append(place)
@@ -225,7 +225,8 @@ def _number(template: Template, value: int, deltas: Iterable[int]) -> Number:
     operands = len(template.operands)
     if any(number_in(delta, operands) for delta in deltas):
         return RUN
-    return kinds[0](number_in(value, operands))
+    number: int | float = kinds[0](number_in(value, operands))
+    return number
 
 
 def _leaves(recorder: Recorder) -> list[Leaf]:

@@ -15,7 +15,7 @@ from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.writer import save_text
 from trnsim.validation.binding import ROWS, Places, check_corpus
 from trnsim.validation.calibration import (
-    FREE, Constant, Fold, Response, Row, cross_validate, error, fit, pooled, respond, rows_of)
+    FREE, Constant, Response, Row, cross_validate, error, fit, pooled, respond, rows_of)
 from trnsim.validation.chip_file import FOLLOWERS, ChipFile
 from trnsim.validation.pages import markdown, rewrite_page
 from trnsim.validation.rows import choose, read_rows

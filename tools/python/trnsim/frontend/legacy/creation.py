@@ -67,8 +67,8 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None
     if region.space == HBM:
         return _declared_in_hbm(whole_shape, kind, region, name, fill)
     tile_shape = whole_shape[lead:]
-    count = prod(whole_shape[:lead])
-    table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name), whole_shape[:lead], fill)
+    table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name),
+                       whole_shape[:lead], fill)
     if lead:
         return Blocks(table, whole_shape[:lead], 0)
     tile = table.tile(0)

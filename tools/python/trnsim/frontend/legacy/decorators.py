@@ -16,7 +16,7 @@ API = "neuronxcc.nki"
 
 
 class GridKernel(Kernel):
-    """A kernel on a grid of any size (see grid.py); `kernel[0]` is one program, as without a grid."""
+    """A kernel on a grid of any size (see grid.py); `kernel[0]` is one program, as without one."""
 
     def __getitem__(self, grid: Any) -> Kernel:
         items = grid if isinstance(grid, (tuple, list)) else (grid,)

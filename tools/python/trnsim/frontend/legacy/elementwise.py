@@ -98,7 +98,7 @@ def _fitted(tile: Tensor, shape: Shape) -> Tensor:
 
 
 def _kind(op: str, dtype: Any, default: DType) -> DType:
-    """The type of a result: truth values, numbers with fractions of integers divided, else the default."""
+    """The type of a result: truth values, fractions of divided integers, else the default."""
     if op == "divide":
         default = _fraction(default)
     return result_dtype(dtype, bool_ if op in _TRUTH else default)

@@ -306,7 +306,7 @@ class Execution:
         Their indices are multiples of the period of the number of the round, and a constant: a
         round is what an iteration is elsewhere (repetition.py).
         """
-        here, folder, values, loop = self._here, self._folder, self._loop.values, self._loop
+        here, folder, loop = self._here, self._folder, self._loop
         period = loop.period
         self._leaves_out = True
         last = (self._last + 1 - at) // period

@@ -2,7 +2,7 @@
 # The public module neuronxcc.nki.typing.
 """Types for annotations: `nt.tensor[128, 512]`, `nt.tensor[nt.mutable]`. Not checked at run time.
 
-`nt.tensor[[128, 512], nl.bfloat16]` is also an argument for nki.benchmark: a tensor without contents.
+`nt.tensor[[128, 512], nl.bfloat16]` is an argument for nki.benchmark: a tensor without contents.
 """
 
 from __future__ import annotations

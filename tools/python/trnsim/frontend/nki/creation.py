@@ -21,7 +21,7 @@ SINGLE = (1, 1)
 
 
 class par_dim(int):
-    """`nl.par_dim(n)`: the partition dimension, which is the first one; there are no block dimensions.
+    """`nl.par_dim(n)`: the partition dimension, which is the first; there are no block dimensions.
     """
 
 

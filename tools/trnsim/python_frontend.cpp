@@ -236,8 +236,8 @@ void check_end(int status, std::string words, bool has_trace, const std::string&
                         kernel,
                         WEXITSTATUS(status)));
     }
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) {
-        std::raise(SIGINT);  // Goes on where the signal is ignored.
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)) {
+        std::raise(WTERMSIG(status));  // Goes on where the signal is ignored.
         throw UserError(fmt::format("{}: was interrupted; run it again", kernel));
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {

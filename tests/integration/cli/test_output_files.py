@@ -141,6 +141,31 @@ def test_a_closed_pipe_ends_the_command_in_silence(trnsim: CommandLine) -> None:
     assert ended.stderr == b""
 
 
+@pytest.mark.parametrize("place", ["script", "kernel"])
+def test_a_closed_pipe_ends_what_a_script_or_kernel_prints_in_silence(
+        trnsim: CommandLine, place: str) -> None:
+    speak = 'print("much", flush=True)'
+    (trnsim.folder / "speaks.py").write_text(f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import numpy as np
+@nki.jit
+def double(x):
+    {speak if place == "kernel" else "pass"}
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x) * 2)
+    return out
+{speak if place == "script" else "pass"}
+double(np.zeros((128, 64), np.float32))
+""")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    ended = subprocess.run([trnsim.binary, "run", "speaks.py", "-q"], cwd=trnsim.folder,
+                           stdout=write_end, stderr=subprocess.PIPE, check=False)
+    os.close(write_end)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, b"")
+
+
 def interrupt(trnsim: CommandLine, words: list[str], signal_number: int) -> None:
     """Starts a command that writes files, and interrupts it once the first has been begun."""
     before = sorted(os.listdir(trnsim.folder))

@@ -75,7 +75,7 @@ def _as_main(file: Path, arguments: Sequence[str]) -> Iterator[None]:
 def _run(file: Path) -> None:
     try:
         runpy.run_path(str(file), dict(KERNEL_NAMES), "__main__")
-    except FrontendError:
+    except (FrontendError, BrokenPipeError):
         raise
     except SystemExit as status:
         if status.code not in (None, 0):

@@ -206,7 +206,7 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
     """Calls the kernel; stacks of recorded events end here."""
     try:
         result = body(*values, **named)
-    except FrontendError:
+    except (FrontendError, BrokenPipeError):
         raise
     except SystemExit as status:
         raise UserError(f"{_where(status)}: the kernel ends Python (status {status.code}); let it "

@@ -11,6 +11,7 @@ void InOrderNeed::admit(std::int64_t begun, std::int64_t ended) {
     needs_.push_back({.need = live_, .peak = live_ <= capacity_ ? live_ : Stretch::kNone});
     steps_.push_back({.ended = ended});
     live_ -= ended;
+    all_.reset();
 }
 
 void InOrderNeed::retire(std::uint64_t order) {
@@ -18,6 +19,7 @@ void InOrderNeed::retire(std::uint64_t order) {
     while (!steps_.empty() && steps_.front().is_retired) {
         steps_.pop_front();
         needs_.pop_front();
+        all_.reset();
     }
 }
 
@@ -26,15 +28,21 @@ void InOrderNeed::take(std::uint64_t order, std::int64_t bytes) {
         Stretch step = needs_[order];
         step.early += bytes;
         needs_.set(order, step);
+        all_.reset();
     }
 }
 
 bool InOrderNeed::allows(std::uint64_t order, std::int64_t bytes) const {
-    const Stretch passed = needs_.fold(needs_.begin(), order);
-    const Stretch others = needs_.fold(order, needs_.end());
+    if (!all_) {
+        all_ = needs_.fold(needs_.begin(), needs_.end());
+    }
     const std::int64_t own = bytes - steps_[order - needs_.begin()].ended;
-    const std::int64_t most = std::max({capacity_, passed.need, others.need});
-    return passed.peak + others.early + own <= most;
+    const std::int64_t most = std::max(capacity_, all_->need);
+    if (all_->peak + own <= most) {  // Wherever it stands: mostly so while there is room.
+        return true;
+    }
+    const Stretch passed = needs_.fold(needs_.begin(), order);
+    return passed.peak + (all_->early - passed.early) + own <= most;
 }
 
 }  // namespace trnsim::lowering

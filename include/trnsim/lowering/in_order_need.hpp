@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace trnsim::lowering {
 
@@ -61,9 +62,10 @@ private:
     };
 
     std::int64_t capacity_;
-    std::int64_t live_ = 0;        ///< After the last step admitted, in program order.
-    FoldingQueue<Stretch> needs_;  ///< By step, from the earliest that is not retired on.
-    RingBuffer<Step> steps_;       ///< The same ones.
+    std::int64_t live_ = 0;               ///< After the last step admitted, in program order.
+    FoldingQueue<Stretch> needs_;         ///< By step, from the earliest that is not retired on.
+    mutable std::optional<Stretch> all_;  ///< They come to this, once somebody has asked.
+    RingBuffer<Step> steps_;              ///< The same ones.
 };
 
 }  // namespace trnsim::lowering

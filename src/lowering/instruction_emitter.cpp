@@ -103,8 +103,8 @@ void InstructionEmitter::emit_compute(const PlannedStep& step) {
         load_table(step.instruction);
     }
     const std::uint64_t number = writer_.next_number(step.queue);
-    const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.at);
-    push(step.queue, what, step.own, what.touches_psum ? psum_banks(step) : 0);
+    const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.groups);
+    push(step.queue, what, step.when->own, what.touches_psum ? psum_banks(step) : 0);
     record(step, number);
 }
 
@@ -127,7 +127,7 @@ void InstructionEmitter::load_stationary(const PlannedStep& step) {
     }
     ++counts_.stationary_loads;
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, load, step.load);
+    push(step.queue, load, step.when->load);
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
             operand.record(step.queue, number);
@@ -145,7 +145,7 @@ void InstructionEmitter::emit_matmul(const PlannedStep& step) {
         }
     }
     const std::uint64_t number = writer_.next_number(step.queue);
-    push(step.queue, *table_.multiply_moving(step.instruction), step.own, psum_banks(step));
+    push(step.queue, *table_.multiply_moving(step.instruction), step.when->own, psum_banks(step));
     record(step, number);
 }
 
@@ -158,7 +158,8 @@ void InstructionEmitter::emit_transfer(const PlannedStep& step) {
     }
     const std::uint64_t number = writer_.next_number(step.queue);
     const DmaTrigger& trigger = plans_[step.instruction].trigger;
-    push_transfer(step.queue, *table_.transfer(step.instruction, trigger, partition), step.own);
+    push_transfer(
+        step.queue, *table_.transfer(step.instruction, trigger, partition), step.when->own);
     record(step, number);
 }
 

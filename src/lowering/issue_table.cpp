@@ -72,18 +72,6 @@ int way_of(const DmaTrigger& trigger) {
     return static_cast<int>(trigger.engine) * kModes + static_cast<int>(trigger.dge);
 }
 
-/// Which 32 partitions a transpose on Vector reads and writes; not 0.
-std::int32_t partition_groups(const InstructionTemplate& instruction,
-                              std::span<const program::Step::At> at) {
-    constexpr std::int64_t kGroup = 32;
-    constexpr std::int64_t kGroups = 4;
-    std::int64_t pair = 0;
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        pair = pair * kGroups + at[i].partition / kGroup;
-    }
-    return static_cast<std::int32_t>(pair + 1);
-}
-
 }  // namespace
 
 IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
@@ -129,18 +117,30 @@ const IssueTemplate* IssueTable::find(const Key& key) const {
     return nullptr;
 }
 
+std::int32_t IssueTable::groups(std::uint32_t instruction,
+                                Engine engine,
+                                std::span<const program::Step::At> at) const {
+    constexpr std::int64_t kGroup = 32;
+    constexpr std::int64_t kGroups = 4;
+    if (operation_of(program_.templates[instruction], engine) != Operation::StreamTranspose) {
+        return 0;
+    }
+    std::int64_t pair = 0;
+    for (const program::Step::At& operand : at) {
+        pair = pair * kGroups + operand.partition / kGroup;
+    }
+    return static_cast<std::int32_t>(pair + 1);
+}
+
 const IssueTemplate* IssueTable::compute(std::uint32_t instruction,
                                          Engine engine,
-                                         std::span<const program::Step::At> at) {
-    const InstructionTemplate& from = program_.templates[instruction];
-    const Operation operation = operation_of(from, engine);
-    const bool is_transpose = operation == Operation::StreamTranspose;
-    const std::int32_t groups = is_transpose ? partition_groups(from, at) : 0;
+                                         std::int32_t groups) {
     const Key key{Kind::Compute, instruction, static_cast<int>(engine), groups};
     if (const IssueTemplate* known = find(key)) {
         return known;
     }
-    IssueTemplate& what = add(key, operation, engine, instruction);
+    const InstructionTemplate& from = program_.templates[instruction];
+    IssueTemplate& what = add(key, operation_of(from, engine), engine, instruction);
     what.name = name(from.op);
     what.cost = neuron_core::cost(chip_, engine, from);
     meet(what, from);
@@ -149,7 +149,7 @@ const IssueTemplate* IssueTable::compute(std::uint32_t instruction,
     what.is_transpose = from.op == Opcode::NcTranspose;
     if (what.operation == Operation::StreamShuffle) {
         what.state_key = mask_key(from.attributes.mask);
-    } else if (is_transpose) {
+    } else if (what.operation == Operation::StreamTranspose) {
         what.state_key = static_cast<std::uint32_t>(groups);
     }
     return &what;

@@ -158,7 +158,6 @@ void Lowering::plan(const Step& step) {
     PlannedStep& planned = window_.blank();
     planned.instruction = index;
     planned.is_in_order = is_in_order_[step.run];
-    planned.at.assign(step.at.begin(), step.at.end());
     if (plan.is_transfer) {
         planned.engine = Engine::Dma;
         planned.queue = queue_of_ring(plan.ring);
@@ -168,6 +167,7 @@ void Lowering::plan(const Step& step) {
     } else {
         planned.engine = choose_engine(index, plan);
         planned.queue = queue_of(planned.engine);
+        planned.groups = table_.groups(index, planned.engine, step.at);
     }
     planned.known = &emitter_.known(planned.queue);
     resolve(step, plan, planned);
@@ -187,6 +187,7 @@ void Lowering::drain() {
 void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedStep& planned) {
     const InstructionTemplate& instruction = program_.templates[planned.instruction];
     const bool is_on_array = planned.engine == Engine::Tensor && plan.uses_array;
+    planned.operands.reserve(instruction.operands.size());
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         const Step::At& at = step.at[i];

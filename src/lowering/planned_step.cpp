@@ -47,16 +47,14 @@ void PlannedStep::clear() {
     trigger.reset();
     is_in_order = false;
     has_waits = false;
-    own.waits.clear();
-    load.waits.clear();
     blockers = 0;
     lack = {};
     blocked.clear();
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {
-    own.waits.clear(*known);
-    load.waits.clear(*known);
+    when->own.waits.clear(*known);
+    when->load.waits.clear(*known);
     has_waits = true;
     for (const ResolvedOperand& operand : operands) {
         const Slot* slot = operand.tile == nullptr ? nullptr : operand.tile->slot;
@@ -65,10 +63,10 @@ void PlannedStep::find_waits(const TilePlaces& places) {
             has_waits = has_waits && slot != nullptr;
         }
         if (operand.is_loaded) {
-            operand.collect(queue, slot, load.waits);
+            operand.collect(queue, slot, when->load.waits);
         }
         if (operand.is_streamed) {
-            operand.collect(queue, slot, own.waits);
+            operand.collect(queue, slot, when->own.waits);
         }
     }
 }

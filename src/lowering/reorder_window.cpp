@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace trnsim::lowering {
 
@@ -138,22 +139,35 @@ bool ReorderWindow::has_bytes(PlannedStep& step) const {
     return places_.allows(step);
 }
 
-void ReorderWindow::settle(PlannedStep& step) const {
+PlannedStep::Conditions& ReorderWindow::blank_conditions() {
+    if (unused_conditions_.empty()) {
+        return conditions_.emplace_back();
+    }
+    PlannedStep::Conditions& conditions = *unused_conditions_.back();
+    unused_conditions_.pop_back();
+    return conditions;
+}
+
+void ReorderWindow::settle(PlannedStep& step) {
     if (step.has_waits) {
         return;
     }
+    if (step.when == nullptr) {
+        step.when = &blank_conditions();
+    }
     step.find_waits(places_);
     if (reorders()) {
-        step.own.met = estimate_.met(step.queue, step.own.waits);
-        step.load.met = estimate_.met(step.queue, step.load.waits);
-        step.met = std::max(step.own.met, step.load.met);
+        auto& [own, load] = *step.when;
+        own.met = estimate_.met(step.queue, own.waits);
+        load.met = estimate_.met(step.queue, load.waits);
+        step.met = std::max(own.met, load.met);
         if (step.trigger) {
             step.met = std::max(step.met, estimate_.free_at(*step.trigger));
         }
     }
 }
 
-void ReorderWindow::choose(Queue& queue, QueueId id) const {
+void ReorderWindow::choose(Queue& queue, QueueId id) {
     queue.free_at = estimate_.free_at(id);
     queue.is_known = true;
     queue.needs_bytes = false;
@@ -258,6 +272,9 @@ void ReorderWindow::retire(PlannedStep& step) {
         if (--later->blockers == 0) {
             queues_[later->queue].unblock(*later, reach_[later->queue]);
         }
+    }
+    if (step.when != nullptr) {
+        unused_conditions_.push_back(std::exchange(step.when, nullptr));
     }
     blanks_.push_back(&step);
 }

@@ -236,7 +236,8 @@ bool Replay::produce(InstructionSink& sink) {
         next.what = table_.multiply_moving(index);
         next.wait_count = 0;
     } else {
-        next.what = table_.compute(index, from.engines.front(), step->at);
+        const Engine engine = from.engines.front();
+        next.what = table_.compute(index, engine, table_.groups(index, engine, step->at));
     }
     const bool is_tensor = next.what->operation == neuron_core::Operation::MultiplyMoving;
     push(sink, *step, next, is_tensor ? Half::Rest : Half::All);

@@ -36,11 +36,15 @@ public:
         return engines_[instruction];
     }
 
-    /// An instruction of a template on Vector, Scalar, GpSimd or Sync, with its operands at `at`:
-    /// a transpose on Vector is one of its own for every pair of partition groups.
+    /// The pair of partition groups, from 1, between which a transpose on Vector with its operands
+    /// at `at` moves elements; 0 for all else.
+    [[nodiscard]] std::int32_t groups(std::uint32_t instruction,
+                                      Engine engine,
+                                      std::span<const program::Step::At> at) const;
+    /// An instruction of a template on Vector, Scalar, GpSimd or Sync: one for every groups().
     [[nodiscard]] const IssueTemplate* compute(std::uint32_t instruction,
                                                Engine engine,
-                                               std::span<const program::Step::At> at);
+                                               std::int32_t groups);
     /// The two halves of a matmul or of a transpose on the Tensor Engine.
     [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
     [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);

@@ -5,7 +5,6 @@
 #include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/lowering/tile_places.hpp"
-#include "trnsim/program/cursor.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -52,6 +51,12 @@ struct PlannedStep {
         Picoseconds met{};
     };
 
+    /// Many times as large as a step: only those that are looked at have them.
+    struct Conditions {
+        Condition own{};   ///< Of the instruction,
+        Condition load{};  ///< and of its LoadStationary.
+    };
+
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
@@ -59,8 +64,8 @@ struct PlannedStep {
         trigger{};                             ///< Of a transfer: where its trigger stands too.
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     bool is_in_order = false;  ///< Passes nothing on its queue, and nothing passes it.
+    std::int32_t groups = 0;   ///< As IssueTable::groups().
     std::vector<ResolvedOperand> operands{};
-    std::vector<program::Step::At> at{};
 
     // Of the window; first, because it looks at many steps for every one that it takes:
     std::uint64_t order = 0;              ///< Place in the program.
@@ -70,15 +75,14 @@ struct PlannedStep {
     int blockers = 0;                     ///< Earlier steps in the window that come first.
     std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
 
-    // Final once whatever conflicts with it and comes before it is on its queue:
-    Condition own{};   ///< Of the instruction,
-    Condition load{};  ///< and of its LoadStationary.
+    /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
+    Conditions* when = nullptr;
 
     /// As new, but for its memory.
     void clear();
 
     /// Looks up what it waits for and its queue did not. With a tile of which nobody knows where it
-    /// will be it is a guess, and not final.
+    /// will be it is a guess, and not final. \pre there is room for it: `when`
     void find_waits(const TilePlaces& places);
 };
 

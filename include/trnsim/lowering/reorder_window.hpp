@@ -52,7 +52,7 @@ public:
     [[nodiscard]] PlannedStep& take();
 
     /// Looks up what a step waits for, unless that is known.
-    void settle(PlannedStep& step) const;
+    void settle(PlannedStep& step);
 
     /// The step is on its queue: what waited for it may follow.
     void retire(PlannedStep& step);
@@ -100,10 +100,11 @@ private:
     static void leave(const PlannedStep& step, Queue& queue);
     /// The queue with the step that could start first, or nullptr if no step has bytes.
     [[nodiscard]] Queue* first_to_start();
-    void choose(Queue& queue, neuron_core::QueueId id) const;
+    void choose(Queue& queue, neuron_core::QueueId id);
     [[nodiscard]] bool has_bytes(PlannedStep& step) const;
     [[nodiscard]] Queue& earliest();
     [[nodiscard]] PlannedStep& take_best(Queue& queue);
+    [[nodiscard]] PlannedStep::Conditions& blank_conditions();
 
     const TimeEstimate& estimate_;
     const TilePlaces& places_;
@@ -115,6 +116,8 @@ private:
     std::uint32_t occupied_ = 0;  ///< A bit per queue with steps.
     std::deque<PlannedStep> storage_;
     std::vector<PlannedStep*> blanks_;
+    std::deque<PlannedStep::Conditions> conditions_;
+    std::vector<PlannedStep::Conditions*> unused_conditions_;
 };
 
 }  // namespace trnsim::lowering

@@ -20,8 +20,6 @@ namespace {
 using neuron_core::Operation;
 using testing::ElementsAre;
 
-const std::vector<program::Step::At> kAtZero(3);
-
 ChipSpec chip(const std::string& name) {
     return spec::load_chip(TRNSIM_SOURCE_DIR "/configs/chips/" + name + ".json").spec;
 }
@@ -52,9 +50,9 @@ TEST(IssueTableTest, GivesTheSameTemplateForTheSameUse) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(sample.program, trn2);
-    const auto* vector = table.compute(sample.copy, Engine::Vector, kAtZero);
-    EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector, kAtZero));
-    EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar, kAtZero));
+    const auto* vector = table.compute(sample.copy, Engine::Vector, 0);
+    EXPECT_EQ(vector, table.compute(sample.copy, Engine::Vector, 0));
+    EXPECT_NE(vector, table.compute(sample.copy, Engine::Scalar, 0));
     EXPECT_NE(table.load_stationary(sample.matmul), table.multiply_moving(sample.matmul));
     EXPECT_NE(table.transfer(sample.load, {.dge = DgeMode::Hardware}, 0),
               table.transfer(sample.load, {.dge = DgeMode::Hardware}, 64));
@@ -98,7 +96,7 @@ TEST(IssueTableTest, CostsAreThoseOfTheTimingFunctions) {
     IssueTable table(sample.program, trn2);
     const auto& templates = sample.program.templates;
     const TensorEngineSpec& tensor = trn2.neuron_core.tensor_engine;
-    EXPECT_EQ(table.compute(sample.copy, Engine::Scalar, kAtZero)->cost,
+    EXPECT_EQ(table.compute(sample.copy, Engine::Scalar, 0)->cost,
               neuron_core::cost(trn2, Engine::Scalar, templates[sample.copy]));
     EXPECT_EQ(table.load_stationary(sample.matmul)->tensor_interval,
               neuron_core::load_stationary_interval(tensor, templates[sample.matmul]));
@@ -249,7 +247,8 @@ TEST(IssueTableTest, ATransposeOnVectorIsOneForEachPairOfPartitionGroups) {
     IssueTable table(program, trn2);
     const auto at = [&](std::int64_t dst, std::int64_t data) {
         const std::array<program::Step::At, 2> places{{{.partition = dst}, {.partition = data}}};
-        return table.compute(transpose, Engine::Vector, places);
+        return table.compute(
+            transpose, Engine::Vector, table.groups(transpose, Engine::Vector, places));
     };
     EXPECT_EQ(at(0, 32), at(0, 32));
     EXPECT_NE(at(0, 32)->state_key, at(32, 0)->state_key);
@@ -278,7 +277,7 @@ TEST(IssueTableTest, DifferentShuffleMasksHaveDifferentKeys) {
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(program, trn2);
     const auto key = [&](std::uint32_t index) {
-        return table.compute(index, Engine::Vector, kAtZero)->state_key;
+        return table.compute(index, Engine::Vector, 0)->state_key;
     };
     EXPECT_EQ(key(reversed), key(again));
     EXPECT_NE(key(reversed), key(swapped));

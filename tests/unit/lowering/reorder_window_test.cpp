@@ -77,7 +77,7 @@ public:
             }
         }
         window_.settle(step);
-        estimate_.push(step.queue, work_, step.own.met);
+        estimate_.push(step.queue, work_, step.when->own.met);
         for (const ResolvedOperand& operand : step.operands) {
             operand.record(step.queue, numbers_[step.queue] + 1);
         }

@@ -10,11 +10,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
 
 namespace trnsim::report {
 namespace {
 
-using CompilerJson = nlohmann::ordered_json;
 using lowering::LoweringCounts;
 
 constexpr std::string_view kAsWritten =
@@ -22,35 +24,42 @@ constexpr std::string_view kAsWritten =
     "copy "
     "removed (D-12).";
 
-CompilerJson order_json(const LoweringCounts::Order& order) {
-    return {{"instruction_count", order.steps}, {"early_count", order.early}};
+/// An object of two counts.
+void write_pair(IndentedJson& json,
+                std::string_view name,
+                const std::pair<std::string_view, std::int64_t>& first,
+                const std::pair<std::string_view, std::int64_t>& second) {
+    json.key(name).object([&] {
+        json.member(first.first, first.second);
+        json.member(second.first, second.second);
+    });
 }
 
-CompilerJson assumed_policies_json(const Subject& subject) {
+void write_assumed_policies(IndentedJson& json, const Subject& subject) {
     const auto defaults = describe(lowering::default_policies(subject.header.api));
-    const auto policies = describe(subject.policies);
-    CompilerJson list = CompilerJson::array();
-    for (std::size_t i = 0; i < policies.size(); ++i) {
-        const auto& [name, value] = policies[i];
-        list.push_back({{"name", name},
-                        {"value", value},
-                        {"default", defaults[i].second},
-                        {"is_default", value == defaults[i].second},
-                        {"meaning", lowering::meaning_of(name)}});
-    }
-    return list;
+    std::size_t place = 0;
+    json.key("policies").array(describe(subject.policies), [&](const auto& policy) {
+        const std::string& by_default = defaults[place++].second;
+        json.object([&] {
+            json.member("name", policy.first);
+            json.member("value", policy.second);
+            json.member("default", by_default);
+            json.member("is_default", policy.second == by_default);
+            json.member("meaning", lowering::meaning_of(policy.first));
+        });
+    });
 }
 
-CompilerJson buffers_json(const CompilerResult& compiler) {
-    CompilerJson buffers = CompilerJson::array();
-    for (const CompilerResult::Site& site : compiler.sites) {
-        buffers.push_back({{"site", site.name},
-                           {"space", name(site.space)},
-                           {"live_count", site.live},
-                           {"slot_count", site.slots},
-                           {"is_pooled", site.is_pooled}});
-    }
-    return buffers;
+void write_buffers(IndentedJson& json, const CompilerResult& compiler) {
+    json.key("buffers").array(compiler.sites, [&json](const CompilerResult::Site& site) {
+        json.object([&] {
+            json.member("site", site.name);
+            json.member("space", name(site.space));
+            json.member("live_count", site.live);
+            json.member("slot_count", site.slots);
+            json.member("is_pooled", site.is_pooled);
+        });
+    });
 }
 
 std::int64_t used_rings(const RunResult& result) {
@@ -112,27 +121,44 @@ std::string rest_text(const CompilerResult& compiler) {
 
 }  // namespace
 
-CompilerJson compiler_json(const Report& report) {
+void write_compiler(IndentedJson& json, const Report& report) {
+    json.key("compiler");
     if (!report.result.compiler) {
-        return nullptr;
+        return json.raw("null");
     }
     const CompilerResult& compiler = *report.result.compiler;
     const LoweringCounts& counts = compiler.counts;
-    return {
-        {"defaults_of", report.subject.header.api},
-        {"policies", assumed_policies_json(report.subject)},
-        {"iterations", {{"call_count", counts.calls}, {"instruction_count", counts.instructions}}},
-        {"order",
-         {{"tensor", order_json(counts.tensor)},
-          {"other_engines", order_json(counts.engines)},
-          {"dma", order_json(counts.dma)}}},
-        {"engine_choice", {{"choice_count", counts.choices}, {"moved_count", counts.moved}}},
-        {"stationary",
-         {{"load_count", counts.stationary_loads}, {"reuse_count", counts.stationary_reuses}}},
-        {"spills", {{"save_count", counts.spill_saves}, {"reload_count", counts.spill_reloads}}},
-        {"ring_count", used_rings(report.result)},
-        {"buffers", buffers_json(compiler)},
-        {"left_alone", kAsWritten}};
+    json.object([&] {
+        json.member("defaults_of", report.subject.header.api);
+        write_assumed_policies(json, report.subject);
+        write_pair(json,
+                   "iterations",
+                   {"call_count", counts.calls},
+                   {"instruction_count", counts.instructions});
+        const auto write_order = [&json](std::string_view queues,
+                                         const LoweringCounts::Order& order) {
+            write_pair(
+                json, queues, {"instruction_count", order.steps}, {"early_count", order.early});
+        };
+        json.key("order").object([&] {
+            write_order("tensor", counts.tensor);
+            write_order("other_engines", counts.engines);
+            write_order("dma", counts.dma);
+        });
+        write_pair(
+            json, "engine_choice", {"choice_count", counts.choices}, {"moved_count", counts.moved});
+        write_pair(json,
+                   "stationary",
+                   {"load_count", counts.stationary_loads},
+                   {"reuse_count", counts.stationary_reuses});
+        write_pair(json,
+                   "spills",
+                   {"save_count", counts.spill_saves},
+                   {"reload_count", counts.spill_reloads});
+        json.member("ring_count", used_rings(report.result));
+        write_buffers(json, compiler);
+        json.member("left_alone", kAsWritten);
+    });
 }
 
 std::vector<std::string> explain_compiler(const Report& report) {

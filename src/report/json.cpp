@@ -1,213 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result file of a run, as configs/schema/result.schema.json describes it.
 #include "compiler.hpp"
+#include "indented_json.hpp"
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "trnsim/report/report.hpp"
 #include "value_json.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include <array>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace trnsim::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json config_json(const spec::ChipConfig& chip) {
-    Json values = Json::object();
-    for (const spec::ChipConfig::Leaf& leaf : chip.leaves) {
-        values[leaf.path] = Json::parse(leaf.value);
-    }
-    return values;
+void write_texts(IndentedJson& json, std::string_view name, const std::vector<std::string>& texts) {
+    json.key(name).array(texts, [&json](const std::string& text) { json.value(text); });
 }
 
-Json overrides_json(const spec::ChipConfig& chip) {
-    Json paths = Json::array();
-    for (const auto& [path, value] : overrides(chip)) {
-        paths.push_back(path);
-    }
-    return paths;
+void write_config(IndentedJson& json, const spec::ChipConfig& chip) {
+    json.key("config").object([&] {
+        for (const spec::ChipConfig::Leaf& leaf : chip.leaves) {
+            json.key(leaf.path).raw(leaf.value);
+        }
+    });
+    json.key("config_overrides").array(overrides(chip), [&](const auto& changed) {
+        json.value(changed.first);
+    });
 }
 
-Json policies_json(const lowering::Policies& policies) {
-    Json values = Json::object();
-    for (const auto& [name, value] : describe(policies)) {
-        values[name] = value;
-    }
-    return values;
+void write_policies(IndentedJson& json, const lowering::Policies& policies) {
+    json.key("policies").object([&] {
+        for (const auto& [name, value] : describe(policies)) {
+            json.member(name, value);
+        }
+    });
 }
 
-Json summary_json(const Summary& summary) {
-    Json fields = Json::object();
-    visit(summary, [&fields](const std::string& name, auto value) { fields[name] = value; });
-    return fields;
+void write_summary(IndentedJson& json, const Summary& summary) {
+    json.key("summary").object([&] {
+        visit(summary, [&json](const std::string& name, auto value) { json.member(name, value); });
+    });
 }
 
-Json roofline_json(const Roofline& roofline) {
-    Json times = Json::object();
-    for (const Resource resource : kResources) {
-        times[std::string{name(resource)} + "_ns"] = in_nanoseconds(roofline.of(resource));
-    }
-    return {{"bound_by", name(roofline.bound_by)}, {"needs", times}};
+void write_roofline(IndentedJson& json, const Roofline& roofline) {
+    json.key("roofline").object([&] {
+        json.member("bound_by", name(roofline.bound_by));
+        json.key("needs").object([&] {
+            for (const Resource resource : kResources) {
+                json.member(std::string{name(resource)} + "_ns",
+                            in_nanoseconds(roofline.of(resource)));
+            }
+        });
+    });
 }
 
-Json engine_json(const EngineResult& engine) {
-    Json by_engine = Json::object();
-    Picoseconds semaphore;
-    for (const WaitCause cause : {WaitCause::Tensor,
+void write_engine(IndentedJson& json, const EngineResult& engine) {
+    constexpr std::array kEngines{WaitCause::Tensor,
                                   WaitCause::Vector,
                                   WaitCause::Scalar,
                                   WaitCause::Gpsimd,
-                                  WaitCause::Sync}) {
-        const Picoseconds wait = engine.waiting.at(static_cast<std::size_t>(cause));
-        semaphore += wait;
-        by_engine[std::string{name(cause)} + "_ns"] = in_nanoseconds(wait);
-    }
+                                  WaitCause::Sync};
     const auto wait_for = [&engine](WaitCause cause) {
-        return in_nanoseconds(engine.waiting.at(static_cast<std::size_t>(cause)));
+        return engine.waiting.at(static_cast<std::size_t>(cause));
     };
-    return {{"active_ns", in_nanoseconds(engine.active)},
-            {"wait_semaphore_ns", in_nanoseconds(semaphore)},
-            {"wait_dma_ns", wait_for(WaitCause::Dma)},
-            {"wait_port_ns", wait_for(WaitCause::Port)},
-            {"idle_ns", in_nanoseconds(engine.idle)},
-            {"wait_semaphore_by_engine", by_engine},
-            {"instruction_count", engine.instructions}};
+    Picoseconds semaphore;
+    for (const WaitCause cause : kEngines) {
+        semaphore += wait_for(cause);
+    }
+    json.member("active_ns", in_nanoseconds(engine.active));
+    json.member("wait_semaphore_ns", in_nanoseconds(semaphore));
+    json.member("wait_dma_ns", in_nanoseconds(wait_for(WaitCause::Dma)));
+    json.member("wait_port_ns", in_nanoseconds(wait_for(WaitCause::Port)));
+    json.member("idle_ns", in_nanoseconds(engine.idle));
+    json.key("wait_semaphore_by_engine").object([&] {
+        for (const WaitCause cause : kEngines) {
+            json.member(std::string{name(cause)} + "_ns", in_nanoseconds(wait_for(cause)));
+        }
+    });
+    json.member("instruction_count", engine.instructions);
 }
 
-Json engines_json(const RunResult& result) {
-    Json engines = Json::object();
-    for (const auto& [engine, times] : result.engines) {
-        engines[std::string{name(engine)}] = engine_json(times);
-    }
-    return engines;
+void write_engines(IndentedJson& json, const RunResult& result) {
+    json.key("engines").object([&] {
+        for (const auto& [engine, times] : result.engines) {
+            json.key(name(engine)).object([&json, &of = times] { write_engine(json, of); });
+        }
+    });
 }
 
-Json dma_json(const DmaResult& dma) {
-    Json rings = Json::array();
-    for (const DmaRingResult& ring : dma.rings) {
-        rings.push_back({{"ring", ring.ring},
-                         {"dge", ring.dge},
-                         {"purpose", ring.purpose},
-                         {"active_ns", in_nanoseconds(ring.active)},
-                         {"transfer_count", ring.transfers},
-                         {"bytes", ring.bytes}});
-    }
-    Json busy = Json::array();
-    for (const Picoseconds time : dma.engine_busy) {
-        busy.push_back(in_nanoseconds(time));
-    }
-    return {{"active_ns", in_nanoseconds(dma.active)},
-            {"transfer_count", dma.transfers},
-            {"descriptor_count", dma.descriptors},
-            {"bytes", dma.bytes},
-            {"engine_busy_ns", busy},
-            {"rings", rings}};
+void write_ring(IndentedJson& json, const DmaRingResult& ring) {
+    json.object([&] {
+        json.member("ring", ring.ring);
+        json.member("dge", ring.dge);
+        json.member("purpose", ring.purpose);
+        json.member("active_ns", in_nanoseconds(ring.active));
+        json.member("transfer_count", ring.transfers);
+        json.member("bytes", ring.bytes);
+    });
 }
 
-Json memory_json(const Report& report) {
+void write_dma(IndentedJson& json, const DmaResult& dma) {
+    json.key("dma").object([&] {
+        json.member("active_ns", in_nanoseconds(dma.active));
+        json.member("transfer_count", dma.transfers);
+        json.member("descriptor_count", dma.descriptors);
+        json.member("bytes", dma.bytes);
+        json.key("engine_busy_ns").array(dma.engine_busy, [&json](Picoseconds time) {
+            json.value(in_nanoseconds(time));
+        });
+        json.key("rings").array(dma.rings,
+                                [&json](const DmaRingResult& ring) { write_ring(json, ring); });
+    });
+}
+
+void write_memory(IndentedJson& json, const Report& report) {
     const MemoryResult& memory = report.result.memory;
     const NeuronCoreSpec& core = report.subject.chip.spec.neuron_core;
-    return {{"sbuf_peak_partition_bytes", memory.sbuf_peak_partition_bytes},
-            {"sbuf_usable_partition_bytes", core.sbuf.usable_partition_kib * kKib},
-            {"psum_peak_banks", memory.psum_peak_banks},
-            {"psum_banks", core.psum.banks},
-            {"hbm_limited_ns", in_nanoseconds(memory.hbm_limited)}};
+    json.key("memory").object([&] {
+        json.member("sbuf_peak_partition_bytes", memory.sbuf_peak_partition_bytes);
+        json.member("sbuf_usable_partition_bytes", core.sbuf.usable_partition_kib * kKib);
+        json.member("psum_peak_banks", memory.psum_peak_banks);
+        json.member("psum_banks", core.psum.banks);
+        json.member("hbm_limited_ns", in_nanoseconds(memory.hbm_limited));
+    });
 }
 
-Json attribution_json(const RunResult& result) {
-    Json lines = Json::array();
-    for (const LineResult& line : result.lines) {
-        Json waited_for = Json::object();
-        for (const auto& [what, time] : line.waited_for) {
-            waited_for[what] = in_nanoseconds(time);
-        }
-        lines.push_back({{"source", line.source},
-                         {"op", line.op},
-                         {"engine", line.engine},
-                         {"instruction_count", line.instructions},
-                         {"active_ns", in_nanoseconds(line.active)},
-                         {"stalled_ns", in_nanoseconds(line.stalled)},
-                         {"on_critical_path_ns", in_nanoseconds(line.on_critical_path)},
-                         {"waited_for_ns", waited_for}});
-    }
-    return lines;
+void write_line(IndentedJson& json, const LineResult& line) {
+    json.object([&] {
+        json.member("source", line.source);
+        json.member("op", line.op);
+        json.member("engine", line.engine);
+        json.member("instruction_count", line.instructions);
+        json.member("active_ns", in_nanoseconds(line.active));
+        json.member("stalled_ns", in_nanoseconds(line.stalled));
+        json.member("on_critical_path_ns", in_nanoseconds(line.on_critical_path));
+        json.key("waited_for_ns").object([&] {
+            for (const auto& [what, time] : line.waited_for) {
+                json.member(what, in_nanoseconds(time));
+            }
+        });
+    });
 }
 
-Json critical_path_json(const RunResult& result) {
-    Json path = Json::array();
-    for (const CriticalPathEntry& entry : result.critical_path) {
-        path.push_back({{"what", entry.what}, {"time_ns", in_nanoseconds(entry.time)}});
-    }
-    return path;
+/// Where the time went: lines, the critical path, and what could be better.
+void write_attribution(IndentedJson& json, const RunResult& result) {
+    json.key("attribution").array(result.lines, [&json](const LineResult& line) {
+        write_line(json, line);
+    });
+    json.key("critical_path").array(result.critical_path, [&json](const CriticalPathEntry& entry) {
+        json.object([&] {
+            json.member("what", entry.what);
+            json.member("time_ns", in_nanoseconds(entry.time));
+        });
+    });
+    json.key("advice").array(result.advice, [&json](const Advice& advice) {
+        json.object([&] {
+            json.member("source", advice.source);
+            json.member("op", advice.op);
+            json.member("advice", advice.text);
+            json.member("time_ns", in_nanoseconds(advice.time));
+        });
+    });
 }
 
-Json advice_json(const RunResult& result) {
-    Json all = Json::array();
-    for (const Advice& advice : result.advice) {
-        all.push_back({{"source", advice.source},
-                       {"op", advice.op},
-                       {"advice", advice.text},
-                       {"time_ns", in_nanoseconds(advice.time)}});
-    }
-    return all;
+void write_cores(IndentedJson& json, const RunResult& result) {
+    json.key("cores").array(result.cores, [&json](const CoreResult& core) {
+        json.object([&] {
+            json.member("total_ns", in_nanoseconds(core.total));
+            json.member("tensor_engine_active_ns", in_nanoseconds(core.tensor_active));
+            json.member("hbm_limited_ns", in_nanoseconds(core.hbm_limited));
+            json.member("hbm_read_bytes", core.hbm_read_bytes);
+            json.member("hbm_write_bytes", core.hbm_write_bytes);
+        });
+    });
 }
 
-Json cores_json(const RunResult& result) {
-    Json cores = Json::array();
-    for (const CoreResult& core : result.cores) {
-        cores.push_back({{"total_ns", in_nanoseconds(core.total)},
-                         {"tensor_engine_active_ns", in_nanoseconds(core.tensor_active)},
-                         {"hbm_limited_ns", in_nanoseconds(core.hbm_limited)},
-                         {"hbm_read_bytes", core.hbm_read_bytes},
-                         {"hbm_write_bytes", core.hbm_write_bytes}});
-    }
-    return cores;
+void write_counts(IndentedJson& json, const RunResult& result) {
+    json.key("run").object([&] {
+        json.member("method", name(result.method));
+        json.member("nisa_call_count", result.nisa_calls);
+        json.member("activation_table_load_count", result.activation_table_loads);
+        json.member("kernel_start_ns", in_nanoseconds(result.kernel_start));
+        json.member("kernel_end_ns", in_nanoseconds(result.kernel_end));
+        json.member("tensor_engine_clock_gated_ns", in_nanoseconds(result.tensor.cold));
+    });
 }
 
-Json counts_json(const RunResult& result) {
-    return {{"method", name(result.method)},
-            {"nisa_call_count", result.nisa_calls},
-            {"activation_table_load_count", result.activation_table_loads},
-            {"kernel_start_ns", in_nanoseconds(result.kernel_start)},
-            {"kernel_end_ns", in_nanoseconds(result.kernel_end)},
-            {"tensor_engine_clock_gated_ns", in_nanoseconds(result.tensor.cold)}};
+/// What was run.
+void write_subject(IndentedJson& json, const Subject& subject) {
+    json.member("schema_version", kSchemaVersion);
+    json.member("trnsim_version", subject.trnsim_version);
+    json.member("chip", subject.chip.spec.name);
+    json.member("kernel", subject.header.kernel);
+    json.member("input", subject.input);
+    write_texts(json, "arguments", subject.header.arguments);
+    json.member("api", subject.header.api);
+    json.member("source_sha256", subject.header.source_sha256);
+    write_config(json, subject.chip);
+    write_policies(json, subject.policies);
 }
 
 }  // namespace
 
 std::string to_json(const Report& report) {
-    const Subject& subject = report.subject;
     const RunResult& result = report.result;
-    const Json json{{"schema_version", kSchemaVersion},
-                    {"trnsim_version", subject.trnsim_version},
-                    {"chip", subject.chip.spec.name},
-                    {"kernel", subject.header.kernel},
-                    {"input", subject.input},
-                    {"arguments", subject.header.arguments},
-                    {"api", subject.header.api},
-                    {"source_sha256", subject.header.source_sha256},
-                    {"config", config_json(subject.chip)},
-                    {"config_overrides", overrides_json(subject.chip)},
-                    {"policies", policies_json(subject.policies)},
-                    {"compiler", compiler_json(report)},
-                    {"summary", summary_json(report.summary)},
-                    {"roofline", roofline_json(report.roofline)},
-                    {"engines", engines_json(result)},
-                    {"dma", dma_json(result.dma)},
-                    {"memory", memory_json(report)},
-                    {"run", counts_json(result)},
-                    {"cores", cores_json(result)},
-                    {"attribution", attribution_json(result)},
-                    {"critical_path", critical_path_json(result)},
-                    {"advice", advice_json(result)},
-                    {"values", values_json(report.values)},
-                    {"warnings", result.warnings},
-                    {"assumptions", result.assumptions}};
-    constexpr int kIndent = 1;
-    return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+    IndentedJson json;
+    json.object([&] {
+        write_subject(json, report.subject);
+        write_compiler(json, report);
+        write_summary(json, report.summary);
+        write_roofline(json, report.roofline);
+        write_engines(json, result);
+        write_dma(json, result.dma);
+        write_memory(json, report);
+        write_counts(json, result);
+        write_cores(json, result);
+        write_attribution(json, result);
+        json.key("values").raw(values_json(report.values).dump(1));
+        write_texts(json, "warnings", result.warnings);
+        write_texts(json, "assumptions", result.assumptions);
+    });
+    return json.text() + "\n";
 }
 
 }  // namespace trnsim::report

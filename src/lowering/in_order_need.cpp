@@ -11,7 +11,7 @@ void InOrderNeed::admit(std::int64_t begun, std::int64_t ended) {
     needs_.push_back({.need = live_, .peak = live_ <= capacity_ ? live_ : Stretch::kNone});
     steps_.push_back({.ended = ended});
     live_ -= ended;
-    all_.reset();
+    answers_.reset();
 }
 
 void InOrderNeed::retire(std::uint64_t order) {
@@ -19,7 +19,7 @@ void InOrderNeed::retire(std::uint64_t order) {
     while (!steps_.empty() && steps_.front().is_retired) {
         steps_.pop_front();
         needs_.pop_front();
-        all_.reset();
+        answers_.reset();
     }
 }
 
@@ -28,21 +28,30 @@ void InOrderNeed::take(std::uint64_t order, std::int64_t bytes) {
         Stretch step = needs_[order];
         step.early += bytes;
         needs_.set(order, step);
-        all_.reset();
+        answers_.reset();
     }
 }
 
 bool InOrderNeed::allows(std::uint64_t order, std::int64_t bytes) const {
-    if (!all_) {
-        all_ = needs_.fold(needs_.begin(), needs_.end());
+    if (!answers_) {
+        answers_ = {.all = needs_.fold(needs_.begin(), needs_.end())};
     }
+    auto& [all, refused_order, refused_bytes] = *answers_;
     const std::int64_t own = bytes - steps_[order - needs_.begin()].ended;
-    const std::int64_t most = std::max(capacity_, all_->need);
-    if (all_->peak + own <= most) {  // Wherever it stands: mostly so while there is room.
+    const std::int64_t most = std::max(capacity_, all.need);
+    if (all.peak + own <= most) {  // Wherever it stands: mostly so while there is room.
         return true;
     }
+    if (order >= refused_order && own >= refused_bytes) {
+        return false;
+    }
     const Stretch passed = needs_.fold(needs_.begin(), order);
-    return passed.peak + (all_->early - passed.early) + own <= most;
+    if (passed.peak + (all.early - passed.early) + own <= most) {
+        return true;
+    }
+    refused_order = order;
+    refused_bytes = own;
+    return false;
 }
 
 }  // namespace trnsim::lowering

@@ -56,16 +56,24 @@ private:
         }
     };
 
+    /// What has been found out about all of them.
+    struct Answers {
+        Stretch all;  ///< What they come to.
+        /// Neither may this step or one behind it take so many bytes more than it frees, or more.
+        std::uint64_t refused_order = std::numeric_limits<std::uint64_t>::max();
+        std::int64_t refused_bytes = std::numeric_limits<std::int64_t>::max();
+    };
+
     struct Step {
         std::int64_t ended = 0;  ///< Bytes that are free after it.
         bool is_retired = false;
     };
 
     std::int64_t capacity_;
-    std::int64_t live_ = 0;               ///< After the last step admitted, in program order.
-    FoldingQueue<Stretch> needs_;         ///< By step, from the earliest that is not retired on.
-    mutable std::optional<Stretch> all_;  ///< They come to this, once somebody has asked.
-    RingBuffer<Step> steps_;              ///< The same ones.
+    std::int64_t live_ = 0;        ///< After the last step admitted, in program order.
+    FoldingQueue<Stretch> needs_;  ///< By step, from the earliest that is not retired on.
+    mutable std::optional<Answers> answers_;  ///< Until one of them changes.
+    RingBuffer<Step> steps_;                  ///< The same ones.
 };
 
 }  // namespace trnsim::lowering

@@ -39,23 +39,18 @@ void LimitCheck::fail(const std::string& what) const {
     throw ProgramError(where_ + ": " + what);
 }
 
-void LimitCheck::require(bool condition, const std::string& what) const {
-    if (!condition) {
-        fail(what);
-    }
-}
-
-void LimitCheck::require_generation(NeuronCoreVersion first, const std::string& feature) const {
-    require(chip_.neuron_core_version >= first,
-            feature + " runs on " + std::string(chips_since(first)) + ", not on " +
-                chip_.short_name + "; choose another chip or leave it out");
+std::string LimitCheck::not_before(NeuronCoreVersion first, const std::string& feature) const {
+    return feature + " runs on " + std::string(chips_since(first)) + ", not on " +
+           chip_.short_name + "; choose another chip or leave it out";
 }
 
 void LimitCheck::generation() const {
-    require_generation(first_generation(instruction_.op), std::string(name(instruction_.op)));
+    require_generation(first_generation(instruction_.op),
+                       [&] { return std::string(name(instruction_.op)); });
     for (const Operand& operand : instruction_.operands) {
-        require_generation(first_generation(operand.dtype),
-                           operand_name(operand) + " of type " + std::string(name(operand.dtype)));
+        require_generation(first_generation(operand.dtype), [&] {
+            return operand_name(operand) + " of type " + std::string(name(operand.dtype));
+        });
     }
 }
 
@@ -64,15 +59,17 @@ void LimitCheck::operand_fits(const Operand& operand) const {
     const bool in_psum = operand.space == Space::Psum;
     const std::string memory = in_psum ? "PSUM" : "SBUF";
     const std::int64_t partitions = in_psum ? core.psum.partitions : core.sbuf.partitions;
-    require(operand.partitions <= partitions,
-            operand_name(operand) + " spans " + text(operand.partitions) + " partitions, but " +
-                memory + " has " + text(partitions) + "; split the tile");
+    require(operand.partitions <= partitions, [&] {
+        return operand_name(operand) + " spans " + text(operand.partitions) + " partitions, but " +
+               memory + " has " + text(partitions) + "; split the tile";
+    });
     const std::int64_t capacity =
         in_psum ? core.psum.banks * core.psum.bank_bytes : core.sbuf.partition_kib * 1024;
-    require(bytes_per_partition(operand) <= capacity,
-            operand_name(operand) + " spans " + text(bytes_per_partition(operand)) +
-                " bytes of a partition, but a partition of " + memory + " has " + text(capacity) +
-                " bytes; split the tile");
+    require(bytes_per_partition(operand) <= capacity, [&] {
+        return operand_name(operand) + " spans " + text(bytes_per_partition(operand)) +
+               " bytes of a partition, but a partition of " + memory + " has " + text(capacity) +
+               " bytes; split the tile";
+    });
 }
 
 void LimitCheck::memories() const {
@@ -81,16 +78,17 @@ void LimitCheck::memories() const {
         instruction_.op == Opcode::RegisterLoad || instruction_.op == Opcode::RegisterStore;
     for (const Operand& operand : instruction_.operands) {
         if (operand.space == Space::Hbm) {
-            require(is_transfer || is_register || instruction_.op == Opcode::CoreBarrier,
-                    operand_name(operand) + " is in HBM, but " +
-                        std::string(name(instruction_.op)) +
-                        " works on SBUF and PSUM; load it with dma_copy first");
+            require(is_transfer || is_register || instruction_.op == Opcode::CoreBarrier, [&] {
+                return operand_name(operand) + " is in HBM, but " +
+                       std::string(name(instruction_.op)) +
+                       " works on SBUF and PSUM; load it with dma_copy first";
+            });
             continue;
         }
-        require(
-            !is_transfer || operand.space != Space::Psum,
-            operand_name(operand) +
-                " is in PSUM, but DMA reaches SBUF and HBM only; move it with tensor_copy first");
+        require(!is_transfer || operand.space != Space::Psum, [&] {
+            return operand_name(operand) +
+                   " is in PSUM, but DMA reaches SBUF and HBM only; move it with tensor_copy first";
+        });
         operand_fits(operand);
     }
     const std::array<std::array<Role, 2>, 4> pairs{{{Role::Data1, Role::Data2},
@@ -100,11 +98,12 @@ void LimitCheck::memories() const {
     for (const auto& [first, second] : pairs) {
         const bool is_tensor =
             second != Role::Operand1 || instruction_.op == Opcode::ScalarTensorTensor;
-        require(!is_tensor || !is_in(Space::Psum, instruction_.find(first)) ||
-                    !is_in(Space::Psum, instruction_.find(second)),
-                "operands " + std::string(name(first)) + " and " + std::string(name(second)) +
-                    " are both in PSUM, but " + std::string(name(instruction_.op)) +
-                    " reads at most one input from PSUM; copy one to SBUF");
+        if (is_tensor && is_in(Space::Psum, instruction_.find(first)) &&
+            is_in(Space::Psum, instruction_.find(second))) {
+            fail("operands " + std::string(name(first)) + " and " + std::string(name(second)) +
+                 " are both in PSUM, but " + std::string(name(instruction_.op)) +
+                 " reads at most one input from PSUM; copy one to SBUF");
+        }
     }
 }
 
@@ -120,36 +119,44 @@ void LimitCheck::element_wise() const {
                               std::string(name(instruction_.op)) + " takes ";
     switch (instruction_.op) {
         case Opcode::BnStats:
-            require(size <= kBnStatsMax, has + "up to " + text(kBnStatsMax) + "; split the tile");
+            require(size <= kBnStatsMax,
+                    [&] { return has + "up to " + text(kBnStatsMax) + "; split the tile"; });
             break;
         case Opcode::BnAggr:
-            require(size % 3 == 0,
-                    has + "a multiple of 3; pass whole (count, mean, variance) groups");
+            require(size % 3 == 0, [&] {
+                return has + "a multiple of 3; pass whole (count, mean, variance) groups";
+            });
             break;
         case Opcode::Max8:
         case Opcode::NcFindIndex8:
         case Opcode::NcMatchReplace8:
-            require(size >= kTop8Min && size <= kTop8Max,
-                    has + text(kTop8Min) + " to " + text(kTop8Max) + "; split or pad the tile");
+            require(size >= kTop8Min && size <= kTop8Max, [&] {
+                return has + text(kTop8Min) + " to " + text(kTop8Max) + "; split or pad the tile";
+            });
             break;
         case Opcode::QuantizeMx:
-            require(data->partitions % 32 == 0, spans + "a multiple of 32; pad the tile");
-            require(size % 4 == 0, has + "a multiple of 4; pad the tile");
+            require(data->partitions % 32 == 0,
+                    [&] { return spans + "a multiple of 32; pad the tile"; });
+            require(size % 4 == 0, [&] { return has + "a multiple of 4; pad the tile"; });
             break;
         case Opcode::LocalGather: {
             const std::int64_t group = instruction_.attributes.elements_per_index;
             require(
                 std::find(kGatherSizes.begin(), kGatherSizes.end(), group) != kGatherSizes.end(),
-                "elements_per_index is " + text(group) +
-                    ", allowed are 1, 2, 4, 8, 16 and 32; gather in such groups");
+                [&] {
+                    return "elements_per_index is " + text(group) +
+                           ", allowed are 1, 2, 4, 8, 16 and 32; gather in such groups";
+                });
             [[fallthrough]];
         }
         case Opcode::Topk:
-            require(data->partitions % kGroupPartitions == 0,
-                    spans + "a multiple of " + text(kGroupPartitions) + "; pad the tile");
+            require(data->partitions % kGroupPartitions == 0, [&] {
+                return spans + "a multiple of " + text(kGroupPartitions) + "; pad the tile";
+            });
             break;
         case Opcode::SequenceBounds:
-            require(data->partitions == 1, spans + "1; put the segment ids in one partition");
+            require(data->partitions == 1,
+                    [&] { return spans + "1; put the segment ids in one partition"; });
             break;
         default:
             break;
@@ -160,15 +167,17 @@ void LimitCheck::dma() const {
     const Operand& dst = instruction_.at(Role::Dst);
     const DgeSpec& dge = chip_.neuron_core.dge;
     const DgeMode mode = dma::resolve_dge(dge, instruction_);
-    require(dma::dge_mode(dge, mode).available,
-            std::string(name(mode)) + " descriptor generation is not on " + chip_.short_name +
-                (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
-                "; choose another dge mode");
+    require(dma::dge_mode(dge, mode).available, [&] {
+        return std::string(name(mode)) + " descriptor generation is not on " + chip_.short_name +
+               (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
+               "; choose another dge mode";
+    });
     if (const std::optional<Engine> trigger = instruction_.attributes.trigger) {
-        require(can_run(chip_, *trigger, instruction_),
-                std::string(name(*trigger)) + " cannot trigger a DMA with " +
-                    std::string(name(mode)) + " descriptor generation; " +
-                    (mode == DgeMode::Hardware ? "sync and scalar can" : "gpsimd can"));
+        require(can_run(chip_, *trigger, instruction_), [&] {
+            return std::string(name(*trigger)) + " cannot trigger a DMA with " +
+                   std::string(name(mode)) + " descriptor generation; " +
+                   (mode == DgeMode::Hardware ? "sync and scalar can" : "gpsimd can");
+        });
     }
     for (const Operand& src : instruction_.operands) {
         if (src.role != Role::Src || is_collective(instruction_.op)) {
@@ -176,28 +185,32 @@ void LimitCheck::dma() const {
         }
         const std::int64_t from = src.elements() * src.partitions;
         const std::int64_t to = dst.elements() * dst.partitions;
-        require(from == to,
-                "src has " + text(from) + " elements and dst " + text(to) +
-                    ", but a transfer writes what it reads; give both the same number");
-        require(mode != DgeMode::Hardware || src.dtype == dst.dtype,
-                "src is " + std::string(name(src.dtype)) + " and dst " +
-                    std::string(name(dst.dtype)) +
-                    ", but hardware descriptor generation does not cast; use dge software or none");
+        require(from == to, [&] {
+            return "src has " + text(from) + " elements and dst " + text(to) +
+                   ", but a transfer writes what it reads; give both the same number";
+        });
+        require(mode != DgeMode::Hardware || src.dtype == dst.dtype, [&] {
+            return "src is " + std::string(name(src.dtype)) + " and dst " +
+                   std::string(name(dst.dtype)) +
+                   ", but hardware descriptor generation does not cast; use dge software or none";
+        });
     }
     if (instruction_.op == Opcode::Sendrecv && instruction_.attributes.gpsimd_dma) {
         const std::int64_t limit = kGpsimdDmaBytes * size_bytes(dst.dtype) / 4;
-        require(bytes_per_partition(dst) <= limit,
-                "dst is " + text(bytes_per_partition(dst)) +
-                    " bytes per partition, but the GpSimd engine's DMA moves up to " + text(limit) +
-                    " of " + std::string(name(dst.dtype)) +
-                    "; split the tile or leave gpsimd_dma out");
+        require(bytes_per_partition(dst) <= limit, [&] {
+            return "dst is " + text(bytes_per_partition(dst)) +
+                   " bytes per partition, but the GpSimd engine's DMA moves up to " + text(limit) +
+                   " of " + std::string(name(dst.dtype)) +
+                   "; split the tile or leave gpsimd_dma out";
+        });
     }
     const bool is_indexed = std::ranges::any_of(instruction_.operands, [](const Operand& operand) {
         return operand.role == Role::Index && operand.elements() != 1;
     });
-    require(
-        mode != DgeMode::Hardware || !is_indexed || is_collective(instruction_.op),
-        "an indexed transfer needs software descriptor generation, not hardware; use dge software");
+    require(mode != DgeMode::Hardware || !is_indexed || is_collective(instruction_.op), [&] {
+        return "an indexed transfer needs software descriptor generation, not hardware; use dge "
+               "software";
+    });
 }
 
 void LimitCheck::engines() const {

@@ -29,8 +29,19 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& what) const;
-    void require(bool condition, const std::string& what) const;
-    void require_generation(NeuronCoreVersion first, const std::string& feature) const;
+    /// `what()` makes the text, for which there is mostly no need.
+    template <typename F>
+    void require(bool condition, F&& what) const {
+        if (!condition) {
+            fail(what());
+        }
+    }
+    /// `feature()` names what chips have since that generation.
+    template <typename F>
+    void require_generation(NeuronCoreVersion first, F&& feature) const {
+        require(chip_.neuron_core_version >= first, [&] { return not_before(first, feature()); });
+    }
+    [[nodiscard]] std::string not_before(NeuronCoreVersion first, const std::string& feature) const;
     void operand_fits(const Operand& operand) const;
     void matmul_types() const;
     void sparse_matmul() const;

@@ -23,31 +23,35 @@ void LimitCheck::matmul_types() const {
     }
     const Dtype stationary = instruction_.at(Role::Stationary).dtype;
     const Dtype moving = instruction_.at(Role::Moving).dtype;
-    require(is_32bit_float(stationary) == is_32bit_float(moving),
-            "stationary is " + std::string(name(stationary)) + " and moving " +
-                std::string(name(moving)) +
-                ", but 32-bit types multiply only with each other; cast one of them");
+    require(is_32bit_float(stationary) == is_32bit_float(moving), [&] {
+        return "stationary is " + std::string(name(stationary)) + " and moving " +
+               std::string(name(moving)) +
+               ", but 32-bit types multiply only with each other; cast one of them";
+    });
     if (instruction_.op == Opcode::NcMatmulMx) {
-        require(is_packed_x4(stationary) && is_packed_x4(moving),
-                "stationary is " + std::string(name(stationary)) + " and moving " +
-                    std::string(name(moving)) +
-                    ", but nc_matmul_mx takes packed _x4 types; quantize with quantize_mx");
+        require(is_packed_x4(stationary) && is_packed_x4(moving), [&] {
+            return "stationary is " + std::string(name(stationary)) + " and moving " +
+                   std::string(name(moving)) +
+                   ", but nc_matmul_mx takes packed _x4 types; quantize with quantize_mx";
+        });
     }
     if (instruction_.op == Opcode::NcMatmulSparse) {
         sparse_matmul();
     }
     if (instruction_.attributes.perf_mode == MatmulPerfMode::DoubleRow) {
         if (chip_.neuron_core.tensor_engine.fp8_double_row < 2) {
-            require_generation(NeuronCoreVersion::V3, "perf_mode double_row");
+            require_generation(NeuronCoreVersion::V3, [] { return "perf_mode double_row"; });
             fail("perf_mode double_row is switched off by fp8_double_row of " + chip_.short_name +
                  ", which is below 2; leave perf_mode out");
         }
-        require(is_fp8(stationary) && is_fp8(moving),
-                "stationary is " + std::string(name(stationary)) + " and moving " +
-                    std::string(name(moving)) +
-                    ", but double_row takes FP8 types; cast both or leave perf_mode out");
-        require(!instruction_.attributes.is_transpose,
-                "double_row does not transpose; leave perf_mode or is_transpose out");
+        require(is_fp8(stationary) && is_fp8(moving), [&] {
+            return "stationary is " + std::string(name(stationary)) + " and moving " +
+                   std::string(name(moving)) +
+                   ", but double_row takes FP8 types; cast both or leave perf_mode out";
+        });
+        require(!instruction_.attributes.is_transpose, [&] {
+            return "double_row does not transpose; leave perf_mode or is_transpose out";
+        });
     }
 }
 
@@ -58,24 +62,27 @@ void LimitCheck::sparse_matmul() const {
         fail("nc_matmul_sparse is switched off by sparse_rows_per_pe of " + chip_.short_name +
              ", which is below 2; use nc_matmul");
     }
-    require(ratio >= 2 && ratio <= array.sparse_rows_per_pe,
-            "compress_ratio is " + std::to_string(ratio) + ", but " + chip_.short_name +
-                " takes 2 to " + std::to_string(array.sparse_rows_per_pe) +
-                ": N / M of its M:N patterns");
+    require(ratio >= 2 && ratio <= array.sparse_rows_per_pe, [&] {
+        return "compress_ratio is " + std::to_string(ratio) + ", but " + chip_.short_name +
+               " takes 2 to " + std::to_string(array.sparse_rows_per_pe) +
+               ": N / M of its M:N patterns";
+    });
     for (const Role role : {Role::Stationary, Role::Moving}) {
         const Dtype dtype = instruction_.at(role).dtype;
         const bool is_taken = size_bytes(dtype) == 2 || dtype == Dtype::Tfloat32 ||
                               (array.sparse_fp8 && is_fp8(dtype));
-        require(is_taken,
-                std::string(name(role)) + " is " + std::string(name(dtype)) +
-                    ", but nc_matmul_sparse of " + chip_.short_name + " takes " +
-                    (array.sparse_fp8 ? "FP8, " : "") +
-                    "16-bit and TF32 types; cast it or use nc_matmul");
+        require(is_taken, [&] {
+            return std::string(name(role)) + " is " + std::string(name(dtype)) +
+                   ", but nc_matmul_sparse of " + chip_.short_name + " takes " +
+                   (array.sparse_fp8 ? "FP8, " : "") +
+                   "16-bit and TF32 types; cast it or use nc_matmul";
+        });
     }
     const Operand& tags = instruction_.at(Role::Tags);
-    require(tags.dtype == Dtype::Uint16,
-            "tags are " + std::string(name(tags.dtype)) +
-                ", but four of 4 bits are packed in a uint16; give them this type");
+    require(tags.dtype == Dtype::Uint16, [&] {
+        return "tags are " + std::string(name(tags.dtype)) +
+               ", but four of 4 bits are packed in a uint16; give them this type";
+    });
 }
 
 void LimitCheck::matmul_tile() const {
@@ -91,23 +98,27 @@ void LimitCheck::matmul_tile() const {
         const std::string what = axis == 0 ? "row" : "column";
         const std::int64_t tile = (*attributes.tile_size)[axis];
         const std::int64_t start = attributes.tile_position ? (*attributes.tile_position)[axis] : 0;
-        require(tile >= array.tile_min && tile <= limit[axis] && limit[axis] % tile == 0,
-                what + " tile size is " + std::to_string(tile) + ", but " + chip_.short_name +
-                    " tiles its array by powers of two from " + std::to_string(array.tile_min) +
-                    " to " + std::to_string(limit[axis]) + "; choose one of them");
-        require(start >= 0 && start % tile == 0 && start + tile <= limit[axis],
-                what + " tile starts at " + std::to_string(start) +
-                    ", but a tile starts at a multiple of its size " + std::to_string(tile) +
-                    " within " + std::to_string(limit[axis]) + "; move tile_position");
-        require(used[axis] <= tile,
-                "stationary uses " + std::to_string(used[axis]) + " " + what +
-                    "s, but its tile has " + std::to_string(tile) +
-                    "; split it or enlarge the tile");
+        require(tile >= array.tile_min && tile <= limit[axis] && limit[axis] % tile == 0, [&] {
+            return what + " tile size is " + std::to_string(tile) + ", but " + chip_.short_name +
+                   " tiles its array by powers of two from " + std::to_string(array.tile_min) +
+                   " to " + std::to_string(limit[axis]) + "; choose one of them";
+        });
+        require(start >= 0 && start % tile == 0 && start + tile <= limit[axis], [&] {
+            return what + " tile starts at " + std::to_string(start) +
+                   ", but a tile starts at a multiple of its size " + std::to_string(tile) +
+                   " within " + std::to_string(limit[axis]) + "; move tile_position";
+        });
+        require(used[axis] <= tile, [&] {
+            return "stationary uses " + std::to_string(used[axis]) + " " + what +
+                   "s, but its tile has " + std::to_string(tile) + "; split it or enlarge the tile";
+        });
     }
     require(attributes.perf_mode == MatmulPerfMode::None ||
                 (*attributes.tile_size)[1] == array.pe_columns,
-            "double_row does not go with column tiles; use all " +
-                std::to_string(array.pe_columns) + " columns");
+            [&] {
+                return "double_row does not go with column tiles; use all " +
+                       std::to_string(array.pe_columns) + " columns";
+            });
 }
 
 void LimitCheck::matmul_result() const {
@@ -116,26 +127,31 @@ void LimitCheck::matmul_result() const {
     const MatmulShape shape = matmul_shape(instruction_);
     const Operand& dst = instruction_.at(Role::Dst);
     require(dst.partitions == shape.stationary_columns && dst.elements() == shape.moving_columns,
-            "dst is " + size(dst.partitions, dst.elements()) + ", but the result is " +
-                size(shape.stationary_columns, shape.moving_columns) +
-                " (stationary columns x moving columns); give dst this size");
+            [&] {
+                return "dst is " + size(dst.partitions, dst.elements()) + ", but the result is " +
+                       size(shape.stationary_columns, shape.moving_columns) +
+                       " (stationary columns x moving columns); give dst this size";
+            });
     const bool is_16bit = size_bytes(dst.dtype) == 2;
     const std::int64_t longest =
         is_16bit ? array.moving_free_max_16bit : array.moving_free_max_32bit;
-    require(shape.moving_columns <= longest,
-            "moving tile has " + std::to_string(shape.moving_columns) + " columns, but " +
-                chip_.short_name + " takes up to " + std::to_string(longest) + " for " +
-                std::string(name(dst.dtype)) + " results; split the moving tile");
+    require(shape.moving_columns <= longest, [&] {
+        return "moving tile has " + std::to_string(shape.moving_columns) + " columns, but " +
+               chip_.short_name + " takes up to " + std::to_string(longest) + " for " +
+               std::string(name(dst.dtype)) + " results; split the moving tile";
+    });
     const std::int64_t bytes =
         (dst.pattern.highest() - dst.pattern.lowest() + 1) * size_bytes(dst.dtype);
-    require(psum.matmul_spans_banks || bytes <= psum.bank_bytes,
-            "dst spans " + std::to_string(bytes) + " bytes of a PSUM partition, but on " +
-                chip_.short_name + " one matmul writes within a bank of " +
-                std::to_string(psum.bank_bytes) + " bytes; split the moving tile");
-    require(instruction_.attributes.start || !is_16bit || array.bf16_accumulate,
-            "accumulates " + std::string(name(dst.dtype)) +
-                " in PSUM, which runs on trn3, not on " + chip_.short_name +
-                "; give dst the type float32");
+    require(psum.matmul_spans_banks || bytes <= psum.bank_bytes, [&] {
+        return "dst spans " + std::to_string(bytes) + " bytes of a PSUM partition, but on " +
+               chip_.short_name + " one matmul writes within a bank of " +
+               std::to_string(psum.bank_bytes) + " bytes; split the moving tile";
+    });
+    require(instruction_.attributes.start || !is_16bit || array.bf16_accumulate, [&] {
+        return "accumulates " + std::string(name(dst.dtype)) +
+               " in PSUM, which runs on trn3, not on " + chip_.short_name +
+               "; give dst the type float32";
+    });
 }
 
 void LimitCheck::matmul() const {
@@ -144,29 +160,34 @@ void LimitCheck::matmul() const {
         return;  // A Vector Engine transpose.
     }
     const MatmulShape shape = matmul_shape(instruction_);
-    require(shape.rows <= array.pe_rows && shape.stationary_columns <= array.pe_columns,
-            "stationary tile is " + size(shape.rows, shape.stationary_columns) +
-                ", but the PE array is " + size(array.pe_rows, array.pe_columns) +
-                "; split the tile");
+    require(shape.rows <= array.pe_rows && shape.stationary_columns <= array.pe_columns, [&] {
+        return "stationary tile is " + size(shape.rows, shape.stationary_columns) +
+               ", but the PE array is " + size(array.pe_rows, array.pe_columns) +
+               "; split the tile";
+    });
     matmul_types();
     if (instruction_.op != Opcode::NcTranspose) {
         for (const Role role : {Role::Stationary, Role::Moving}) {
-            require(instruction_.at(role).space == Space::Sbuf,
-                    "operand " + std::string(name(role)) +
-                        " is in PSUM, but the PE array reads SBUF; move it with tensor_copy first");
+            require(instruction_.at(role).space == Space::Sbuf, [&] {
+                return "operand " + std::string(name(role)) +
+                       " is in PSUM, but the PE array reads SBUF; move it with tensor_copy first";
+            });
         }
-        require(instruction_.at(Role::Moving).partitions == shape.rows,
-                "stationary has " + std::to_string(shape.rows) + " partitions and moving " +
-                    std::to_string(instruction_.at(Role::Moving).partitions) +
-                    ", but both are the contraction; give both the same");
-        require(instruction_.at(Role::Dst).space == Space::Psum,
-                "dst is in SBUF, but the PE array writes PSUM; give dst a PSUM tile");
+        require(instruction_.at(Role::Moving).partitions == shape.rows, [&] {
+            return "stationary has " + std::to_string(shape.rows) + " partitions and moving " +
+                   std::to_string(instruction_.at(Role::Moving).partitions) +
+                   ", but both are the contraction; give both the same";
+        });
+        require(instruction_.at(Role::Dst).space == Space::Psum, [&] {
+            return "dst is in SBUF, but the PE array writes PSUM; give dst a PSUM tile";
+        });
     }
     if (instruction_.op == Opcode::NcMatmulMx) {
-        require(shape.rows % kMxPartitions == 0 && shape.stationary_columns % 2 == 0,
-                "stationary tile is " + size(shape.rows, shape.stationary_columns) +
-                    ", but nc_matmul_mx takes a multiple of " + std::to_string(kMxPartitions) +
-                    " partitions and an even number of columns; pad the tile");
+        require(shape.rows % kMxPartitions == 0 && shape.stationary_columns % 2 == 0, [&] {
+            return "stationary tile is " + size(shape.rows, shape.stationary_columns) +
+                   ", but nc_matmul_mx takes a multiple of " + std::to_string(kMxPartitions) +
+                   " partitions and an even number of columns; pad the tile";
+        });
     }
     matmul_tile();
     matmul_result();

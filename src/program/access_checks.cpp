@@ -86,19 +86,20 @@ void check_extent(const ReaderState& state, const Operand& operand, const Interv
     }
 }
 
-/// `available`: the partitions that there are.
+/// `available`: the partitions that there are; `owner()`: whose they are, for a message.
+template <typename F>
 void check_partitions(const ReaderState& state,
                       const Operand& operand,
                       const Affine& partition,
                       std::int64_t available,
-                      std::string_view owner) {
+                      F&& owner) {
     const Interval range = interval_of(state, partition, "partition");
     if (range.low < 0 || range.high > available - operand.partitions) {
         state.place.fail(
             fmt::format("partitions {} to {} are accessed, but {} has {}; correct \"partition\"",
                         range.low,
                         range.high + operand.partitions - 1,
-                        owner,
+                        owner(),
                         available));
     }
 }
@@ -115,8 +116,9 @@ void check_program_access(ReaderState& state,
     if (operand.space == Space::Hbm) {
         return;
     }
-    check_partitions(
-        state, operand, position.partition, buffer.partitions(), in_quotes(buffer.name));
+    check_partitions(state, operand, position.partition, buffer.partitions(), [&buffer] {
+        return in_quotes(buffer.name);
+    });
     if (has_start_rule(instruction, operand)) {
         const std::int64_t base = buffer.address ? buffer.address->first : 0;
         check_start_partition(state, operand, position.partition, base);
@@ -139,7 +141,9 @@ void check_lowered_access(const ReaderState& state,
     if (operand.space == Space::Hbm) {
         return;
     }
-    check_partitions(state, operand, position.partition, kPartitions, name(operand.space));
+    check_partitions(state, operand, position.partition, kPartitions, [&operand] {
+        return name(operand.space);
+    });
     if (has_start_rule(instruction, operand)) {
         check_start_partition(state, operand, position.partition, 0);
     }

@@ -21,14 +21,19 @@ bool SlotPacker::place_apart() {
 
 bool SlotPacker::place_shared() {
     std::vector<PackedSite*> order;
+    order.reserve(sites_.size());
     for (PackedSite& site : sites_) {
         order.push_back(&site);
     }
     std::ranges::stable_sort(order, std::ranges::greater{}, &PackedSite::bytes);
     used_ = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        order[i]->address = first_gap(*order[i], {order.data(), i});
-        used_ = std::max(used_, order[i]->address + order[i]->bytes());
+    std::vector<const PackedSite*> placed;  // By address.
+    placed.reserve(order.size());
+    for (PackedSite* site : order) {
+        site->address = first_gap(*site, placed);
+        used_ = std::max(used_, site->address + site->bytes());
+        placed.insert(std::ranges::upper_bound(placed, site->address, {}, &PackedSite::address),
+                      site);
     }
     shares_ = true;
     return used_ <= capacity_;
@@ -96,20 +101,16 @@ bool SlotPacker::can_spare_more(const PackedSite& a, const PackedSite& b) {
            std::tie(left_b, b.live, b.is_computed, b.slot_bytes);
 }
 
-std::int64_t SlotPacker::first_gap(const PackedSite& site, std::span<PackedSite* const> placed) {
-    std::vector<const PackedSite*> rivals;
-    for (const PackedSite* other : placed) {
-        if (site.meets(*other)) {
-            rivals.push_back(other);
-        }
-    }
-    std::ranges::sort(rivals, {}, &PackedSite::address);
+std::int64_t SlotPacker::first_gap(const PackedSite& site,
+                                   std::span<const PackedSite* const> placed) {
     std::int64_t address = 0;
-    for (const PackedSite* other : rivals) {
+    for (const PackedSite* other : placed) {
         if (address + site.bytes() <= other->address) {
             break;
         }
-        address = std::max(address, round_up(other->address + other->bytes(), site.alignment));
+        if (site.meets(*other)) {
+            address = std::max(address, round_up(other->address + other->bytes(), site.alignment));
+        }
     }
     return address;
 }

@@ -70,7 +70,9 @@ private:
     void grow(PackedSite& site);
     /// Compares what the sites have in excess after the loss, for each live tile.
     static bool can_spare_more(const PackedSite& a, const PackedSite& b);
-    static std::int64_t first_gap(const PackedSite& site, std::span<PackedSite* const> placed);
+    /// The lowest place beside those that it meets. \pre they are in the order of their addresses
+    static std::int64_t first_gap(const PackedSite& site,
+                                  std::span<const PackedSite* const> placed);
 
     std::vector<PackedSite> sites_;
     std::int64_t capacity_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace trnsim::neuron_core {
 namespace {
@@ -36,46 +37,65 @@ CriticalPath::Kind CriticalPath::kind_of(const std::string& text, Engine engine)
     return static_cast<Kind>(kFirstEngine + static_cast<int>(engine));
 }
 
+void CriticalPath::History::make_room(std::size_t kinds) {
+    constexpr std::size_t kMore = 8;
+    if (kinds <= room) {
+        return;
+    }
+    records.resize(kHistory);
+    History larger{.room = (kinds / kMore + 1) * kMore};
+    larger.sums = std::make_unique_for_overwrite<std::int64_t[]>(kHistory * larger.room);
+    for (std::size_t place = 0; place < kHistory; ++place) {
+        std::copy_n(sums_of(place), records[place].kinds, larger.sums_of(place));
+    }
+    sums = std::move(larger.sums);
+    room = larger.room;
+}
+
 const CriticalPath::Record* CriticalPath::find(QueueId queue, std::uint64_t sequence) const {
-    if (records_[queue].empty()) {
+    const std::vector<Record>& records = histories_[queue].records;
+    if (records.empty()) {
         return nullptr;
     }
-    const Record& record = records_[queue][sequence % kHistory];
+    const Record& record = records[sequence % kHistory];
     return record.is_set && record.sequence == sequence ? &record : nullptr;
 }
 
 void CriticalPath::started(
     QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold) {
-    if (records_[queue].empty()) {
-        records_[queue].resize(kHistory);
-    }
-    Record& record = records_[queue][sequence % kHistory];
+    History& history = histories_[queue];
+    history.make_room(names_.size());
+    std::int64_t* sums = history.sums_of(sequence);
     const Record* previous = nullptr;
+    const std::int64_t* sums_before = nullptr;
     Picoseconds since = hold.since;
     if (hold.producer_queue) {
         previous = find(*hold.producer_queue, hold.producer_sequence);
+        sums_before = histories_[*hold.producer_queue].sums_of(hold.producer_sequence);
     }
     if (previous == nullptr) {
         previous = sequence > 0 ? find(queue, hold.predecessor) : nullptr;
+        sums_before = history.sums_of(hold.predecessor);
         since = start;
     }
+    const std::size_t known = previous != nullptr ? previous->kinds : 0;
+    if (sums_before != sums) {
+        std::copy_n(sums_before, known, sums);
+    }
+    std::fill(sums + known, sums + names_.size(), 0);
     if (previous != nullptr) {
-        const std::int64_t held = (since - previous->start).value;
-        const Kind held_kind = previous->kind;
-        record.sums = previous->sums;
-        record.sums.resize(names_.size());
-        record.sums[held_kind] += held;
-        record.sums[kSemaphore] += (start - since).value;
+        sums[previous->kind] += (since - previous->start).value;
+        sums[kSemaphore] += (start - since).value;
     } else {
         const Picoseconds launch = std::min(start, kernel_start_);
-        record.sums.assign(names_.size(), 0);
-        record.sums[kKernelStart] = launch.value;
-        record.sums[kind] += (start - launch).value;
+        sums[kKernelStart] = launch.value;
+        sums[kind] += (start - launch).value;
     }
-    record.sequence = sequence;
-    record.start = start;
-    record.kind = kind;
-    record.is_set = true;
+    history.records[sequence % kHistory] = {.sequence = sequence,
+                                            .start = start,
+                                            .kind = kind,
+                                            .is_set = true,
+                                            .kinds = static_cast<std::uint8_t>(names_.size())};
 }
 
 std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId queue,
@@ -86,12 +106,11 @@ std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId que
     if (record == nullptr) {
         return result;
     }
-    Sums sums = record->sums;
-    sums.resize(names_.size());
-    sums[record->kind] += (done - record->start).value;
-    for (std::size_t kind = 0; kind < names_.size(); ++kind) {
-        if (sums[kind] != 0) {
-            result.emplace_back(names_[kind], Picoseconds{sums[kind]});
+    const std::int64_t* sums = histories_[queue].sums_of(sequence);
+    for (std::size_t kind = 0; kind < record->kinds; ++kind) {
+        const Picoseconds own = kind == record->kind ? done - record->start : Picoseconds{};
+        if (const Picoseconds time = Picoseconds{sums[kind]} + own; time != Picoseconds{}) {
+            result.emplace_back(names_[kind], time);
         }
     }
     std::ranges::stable_sort(

@@ -5,7 +5,9 @@
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,20 +53,32 @@ public:
 
 private:
     static constexpr std::size_t kHistory = 128;
-    using Sums = std::vector<std::int64_t>;  ///< By kind; those behind its end are 0.
     struct Record {
         std::uint64_t sequence = 0;
         Picoseconds start;
         Kind kind = 0;
         bool is_set = false;
-        Sums sums;  ///< Chain up to `start`.
+        std::uint8_t kinds = 0;  ///< How many kinds there were.
+    };
+    /// The last kHistory of a queue.
+    struct History {
+        std::vector<Record> records;  ///< None if the queue starts none.
+        /// Of the chain up to the start of each, by kind: places for `room` kinds in one block,
+        /// which is touched where there is something in it.
+        std::unique_ptr<std::int64_t[]> sums;
+        std::size_t room = 0;
+
+        [[nodiscard]] std::int64_t* sums_of(std::uint64_t sequence) const {
+            return sums.get() + sequence % kHistory * room;
+        }
+        void make_room(std::size_t kinds);
     };
 
     [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;
 
     Picoseconds kernel_start_{};
     std::vector<std::string> names_;
-    std::array<std::vector<Record>, kQueues> records_;  ///< kHistory of each queue that starts any.
+    std::array<History, kQueues> histories_;
 };
 
 }  // namespace trnsim::neuron_core

@@ -49,7 +49,6 @@ void PlannedStep::clear() {
     has_waits = false;
     blockers = 0;
     lack = {};
-    blocked.clear();
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {

@@ -29,24 +29,6 @@ void insert(RingBuffer<PlannedStep*>& steps, PlannedStep& step) {
     steps.insert(is_last ? steps.size() : steps.partition_point(is_earlier), &step);
 }
 
-void come_after(PlannedStep& step, PlannedStep& earlier) {
-    const bool is_new = earlier.blocked.empty() || earlier.blocked.back() != &step;
-    if (is_new && &earlier != &step) {
-        earlier.blocked.push_back(&step);
-        ++step.blockers;
-    }
-}
-
-/// After all of a queue that could pass it: back to one that those before could not pass either.
-void come_after_all(PlannedStep& step, const RingBuffer<PlannedStep*>& steps) {
-    for (std::size_t place = steps.size(); place > 0; --place) {
-        come_after(step, *steps[place - 1]);
-        if (steps[place - 1]->is_in_order) {
-            return;
-        }
-    }
-}
-
 }  // namespace
 
 ReorderWindow::ReorderWindow(const Reach& reach,
@@ -83,8 +65,28 @@ void ReorderWindow::admit(PlannedStep& step) {
     }
 }
 
+void ReorderWindow::come_after(PlannedStep& step, PlannedStep& earlier) {
+    const bool is_new = earlier.blocked == nullptr || earlier.blocked->step != &step;
+    if (is_new && &earlier != &step) {
+        PlannedStep::Link* link = unused_links_ != nullptr ? unused_links_ : &links_.emplace_back();
+        unused_links_ = link->next;
+        *link = {.step = &step, .next = earlier.blocked};
+        earlier.blocked = link;
+        ++step.blockers;
+    }
+}
+
+void ReorderWindow::come_after_all(PlannedStep& step, const Steps& steps) {
+    for (std::size_t place = steps.size(); place > 0; --place) {
+        come_after(step, *steps[place - 1]);
+        if (steps[place - 1]->is_in_order) {
+            return;
+        }
+    }
+}
+
 void ReorderWindow::block(PlannedStep& step) {
-    const auto comes_after = [&step](PlannedStep& earlier) { come_after(step, earlier); };
+    const auto comes_after = [this, &step](PlannedStep& earlier) { come_after(step, earlier); };
     for (const ResolvedOperand& operand : step.operands) {
         operand.for_each_before(comes_after);
         operand.announce(step);
@@ -268,10 +270,14 @@ void ReorderWindow::retire(PlannedStep& step) {
             operand.withdraw(step);
         }
     }
-    for (PlannedStep* later : step.blocked) {
-        if (--later->blockers == 0) {
-            queues_[later->queue].unblock(*later, reach_[later->queue]);
+    while (PlannedStep::Link* link = step.blocked) {
+        PlannedStep& later = *link->step;
+        if (--later.blockers == 0) {
+            queues_[later.queue].unblock(later, reach_[later.queue]);
         }
+        step.blocked = link->next;
+        link->next = unused_links_;
+        unused_links_ = link;
     }
     if (step.when != nullptr) {
         unused_conditions_.push_back(std::exchange(step.when, nullptr));

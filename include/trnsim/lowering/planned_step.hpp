@@ -57,6 +57,12 @@ struct PlannedStep {
         Condition load{};  ///< and of its LoadStationary.
     };
 
+    /// One of a list of steps; its window's.
+    struct Link {
+        PlannedStep* step = nullptr;
+        Link* next = nullptr;
+    };
+
     std::uint32_t instruction = 0;  ///< Template of the program.
     Engine engine = Engine::Vector;
     neuron_core::QueueId queue = 0;
@@ -68,12 +74,12 @@ struct PlannedStep {
     std::vector<ResolvedOperand> operands{};
 
     // Of the window; first, because it looks at many steps for every one that it takes:
-    std::uint64_t order = 0;              ///< Place in the program.
-    bool has_waits = false;               ///< The conditions are known,
-    Picoseconds met{};                    ///< when the later one is met,
-    Obstacle lack{};                      ///< or why they are not: a tile's, when asked last.
-    int blockers = 0;                     ///< Earlier steps in the window that come first.
-    std::vector<PlannedStep*> blocked{};  ///< Later steps in the window that this one blocks.
+    std::uint64_t order = 0;  ///< Place in the program.
+    bool has_waits = false;   ///< The conditions are known,
+    Picoseconds met{};        ///< when the later one is met,
+    Obstacle lack{};          ///< or why they are not: a tile's, when asked last.
+    int blockers = 0;         ///< Earlier steps in the window that come first.
+    Link* blocked = nullptr;  ///< Later steps in the window that this one blocks.
 
     /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
     Conditions* when = nullptr;

@@ -90,9 +90,14 @@ private:
     };
 
     /// Lets a step wait for earlier ones with its bytes, and later ones for it.
-    static void block(PlannedStep& step);
+    void block(PlannedStep& step);
+    /// Lets it wait for an earlier one, once for however many bytes,
+    void come_after(PlannedStep& step, PlannedStep& earlier);
+    /// and for all of a queue that could pass it: back to one that those before could not pass
+    /// either.
+    void come_after_all(PlannedStep& step, const Steps& steps);
     /// Lets it wait for those of a queue that it may not pass because the program wants so.
-    static void keep_in_order(PlannedStep& step, Queue& queue);
+    void keep_in_order(PlannedStep& step, Queue& queue);
     /// Lets a trigger and the instructions of its engine wait for each other, where they are kept
     /// in order.
     void keep_trigger_in_order(PlannedStep& step);
@@ -118,6 +123,8 @@ private:
     std::vector<PlannedStep*> blanks_;
     std::deque<PlannedStep::Conditions> conditions_;
     std::vector<PlannedStep::Conditions*> unused_conditions_;
+    std::deque<PlannedStep::Link> links_;
+    PlannedStep::Link* unused_links_ = nullptr;
 };
 
 }  // namespace trnsim::lowering

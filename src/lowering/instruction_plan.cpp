@@ -53,9 +53,13 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
     for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
         const InstructionTemplate& instruction = program.templates[index];
         InstructionPlan plan;
+        plan.uses_array = uses_array(instruction.op);
         for (const Operand& operand : instruction.operands) {
-            plan.shapes.emplace_back(operand.indirect ? whole_buffer(program, operand.buffer)
-                                                      : operand);
+            plan.operands.push_back(
+                {.shape = RegionShape(operand.indirect ? whole_buffer(program, operand.buffer)
+                                                       : operand),
+                 .is_loaded = plan.uses_array && is_loaded(instruction, operand),
+                 .is_streamed = !plan.uses_array || is_streamed(instruction, operand)});
         }
         for (const Engine engine : table.engines(index)) {
             plan.costs.push_back(is_dma(instruction.op)
@@ -71,7 +75,6 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
                 chip.neuron_core.dge, policies, instruction, touches(instruction, is_scratch));
         }
         plan.loads_copy = loads_copy(instruction, is_written);
-        plan.uses_array = uses_array(instruction.op);
         plans.push_back(std::move(plan));
     }
     return plans;

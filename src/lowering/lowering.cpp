@@ -3,7 +3,6 @@
 #include "trnsim/lowering/lowering.hpp"
 
 #include "trnsim/base/error.hpp"
-#include "trnsim/lowering/stationary.hpp"
 
 #include <fmt/format.h>
 
@@ -186,19 +185,20 @@ void Lowering::drain() {
 
 void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedStep& planned) {
     const InstructionTemplate& instruction = program_.templates[planned.instruction];
-    const bool is_on_array = planned.engine == Engine::Tensor && plan.uses_array;
+    const bool is_on_array = planned.engine == Engine::Tensor;
     planned.operands.reserve(instruction.operands.size());
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
+        const OperandPlan& operand_plan = plan.operands[i];
         const Step::At& at = step.at[i];
         ResolvedOperand& resolved = planned.operands.emplace_back();
         resolved.operand = &operand;
-        resolved.is_loaded = is_on_array && is_loaded(instruction, operand);
-        resolved.is_streamed = !is_on_array || is_streamed(instruction, operand);
-        resolved.region.shape = &plan.shapes[i];
+        resolved.is_loaded = is_on_array && operand_plan.is_loaded;
+        resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
+        resolved.region.shape = &operand_plan.shape;
         if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
             resolved.region.partition = static_cast<std::int32_t>(at.partition);
-            resolved.region.base_byte = at.offset * plan.shapes[i].element_bytes;
+            resolved.region.base_byte = at.offset * operand_plan.shape.element_bytes;
         }
         const program::Buffer& buffer = program_.buffers[operand.buffer];
         if (buffer.address) {

@@ -11,18 +11,25 @@
 
 namespace trnsim::lowering {
 
+/// An operand of a template.
+struct OperandPlan {
+    RegionShape shape;
+    bool is_loaded = false;   ///< By LoadStationary, where the Tensor Engine runs the template,
+    bool is_streamed = true;  ///< and by MultiplyMoving; elsewhere the instruction accesses it.
+};
+
 /// A template of the program, looked at once.
 struct InstructionPlan {
-    std::vector<RegionShape> shapes;  ///< By operand.
-    std::vector<Picoseconds> costs;   ///< By engine of IssueTable::engines().
-    std::string_view table;           ///< Activation table it needs.
-    int ring = 0;                     ///< DMA.
-    DmaTrigger trigger{};             ///< DMA.
-    bool is_fence = false;            ///< Nothing passes it: others wait for it, or its operands
-                                      ///< do not tell all that it reads and writes.
-    bool is_transfer = false;         ///< DMA.
-    bool loads_copy = false;          ///< What it writes is in HBM too, and stays there.
-    bool uses_array = false;          ///< Of the Tensor Engine, if it runs there.
+    std::vector<OperandPlan> operands;
+    std::vector<Picoseconds> costs;  ///< By engine of IssueTable::engines().
+    std::string_view table;          ///< Activation table it needs.
+    int ring = 0;                    ///< DMA.
+    DmaTrigger trigger{};            ///< DMA.
+    bool is_fence = false;           ///< Nothing passes it: others wait for it, or its operands
+                                     ///< do not tell all that it reads and writes.
+    bool is_transfer = false;        ///< DMA.
+    bool loads_copy = false;         ///< What it writes is in HBM too, and stays there.
+    bool uses_array = false;         ///< Of the Tensor Engine, if it runs there.
 };
 
 /// The plans by template.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <ostream>
@@ -85,9 +84,12 @@ struct GigabytesPerSecond {
     friend constexpr auto operator<=>(GigabytesPerSecond, GigabytesPerSecond) = default;
 };
 
-/// Rounded once; what is longer becomes kLongestTime.
+/// Rounded once, half away from 0; what is longer becomes kLongestTime.
 [[nodiscard]] inline Picoseconds from_picoseconds(double ps) {
-    return Picoseconds{std::llround(std::min(ps, static_cast<double>(kLongestTime.value)))};
+    const double bounded = std::min(ps, static_cast<double>(kLongestTime.value));
+    const auto whole = static_cast<std::int64_t>(bounded);  // std::llround() is a call.
+    const double rest = bounded - static_cast<double>(whole);
+    return Picoseconds{whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0)};
 }
 
 /// Nanoseconds, as datasheets and measurements state them; rounded once to picoseconds.

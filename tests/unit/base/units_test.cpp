@@ -23,6 +23,8 @@ TEST(UnitsTest, BytesBecomeTimeByOneRounding) {
 TEST(UnitsTest, NanosecondsRoundToTheNearestPicosecond) {
     EXPECT_EQ(from_nanoseconds(0.0004), Picoseconds{0});
     EXPECT_EQ(from_nanoseconds(0.0005), Picoseconds{1});
+    EXPECT_EQ(from_nanoseconds(-0.0005), Picoseconds{-1});
+    EXPECT_EQ(from_picoseconds(0.49999999999999994), Picoseconds{0});
     EXPECT_EQ(from_nanoseconds(863.7), Picoseconds{863'700});
     EXPECT_EQ(from_nanoseconds(1e30), kLongestTime);
 }

@@ -11,7 +11,9 @@ namespace {
 /// Whether bases and runs keep two regions apart whatever the counts of their outer pairs are: all
 /// runs of either begin at the same place within pieces of a common divisor of their distances.
 bool runs_pass_by(const Region& a, const Region& b) {
-    const std::int64_t divisor = std::gcd(a.shape->run_divisor, b.shape->run_divisor);
+    const std::int64_t own = a.shape->run_divisor;  // Mostly the same one.
+    const std::int64_t divisor =
+        own == b.shape->run_divisor ? own : std::gcd(own, b.shape->run_divisor);
     if (divisor == 0) {
         return false;
     }

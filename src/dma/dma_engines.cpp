@@ -149,7 +149,7 @@ void DmaEngines::count_active(Picoseconds from, Picoseconds to) {
 
 void DmaEngines::count_busy(std::uint32_t engines, Picoseconds span) {
     if (engines != busy_engines_) {
-        stats_ = stats();
+        add_busy(stats_);
         busy_engines_ = engines;
         busy_time_ = Picoseconds{};
     }
@@ -158,8 +158,12 @@ void DmaEngines::count_busy(std::uint32_t engines, Picoseconds span) {
 
 DmaStats DmaEngines::stats() const {
     DmaStats stats = stats_;
-    for_each_bit(busy_engines_, [&](std::size_t e) { stats.engine_busy[e] += busy_time_; });
+    add_busy(stats);
     return stats;
+}
+
+void DmaEngines::add_busy(DmaStats& stats) const {
+    for_each_bit(busy_engines_, [&](std::size_t e) { stats.engine_busy[e] += busy_time_; });
 }
 
 void DmaEngines::complete_finished() {

@@ -84,6 +84,8 @@ private:
     void advance(Picoseconds to);
     void count_active(Picoseconds from, Picoseconds to);
     void count_busy(std::uint32_t engines, Picoseconds span);
+    /// Completes busy times with the last stretch.
+    void add_busy(DmaStats& stats) const;
     void complete_finished();
     void share();
     [[nodiscard]] std::uint32_t share_ring(Ring& ring);

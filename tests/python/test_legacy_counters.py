@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from legacy_helpers import in_full, nl, program, tensor
 from trace_expander import expand
@@ -157,6 +159,60 @@ def _closure() -> Any:
     return following
 
 
+class Base:
+    """A class whose number another one counts in."""
+
+    rows = 0
+
+
+class Derived(Base):
+    """It keeps nothing itself."""
+
+    @staticmethod
+    def next_row() -> int:
+        Base.rows += 5
+        return Base.rows
+
+
+class Property(Ledger):
+    """An attribute that counts when it is read."""
+
+    @property
+    def row(self) -> int:
+        return _next_row()
+
+    def look(self) -> int:
+        return self.row
+
+
+def _row_of_default(seen: Any = {"rows": 0}) -> int:  # noqa: B006
+    seen["rows"] += 1
+    return int(seen["rows"])
+
+
+def _row_of_array(counts: Any) -> int:
+    counts[1] += 1
+    return int(counts[1])
+
+
+def _row_of_set(seen: set[int]) -> int:
+    seen.add(len(seen))
+    return len(seen)
+
+
+def _row_of_comprehension() -> int:
+    return [_next_row() for _ in (0,)][0]
+
+
+def _row_of_module() -> int:
+    a_module.rows += 1
+    return int(a_module.rows)
+
+
+a_module: Any = ModuleType("a_module")
+a_module.__file__ = "a_module.py"
+
+
 def _through(row: Any) -> Any:
     """A function that calls another one."""
     return lambda: row()
@@ -170,6 +226,15 @@ STATES = {
     "list": lambda: functools.partial(_row_of_list, []),
     "dictionary": lambda: _row_of_table,
     "cell": _closure,
+    "base": lambda: Derived.next_row,
+    "property": lambda: Property().look,
+    "default": lambda: _row_of_default,
+    "array": lambda: functools.partial(_row_of_array, np.zeros(3)),
+    "set": lambda: functools.partial(_row_of_set, set()),
+    "comprehension": lambda: _row_of_comprehension,
+    "module": lambda: _row_of_module,
+    "method": lambda: _through(lambda append=[].append: append(0) or append.__self__.__len__()),
+    "iterator": lambda: functools.partial(next, iter(range(1, 900))),
     "behind a function": lambda: _through(Ledger().next_row),
 }
 
@@ -179,8 +244,9 @@ STATES = {
 def test_what_a_kernel_counts_elsewhere_is_right(state: str, place: str) -> None:
     def kernel(x: Any) -> None:
         global _rows
-        _rows, Book.rows = 0, 0
+        _rows, Book.rows, Base.rows, a_module.rows = 0, 0, 0, 0
         _table["rows"] = 0
+        _row_of_default.__defaults__[0]["rows"] = 0  # type: ignore[index]
         row = STATES[state]()
         tile = nl.load(x[0:128, 0:512])
         for i in nl.affine_range(40):

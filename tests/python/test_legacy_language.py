@@ -227,6 +227,15 @@ def test_an_operation_walked_with_too_many_strides_is_divided() -> None:
     assert pattern(executed[1], "dst") == ((90, 2), (40, 2), (17, 2), (3, 2))
 
 
+def test_a_tile_that_is_filled_in_parts_is_filled_with_one_number() -> None:
+    def kernel(x: Any) -> None:
+        p, a, b, c, d, e = nl.mgrid[0:128, 0:2, 0:2, 0:2, 0:2, 0:2]
+        out = nl.ndarray((128, 512), dtype=x.dtype)
+        out[p, a * 200 + b * 90 + c * 40 + d * 17 + e * 3] = 3
+
+    assert [dict(one.attributes) for one in traced(kernel, F32)] == 2 * [{"value": "3.0"}]
+
+
 def test_tile_sizes_are_those_of_the_chip() -> None:
     def kernel() -> None:
         size = nl.tile_size

@@ -161,6 +161,9 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
     given = template["attributes"]
     assert (given.get("value") == "run") == ("value" in record)
     if "value" in record:
+        steps = record["value"]
+        assert all(abs(one) <= 1 << 48
+                   for one in (steps.values() if isinstance(steps, dict) else [steps]))
         given = {**given, "value": _value(record["value"], indices)}
     if not isinstance(given.get("value", ""), str):
         given = {**given, "value": float(given["value"])}

@@ -104,6 +104,50 @@ def test_a_number_that_loops_count_is_no_other_template(monkeypatch: pytest.Monk
     assert_same_as_flat(filled, [tensor("float32", 128, 64)], monkeypatch)
 
 
+def test_numbers_are_written_as_they_are_given() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        for value in (-0.0, 2.0, 3, True, -5, 0.5, 1 << 50):
+            nisa.memset(tile, value=value)
+    found = parse(program(kernel, tensor("float32", 128, 64)).lines())
+    given = [repr(one["attributes"]["value"]) for one in found.templates.values()]
+    assert given == ["-0.0", "2.0", "3", "1", "-5", "0.5", str(1 << 50)]
+
+
+def test_a_loop_that_one_call_counts_and_another_does_not(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(tile: Any, value: Any) -> None:
+        for _ in nl.affine_range(5):
+            nisa.memset(tile, value=value)
+
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        fill(tile, 7)
+        for i in nl.affine_range(40):
+            fill(tile, i)
+        fill(tile, 8)
+    found = parse(program(kernel, tensor("float32", 128, 64)).lines())
+    assert [one["attributes"]["value"] for one in found.templates.values()] == [7, "run", 8]
+    assert_same_as_flat(kernel, [tensor("float32", 128, 64)], monkeypatch)
+
+
+def test_a_loop_over_partitions_is_one() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in range(128):
+            nisa.dma_copy(tile[i:i + 1, 0:64], x[i:i + 1, 0:64])
+        other = tile.view(nl.int32)
+        for i in range(4):
+            nisa.tensor_copy(other[i * 32:i * 32 + 32, 0:8], other[i * 32:i * 32 + 32, 8:16])
+    found = parse(program(kernel, tensor("float32", 128, 64)).lines())
+    assert found.loops() == len(found.templates) == 2
+    copy = found.templates[1]["operands"]
+    assert [one["dtype"] for one in copy] == ["int32", "int32"]
+
+
 @pytest.mark.parametrize("value", [lambda i: 1 << 40 + i, lambda i: i / 2, lambda i: -0.0,
                                    lambda i: float("inf"), lambda i: i * (1 << 44)])
 def test_other_numbers_stay_in_templates(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:

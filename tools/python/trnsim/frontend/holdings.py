@@ -15,7 +15,8 @@ import dis
 import operator
 from collections import deque
 from functools import cache, partial
-from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType, NoneType
+from types import (BuiltinFunctionType, CellType, CodeType, FrameType, FunctionType, MethodType,
+                   ModuleType, NoneType)
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
@@ -126,6 +127,9 @@ class Holdings:
             self._function(value)
         elif kind is MethodType:
             self._todo += (value.__self__, value.__func__)
+        elif kind is BuiltinFunctionType:
+            self.may_change |= value.__name__ in _CHANGES
+            self._todo.append(value.__self__)
         elif kind is Kernel:
             self._todo.append(value.function)
         elif kind in (staticmethod, classmethod):
@@ -189,7 +193,7 @@ def _is_known(value: Any) -> bool:
         return not source.is_user(value.__code__)
     known = _leaves.get(kind)
     if known is None:
-        known = _leaves[kind] = kind in _NUMBERS or kind in (range, slice, type(len)) or (
+        known = _leaves[kind] = kind in _NUMBERS or kind in (range, slice) or (
             is_ours(kind.__module__) and kind is not Kernel)
     return known
 

@@ -53,7 +53,22 @@ HEADERS = {
             "    count, seen, last, keep = 0, [], near, 0\n"),
     "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.compiler as ncc\n"
                       "import neuronxcc.nki.isa as nisa\n"
-                      "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
+                      "import neuronxcc.nki.language as nl\n\n\n"
+                      "class Shape:\n    step, level = 8, 0\n\n"
+                      "    def following(self):\n        self.level += 1\n"
+                      "        return self.level\n\n\n"
+                      "total = 0\n\n\n"
+                      "def counted():\n    global total\n    total += 1\n    return total\n\n\n"
+                      "def copied(dst, src, start=0):\n"
+                      "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
+                      "    dst[p, f] = nl.copy(src[p, f + start])\n\n\n"
+                      "def loaded(x, start):\n"
+                      "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
+                      "    tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)\n"
+                      "    for k in nl.affine_range(3):\n"
+                      "        tile[p, k * 64 + f] = nl.load(x[start + p, k * 64 + f])\n"
+                      "    return tile\n\n\n@nki.jit\ndef kernel(x):\n"
+                      "    global total\n    total, sizes = 0, Shape()\n"
                       "    out = nl.ndarray((4096, 4096), dtype=x.dtype, buffer=nl.shared_hbm)\n"
                       "    p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]\n"
                       "    near = nl.load(x[0:128, 0:512])\n"
@@ -62,7 +77,7 @@ HEADERS = {
                       "    count, seen, keep = 0, [], 0\n"),
 }
 RANGES = {"nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range"),
-          "neuronxcc.nki": ("nl.affine_range", "nl.sequential_range", "nl.affine_range", "range")}
+          "neuronxcc.nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range")}
 
 
 class Writer:
@@ -154,6 +169,10 @@ class Writer:
                  "near[...] = nl.copy(acc)"],
                 [*self.strided(), "        near[p, f] = nl.copy(near[p, f + k * step + "
                  f"{self.index(loops, 200, 4)}])"],
+                [f"copied(near, near, {self.index(loops, 400, 4)})"],
+                [f"copied(near, loaded(x, {self.index(loops, 3900, 16)}))"],
+                [f"copied(near, nl.full((128, 512), {self.index(loops, 90)}, x.dtype))"],
+                [f"copied(near, near, {name} * sizes.step)"],
                 [f"pairs[{name}, {loops[0][0]}, p, f] = nl.load({self.source(loops)})",
                  self.store(f"pairs[{name}, {loops[0][0]}]", loops)],
                 [f"near[p, f] = nl.exp(near[p, f + {self.index(loops, 400, 4)}])"]))
@@ -211,10 +230,13 @@ class Writer:
     def stateful(self, loops: list[tuple[str, int]]) -> list[str]:
         """Statements that a shortcut must notice."""
         name = loops[-1][0]
-        if self.api != "nki" and set(self.kinds) == {"range"} and self.random.random() < 0.6:
+        if self.api != "nki" and self.random.random() < 0.6:
             return self.random.choice((
                 ["count += 1", "if count == 7:", "    " + self.store("near", loops)],
                 [f"seen.append({name})", "if len(seen) == 9:", "    " + self.store("near", loops)],
+                ["if sizes.following() == 9:", "    " + self.store("near", loops)],
+                ["copied(near, near, counted() % 5 * 8)"], ["counted()"],
+                [f"sizes.step = {name}"], [f"copied(near, near, len(seen) + {name})"],
                 [f"keep = {name} * 2"], [f"if {name} > 2:", f"    keep = {name}"]))
         if self.api != "nki":  # the compiler executes a body once: only what it sees of the index
             return self.random.choice((
@@ -386,6 +408,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
     monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
     monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
+    monkeypatch.setattr("trnsim.frontend.legacy.loops.WATCHED", 0)
 
 
 @pytest.mark.parametrize("api", HEADERS)
@@ -412,7 +435,8 @@ def test_a_loop_that_takes_turns_has_the_same_trace_with_and_without_shortcuts(
     check(RoundWriter(seed, "neuronxcc.nki").text, tmp_path / f"rounds_{seed}.py")
 
 
-def test_many_random_kernels_have_loops_that_are_proven(tmp_path: Path) -> None:
-    sampled = [check(Writer(seed, "nki").text, tmp_path / f"proven_{seed}.py")
+@pytest.mark.parametrize("api", HEADERS)
+def test_many_random_kernels_have_loops_that_are_proven(api: str, tmp_path: Path) -> None:
+    sampled = [check(Writer(seed, api).text, tmp_path / f"proven_{seed}_{len(api)}.py")
                for seed in range(100, 112)]
     assert sum(sampled) > 4

@@ -250,9 +250,6 @@ def spread_explicitly(t: Any) -> None:
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    (lambda t, x: nl.ndarray((nl.par_dim(128),), dtype=nl.float32, buffer=nl.sbuf),
-     "a sbuf tensor of shape [128]; on-chip tensors have a partition and at least one free "
-     "dimension; write [128, 1]"),
     (lambda t, x: spread(t), "the value has the shape [128, 1], but the destination [128, 4, 1]; "
      "both must be equal: repeat the value with .reshape((128, 1, 1)).broadcast_to((128, 4, 1))"),
     (lambda t, x: nl.load(x[nl.affine_range(128), nl.affine_range(64)]),

@@ -462,9 +462,22 @@ def test_addresses_that_the_program_fixes_are_in_the_trace() -> None:
     assert written == [("sbuf", 1024), ("sbuf", 3072)] * 2 + [("psum", 10240), ("psum", 12288)]
 
 
+@pytest.mark.parametrize("make", [
+    lambda kind: nl.ndarray((128,), kind),
+    lambda kind: nl.zeros((nl.par_dim(128),), kind, buffer=nl.sbuf),
+    lambda kind: nl.ndarray((2, nl.par_dim(128)), kind, buffer=nl.sbuf)[1]])
+def test_a_tile_of_partitions_only_is_a_column_as_a_loaded_vector_is(make: Any) -> None:
+    def kernel(x: Any, vector: Any) -> None:
+        bias = make(vector.dtype)
+        assert bias.shape == (128, 1)
+        bias[...] = nl.load(vector)
+        nisa.tensor_scalar(nl.load(x), np.add, bias)
+
+    assert ops(traced(kernel, F32, tensor("float32", 128)))[-1] == "tensor_scalar"
+
+
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: nl.ndarray((256, 4), nl.float32), "takes 256 partitions, but sbuf has 128"),
-    (lambda: nl.ndarray((128,), nl.float32), "have a partition and at least one free dimension"),
     (lambda: nl.ndarray((128, 0), nl.float32), "every size must be at least 1"),
     (lambda: nl.ndarray((128, 5000), nl.float32, buffer=nl.psum), "a psum partition has 16384"),
     (lambda: nl.zeros((4, 4), nl.float32, buffer=nl.shared_hbm), "nothing can initialise"),

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tensors from nothing: nl.ndarray, zeros, full, constants.
-"""nl.ndarray and its relatives. Dimensions before nl.par_dim are blocks (see tensor.py)."""
+"""nl.ndarray and its relatives. Dimensions before nl.par_dim are blocks (see tensor.py).
+
+A tile of partitions only is a column, the tile that nl.load makes of a vector.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +70,8 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None
     if region.space == HBM:
         return _declared_in_hbm(whole_shape, kind, region, name, fill)
     tile_shape = whole_shape[lead:]
+    if len(tile_shape) == 1:
+        tile_shape += (1,)
     table = BlockTable(_buffers(region, kind, whole_shape[:lead], tile_shape, name),
                        whole_shape[:lead], fill)
     if lead:

@@ -185,6 +185,27 @@ def test_a_folder_is_a_package_as_far_as_a_file_looks_up(tmp_path: Path) -> None
     assert load_kernel_module(folder / "far.py").SCALE == 6
 
 
+def test_a_folder_is_a_package_as_far_as_a_file_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "project" / "models" / "large" / "its_kernels"
+    folder.mkdir(parents=True)
+    (folder.parent / "sizes.py").write_text("SIZE = 7\n")
+    kernel = folder / "named.py"
+    kernel.write_text("from models.large.sizes import SIZE\n")
+    assert package_of(kernel) == (tmp_path / "project", "models.large.its_kernels.named")
+    assert load_kernel_module(kernel).SIZE == 7
+
+
+@pytest.mark.parametrize("text", ["import large\n", "import large.other\n", "import os.path\n",
+                                  "import nki.language\n", "#  from large.sizes import SIZE\n"])
+def test_other_imports_name_no_folder_of_a_file(text: str, tmp_path: Path) -> None:
+    for folder in ("os", "nki/language", "large"):
+        (tmp_path / folder).mkdir(parents=True)
+        kernel = tmp_path / folder / "kernel.py"
+        kernel.write_text(text)
+        (kernel.parent / "sizes.py").write_text("")
+        assert package_of(kernel) == (kernel.parent, "kernel")
+
+
 def test_dots_in_prose_are_no_import(tmp_path: Path) -> None:
     file = tmp_path / "prose.py"
     file.write_text('"""Rows\nfrom ... to the end\nfrom . on."""\nANSWER = 42\n')

@@ -106,22 +106,38 @@ def install() -> None:
 
 
 _RELATIVE_IMPORT = re.compile(rb"^\s*from\s+(\.+)[\w.]*\s+import\b", re.MULTILINE)
+_ABSOLUTE_IMPORT = re.compile(rb"^\s*(?:from|import)\s+(\w+)\.(\w+)", re.MULTILINE)
 
 
 def package_of(path: Path) -> tuple[Path, str]:
     """The folder to import a file from, and its dotted name: a package's if it imports from it.
 
-    A folder without __init__.py is a package, too, as far as the file looks up.
+    A folder without __init__.py is a package, too, as far as the file looks up or names it.
     """
-    dots = [len(found) for found in _RELATIVE_IMPORT.findall(path.read_bytes())]
-    if not dots:
-        return path.parent, path.stem
+    text = path.read_bytes()
+    dots = max((len(found) for found in _RELATIVE_IMPORT.findall(text)), default=0)
+    depth = max(dots, _named_depth(path, text))
     root, names = path.parent, [path.stem]
-    while root != root.parent and (
-            len(names) <= max(dots) or (root / "__init__.py").is_file()):
+    while root != root.parent and (len(names) <= depth
+                                   or dots and (root / "__init__.py").is_file()):
         names.insert(0, root.name)
         root = root.parent
     return root, ".".join(names)
+
+
+def _named_depth(path: Path, text: bytes) -> int:
+    """How many folders above a file belong to a package that its absolute imports name."""
+    ours = {name.partition(".")[0] for one in all_dialects() for name in one.modules()}
+    named = {(first.decode(), second.decode()) for first, second in _ABSOLUTE_IMPORT.findall(text)}
+    return max((depth for depth, folder in enumerate(path.parents, 1)
+                if folder.name not in ours and any(
+                    first == folder.name and _holds(folder, second) for first, second in named)),
+               default=0)
+
+
+def _holds(folder: Path, name: str) -> bool:
+    """Whether a folder has a module or a package of this name."""
+    return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
 
 
 def load_kernel_module(path: Path) -> ModuleType:

@@ -161,6 +161,13 @@ def test_modules_of_the_compiler_that_no_kernel_needs_are_stood_in_for(name: str
     assert load_kernel_module(file).FOUND.__name__ == f"neuronxcc.nki.{name}.something"
 
 
+def test_constants_of_the_old_api_need_no_import_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "constants.py"
+    file.write_text("import neuronxcc.nki as nki\n"
+                    "SAME = nki.isa.constants.engine.vector is nki.isa.engine.vector\n")
+    assert load_kernel_module(file).SAME
+
+
 def test_a_misspelt_module_of_the_api_is_not(tmp_path: Path) -> None:
     file = tmp_path / "misspelt.py"
     file.write_text("import neuronxcc.nki.langage\n")

@@ -45,6 +45,7 @@ def modules() -> dict[str, ModuleType]:
     sizes = _module("neuronxcc.nki.language.constants", sizeinbytes=language.sizeinbytes)
     language.__dict__.setdefault("__path__", [])
     language.__dict__["constants"] = sizes
+    isa.__dict__["constants"] = constants
     if not hasattr(logging, "OFF"):
         logging.OFF = logging.CRITICAL + 10  # type: ignore[attr-defined]
     compiler.__dict__.setdefault("__path__", [])

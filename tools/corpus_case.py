@@ -17,7 +17,7 @@ More keys:
     reference  how its values are checked, see corpus_reference.py; a string is a name in the
                `references` of the table, and a case without has the table's own, if any
     harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE
-    prelude    Python that runs before the kernel's file
+    prelude    Python that runs before the kernel's file, in its module if that is no part of a package
     is_script  the kernel's file itself launches the kernel
     folders    are added to sys.path; with module, which is imported by that name
     macs       the analytic number of multiply-accumulates
@@ -84,6 +84,9 @@ def execute(module: ModuleType, path: Path, text: str | None = None, first_line:
 def load(checkout: Path, case: dict[str, Any]) -> ModuleType:
     """The module of the kernel, executed."""
     path = checkout / case["path"]
+    prelude = compile(case.get("prelude", ""), "<prelude>", "exec")
+    if "module" in case or "harness" not in case and "." in package_of(path)[1]:
+        exec(prelude, {"__file__": str(path)})
     if "module" in case:
         sys.path[:0] = [str(checkout / folder) for folder in case["folders"]]
         return importlib.import_module(case["module"])
@@ -96,8 +99,7 @@ def load(checkout: Path, case: dict[str, Any]) -> ModuleType:
         sys.modules[path.stem] = module
     folders = [str(checkout / folder) for folder in case.get("folders", [])]
     sys.path[:0] = [*folders, str(path.parent)]
-    if "prelude" in case:
-        exec(compile(case["prelude"], "<prelude>", "exec"), module.__dict__)
+    exec(prelude, module.__dict__)
     if "harness" not in case:
         execute(module, path)
         return module

@@ -8,6 +8,9 @@ namespace trnsim::lowering {
 
 void InOrderNeed::admit(std::int64_t begun, std::int64_t ended) {
     live_ += begun;
+    if (live_ > capacity_) {  // That much may be taken from now on.
+        give_chance();
+    }
     needs_.push_back({.need = live_, .peak = live_ <= capacity_ ? live_ : Stretch::kNone});
     steps_.push_back({.ended = ended});
     live_ -= ended;
@@ -19,6 +22,7 @@ void InOrderNeed::retire(std::uint64_t order) {
     while (!steps_.empty() && steps_.front().is_retired) {
         steps_.pop_front();
         needs_.pop_front();
+        ++chances_;
         answers_.reset();
     }
 }
@@ -32,26 +36,32 @@ void InOrderNeed::take(std::uint64_t order, std::int64_t bytes) {
     }
 }
 
-bool InOrderNeed::allows(std::uint64_t order, std::int64_t bytes) const {
+std::uint64_t InOrderNeed::until(std::uint64_t order, std::int64_t bytes) const {
     if (!answers_) {
         answers_ = {.all = needs_.fold(needs_.begin(), needs_.end())};
     }
-    auto& [all, refused_order, refused_bytes] = *answers_;
+    auto& [all, refused_order, refused_bytes, refused_until] = *answers_;
     const std::int64_t own = bytes - steps_[order - needs_.begin()].ended;
     const std::int64_t most = std::max(capacity_, all.need);
     if (all.peak + own <= most) {  // Wherever it stands: mostly so while there is room.
-        return true;
+        return 0;
     }
     if (order >= refused_order && own >= refused_bytes) {
-        return false;
+        return refused_until;
     }
     const Stretch passed = needs_.fold(needs_.begin(), order);
-    if (passed.peak + (all.early - passed.early) + own <= most) {
-        return true;
+    const std::int64_t others = all.early - passed.early + own;
+    if (passed.peak + others <= most) {
+        return 0;
     }
+    const std::uint64_t in_the_way =
+        needs_.last_place(needs_.begin(), order, [others, most](const Stretch& stretch) {
+            return stretch.peak + others > most;
+        });
     refused_order = order;
     refused_bytes = own;
-    return false;
+    refused_until = chances_ + (in_the_way + 1 - needs_.begin());
+    return refused_until;
 }
 
 }  // namespace trnsim::lowering

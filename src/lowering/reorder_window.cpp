@@ -130,15 +130,8 @@ void ReorderWindow::keep_trigger_in_order(PlannedStep& step) {
 }
 
 bool ReorderWindow::has_bytes(PlannedStep& step) const {
-    for (const ResolvedOperand& operand : step.operands) {
-        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
-            step.lack = places_.obstacle(*operand.tile);
-            if (step.lack.stands()) {
-                return false;
-            }
-        }
-    }
-    return places_.allows(step);
+    step.lack = places_.obstacle(step);
+    return !step.lack.stands();
 }
 
 PlannedStep::Conditions& ReorderWindow::blank_conditions() {

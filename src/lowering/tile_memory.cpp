@@ -66,6 +66,21 @@ Obstacle TileMemory::obstacle(const Tile& tile) const {
                    : Obstacle{.count = &ends_, .until = ends_ + 1};
 }
 
+Obstacle TileMemory::obstacle(const PlannedStep& step) const {
+    for (const ResolvedOperand& operand : step.operands) {
+        if (operand.tile != nullptr && operand.tile->slot == nullptr) {
+            const Obstacle found = obstacle(*operand.tile);
+            if (found.stands()) {
+                return found;
+            }
+        }
+    }
+    const std::int64_t bytes = shared_bytes(step);
+    return bytes == 0 ? Obstacle{}
+                      : Obstacle{.count = &sbuf_need_.chances(),
+                                 .until = sbuf_need_.until(step.order, bytes)};
+}
+
 const Slot* TileMemory::next_slot(const Tile& tile) const {
     const TileSlots* slots = slots_[tile.buffer];
     // Slots that lie where others were get the history of those with their first tile.
@@ -96,6 +111,11 @@ bool TileMemory::retire(const PlannedStep& step) {
 }
 
 bool TileMemory::allows(const PlannedStep& step) const {
+    const std::int64_t bytes = shared_bytes(step);
+    return bytes == 0 || sbuf_need_.allows(step.order, bytes);
+}
+
+std::int64_t TileMemory::shared_bytes(const PlannedStep& step) const {
     std::int64_t bytes = 0;
     for (const ResolvedOperand& operand : step.operands) {
         const Tile* tile = operand.tile;
@@ -103,7 +123,7 @@ bool TileMemory::allows(const PlannedStep& step) const {
             bytes += shared_bytes(tile);
         }
     }
-    return bytes == 0 || sbuf_need_.allows(step.order, bytes);
+    return bytes;
 }
 
 std::int64_t TileMemory::shared_bytes(const Tile* tile) const {
@@ -114,7 +134,7 @@ std::int64_t TileMemory::shared_bytes(const Tile* tile) const {
 bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t stamp) {
     PooledTiles* pooled = pooled_[tile.buffer];
     if (const std::int64_t bytes = tile.is_spilled ? 0 : shared_bytes(&tile); bytes > 0) {
-        sbuf_need_.take(step.order, bytes);
+        take_shared(bytes, tile, step);
     }
     const bool has_moved = pooled != nullptr && make_room(tile, stamp);
     sites_[tile.buffer]->give(tile);
@@ -124,6 +144,18 @@ bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t s
         mover_.reload(tile);
     }
     return has_moved;
+}
+
+void TileMemory::take_shared(std::int64_t bytes, const Tile& tile, const PlannedStep& step) {
+    sbuf_need_.take(step.order, bytes);
+    bool is_for_others = false;
+    tile.pending.for_each([&](const PlannedStep& other) {
+        is_for_others =
+            is_for_others || (other.lack.stands() && other.lack.count == &sbuf_need_.chances());
+    });
+    if (is_for_others) {  // They take less now.
+        sbuf_need_.give_chance();
+    }
 }
 
 bool TileMemory::use(Tile& tile) {

@@ -64,11 +64,50 @@ public:
         return from < to ? join(from, to) : T::join(join(from, 2 * size_), join(size_, to));
     }
 
+    /// The last place for which `holds` is true of what the items from there to before `last` come
+    /// to. \pre it is true of fold(first, last), and with any stretch of a longer one before it
+    template <typename Holds>
+    [[nodiscard]] std::uint64_t last_place(std::uint64_t first,
+                                           std::uint64_t last,
+                                           Holds holds) const {
+        T behind{};
+        std::uint64_t length = 1;  // Of the next stretch to look at, a whole node.
+        while (true) {
+            while (last % (2 * length) == 0 && last - first >= 2 * length) {
+                length *= 2;
+            }
+            while (last - first < length) {
+                length /= 2;
+            }
+            assert(length > 0);
+            const T joined = T::join(node_of(last - length, length), behind);
+            if (holds(joined)) {
+                break;
+            }
+            behind = joined;
+            last -= length;
+        }
+        while (length > 1) {
+            length /= 2;
+            const T joined = T::join(node_of(last - length, length), behind);
+            if (!holds(joined)) {
+                behind = joined;
+                last -= length;
+            }
+        }
+        return last - 1;
+    }
+
 private:
     /// Of node n the children are 2n and 2n + 1, node 1 is the root, and the leaves are a ring. A
     /// node is right while all leaves below it are items in a row; others are not looked at.
     [[nodiscard]] std::size_t leaf(std::uint64_t place) const {
         return size_ + (static_cast<std::size_t>(place) & (size_ - 1));
+    }
+
+    /// What so many items come to. \pre `length` is a power of two, and divides `first`
+    [[nodiscard]] const T& node_of(std::uint64_t first, std::uint64_t length) const {
+        return tree_[leaf(first) / length];
     }
 
     void join_children(std::size_t node) {

@@ -44,6 +44,17 @@ public:
         --size_;
     }
 
+    /// Calls f(item) for each, the oldest first. \pre f leaves the queue as it is
+    template <typename F>
+    void for_each(F&& f) const {
+        const T* items = items_.data();
+        const std::size_t mask = mask_;
+        std::size_t place = first_;
+        for (std::size_t left = size_; left > 0; --left, place = (place + 1) & mask) {
+            f(items[place]);
+        }
+    }
+
     /// The first index whose item `holds` is not true of, or size(). \pre it is of none behind one
     /// that it is not true of
     template <typename Predicate>

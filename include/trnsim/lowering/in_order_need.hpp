@@ -33,7 +33,18 @@ public:
     void retire(std::uint64_t order);
 
     /// Whether a step may take so many bytes now. \pre it is admitted, and not retired
-    [[nodiscard]] bool allows(std::uint64_t order, std::int64_t bytes) const;
+    [[nodiscard]] bool allows(std::uint64_t order, std::int64_t bytes) const {
+        return until(order, bytes) == 0;
+    }
+
+    /// 0 if it may, else how far chances() has to come before it may take as many.
+    [[nodiscard]] std::uint64_t until(std::uint64_t order, std::int64_t bytes) const;
+
+    /// Counts up, mostly by one for each step that is no longer passed.
+    [[nodiscard]] const std::uint64_t& chances() const { return chances_; }
+
+    /// Lets everybody ask again.
+    void give_chance() { chances_ += needs_.end() - needs_.begin(); }
 
     /// A step takes bytes.
     void take(std::uint64_t order, std::int64_t bytes);
@@ -62,6 +73,7 @@ private:
         /// Neither may this step or one behind it take so many bytes more than it frees, or more.
         std::uint64_t refused_order = std::numeric_limits<std::uint64_t>::max();
         std::int64_t refused_bytes = std::numeric_limits<std::int64_t>::max();
+        std::uint64_t refused_until = 0;
     };
 
     struct Step {
@@ -74,6 +86,7 @@ private:
     FoldingQueue<Stretch> needs_;  ///< By step, from the earliest that is not retired on.
     mutable std::optional<Answers> answers_;  ///< Until one of them changes.
     RingBuffer<Step> steps_;                  ///< The same ones.
+    std::uint64_t chances_ = 0;
 };
 
 }  // namespace trnsim::lowering

@@ -36,25 +36,31 @@ public:
         additions_ -= access == Access::Accumulate ? 1U : 0U;
     }
 
+    /// Calls f(step) for each access.
+    template <typename F>
+    void for_each(F&& f) const {
+        reads_.for_each([&f](const Entry& entry) { f(*entry.step); });
+        writes_.for_each([&f](const Entry& entry) { f(*entry.step); });
+    }
+
     /// Calls f(step) for each that has to come before an access: the bytes meet and one of the two
     /// writes. Additions into PSUM may come in any order.
     template <typename F>
     void for_each_before(const Region& region, Access access, F&& f) const {
         const bool adds = access == Access::Accumulate;
         if (!adds || additions_ < writes_.size()) {
-            for (std::size_t i = 0; i < writes_.size(); ++i) {
-                const Entry& entry = writes_[i];
+            writes_.for_each([&](const Entry& entry) {
                 if (!(adds && entry.access == access) && overlap(entry.region, region)) {
                     f(*entry.step);
                 }
-            }
+            });
         }
         if (access != Access::Read) {
-            for (std::size_t i = 0; i < reads_.size(); ++i) {
-                if (overlap(reads_[i].region, region)) {
-                    f(*reads_[i].step);
+            reads_.for_each([&](const Entry& entry) {
+                if (overlap(entry.region, region)) {
+                    f(*entry.step);
                 }
-            }
+            });
         }
     }
 

@@ -77,7 +77,7 @@ struct PlannedStep {
     std::uint64_t order = 0;  ///< Place in the program.
     bool has_waits = false;   ///< The conditions are known,
     Picoseconds met{};        ///< when the later one is met,
-    Obstacle lack{};          ///< or why they are not: a tile's, when asked last.
+    Obstacle lack{};          ///< or why they are not: its tiles', when asked last.
     int blockers = 0;         ///< Earlier steps in the window that come first.
     Link* blocked = nullptr;  ///< Later steps in the window that this one blocks.
 

@@ -55,8 +55,10 @@ public:
     /// The step is on its queue. True if others may take bytes now that could not before.
     bool retire(const PlannedStep& step);
 
-    [[nodiscard]] Obstacle obstacle(const Tile& tile) const override;
-    [[nodiscard]] bool allows(const PlannedStep& step) const override;
+    /// Whether the tiles of a step may take bytes before earlier steps have had their turn.
+    [[nodiscard]] bool allows(const PlannedStep& step) const;
+
+    [[nodiscard]] Obstacle obstacle(const PlannedStep& step) const override;
     [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
 
     /// Gives bytes to a tile that has none. If it must, it moves other tiles out; true if so. Those
@@ -75,6 +77,9 @@ public:
     }
 
 private:
+    [[nodiscard]] Obstacle obstacle(const Tile& tile) const;
+    /// A step takes the bytes of a tile, before its turn or at it.
+    void take_shared(std::int64_t bytes, const Tile& tile, const PlannedStep& step);
     bool make_room(const Tile& tile, std::uint64_t stamp);
     void move_out(Tile& tile);
     /// \throws ProgramError: the tile is too large, alone or beside the others in its pool
@@ -86,6 +91,8 @@ private:
     Allocation allocation_;
     /// What a tile takes of an SBUF that all sites share; 0: it has a slot, or is elsewhere.
     [[nodiscard]] std::int64_t shared_bytes(const Tile* tile) const;
+    /// What the tiles of a step will take of it that had no bytes yet.
+    [[nodiscard]] std::int64_t shared_bytes(const PlannedStep& step) const;
 
     TilePool sbuf_pool_;
     InOrderNeed sbuf_need_;  ///< Of the pool: loads must not crowd out what is computed.

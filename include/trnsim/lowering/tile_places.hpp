@@ -8,7 +8,7 @@
 
 namespace trnsim::lowering {
 
-/// What keeps a tile without bytes from getting some at once, without moving another: it cannot
+/// What keeps tiles without bytes from getting some at once, without moving another: they cannot
 /// before a count has come as far as `until`.
 struct Obstacle {
     const std::uint64_t* count = nullptr;  ///< nullptr: nothing does.
@@ -29,13 +29,10 @@ public:
     TilePlaces& operator=(TilePlaces&&) = delete;
     virtual ~TilePlaces() = default;
 
-    /// What stands in the way of a tile without bytes.
-    [[nodiscard]] virtual Obstacle obstacle(const Tile& tile) const = 0;
+    /// What stands in the way of the tiles of a step that have no bytes.
+    [[nodiscard]] virtual Obstacle obstacle(const PlannedStep& step) const = 0;
 
-    /// Whether the tiles of a step may take bytes before earlier steps have had their turn.
-    [[nodiscard]] virtual bool allows(const PlannedStep& step) const = 0;
-
-    /// Those bytes with all their history, if both are known before. \pre no obstacle()
+    /// The bytes of a tile with all their history, if both are known before. \pre no obstacle()
     [[nodiscard]] virtual const Slot* next_slot(const Tile& tile) const = 0;
 };
 

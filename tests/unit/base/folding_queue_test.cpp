@@ -56,6 +56,11 @@ TEST(FoldingQueueTest, EveryStretchIsJoinedInOrder) {
         ASSERT_EQ(queue.fold(first, last).text, expected(all, first, last)) << "step " << step;
         ASSERT_EQ(queue.fold(queue.begin(), queue.end()).text,
                   expected(all, queue.begin(), queue.end()));
+        if (first < last) {
+            const std::uint64_t length = 1 + random() % (last - first);
+            const auto holds = [length](const Word& word) { return word.text.size() >= length; };
+            ASSERT_EQ(queue.last_place(first, last, holds), last - length) << "step " << step;
+        }
     }
 }
 

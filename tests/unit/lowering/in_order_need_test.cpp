@@ -110,5 +110,28 @@ TEST_F(InOrderNeedTest, StepsMayRetireInAnyOrder) {
     EXPECT_TRUE(need_.allows(2, 60));
 }
 
+TEST_F(InOrderNeedTest, WhoIsRefusedIsToldUntilWhichStepHasHadItsTurn) {
+    need_.admit(60, 0);
+    need_.admit(30, 60);  // 90.
+    need_.admit(0, 0);    // 30.
+    need_.admit(40, 0);
+    EXPECT_EQ(need_.until(3, 10), 0U);
+    EXPECT_EQ(need_.until(3, 40), need_.chances() + 2);
+    need_.retire(0);
+    EXPECT_EQ(need_.until(3, 40), need_.chances() + 1);
+    need_.retire(1);
+    EXPECT_EQ(need_.until(3, 40), 0U);
+}
+
+TEST_F(InOrderNeedTest, AStepThatDoesNotFitLetsOthersAskAgain) {
+    need_.admit(60, 0);
+    need_.admit(30, 0);
+    const std::uint64_t until = need_.until(1, 50);
+    EXPECT_GT(until, need_.chances());
+    need_.admit(60, 0);  // 150.
+    EXPECT_GE(need_.chances(), until);
+    EXPECT_EQ(need_.until(1, 50), 0U);
+}
+
 }  // namespace
 }  // namespace trnsim::lowering

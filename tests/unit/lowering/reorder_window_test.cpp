@@ -139,13 +139,14 @@ public:
 private:
     /// Bytes for so many tiles.
     struct Places : TilePlaces {
-        [[nodiscard]] Obstacle obstacle(const Tile& /*tile*/) const override {
-            return free > 0 ? Obstacle{} : Obstacle{.count = &freed, .until = freed + 1};
+        [[nodiscard]] Obstacle obstacle(const PlannedStep& step) const override {
+            const bool needs_bytes = std::ranges::any_of(
+                step.operands, [](const auto& operand) { return operand.tile->slot == nullptr; });
+            return step.order < denied && (free > 0 || !needs_bytes)
+                       ? Obstacle{}
+                       : Obstacle{.count = &freed, .until = freed + 1};
         }
         [[nodiscard]] const Slot* next_slot(const Tile& /*tile*/) const override { return nullptr; }
-        [[nodiscard]] bool allows(const PlannedStep& step) const override {
-            return step.order < denied;
-        }
         int free = 0;
         std::uint64_t denied = std::numeric_limits<std::uint64_t>::max();
         std::uint64_t freed = 0;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace trnsim::lowering {
 
@@ -32,6 +33,27 @@ std::vector<bool> runs_in_order(const program::Program& program) {
         }
     }
     return in_order;
+}
+
+/// By template: how many steps it is.
+std::vector<std::int64_t> count_executions(const program::Program& program) {
+    std::vector<std::int64_t> counts(program.templates.size());
+    std::vector<std::int64_t> trips{1};
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Loop) {
+            trips.push_back(trips.back() * program.loops[node.index].count);
+        } else if (node.kind == program::Node::Kind::End) {
+            trips.pop_back();
+        } else if (node.kind == program::Node::Kind::Run) {
+            counts[program.runs[node.index].instruction] += trips.back();
+        }
+    }
+    return counts;
+}
+
+/// The queue in which a transfer's trigger stands, as a bit; 0: it has none.
+std::uint32_t trigger_queue(Engine engine) {
+    return engine != Engine::Dma ? 1U << queue_of(engine) : 0U;
 }
 
 /// How many steps of a queue are looked at, by queue.
@@ -95,29 +117,34 @@ LoweringCounts Lowering::counts() const {
 }
 
 void Lowering::find_used_queues() {
+    const std::vector<std::int64_t> executions = count_executions(program_);
     for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
-        if (is_dma(program_.templates[index].op)) {
-            uses_[queue_of_ring(plans_[index].ring)] = true;
-            use_trigger(plans_[index].trigger.engine);
-            continue;
-        }
-        const std::vector<Engine>& engines = table_.engines(index);
-        for (const Engine engine : engines) {
-            uses_[queue_of(engine)] = true;
-            if (policies_.engine_choice == EngineChoice::First) {
-                break;
-            }
-        }
+        queues_of_.push_back(queues_of(index));
+        expect(queues_of_.back(), executions[index]);
     }
-    if (tiles_.can_spill()) {
-        uses_[queue_of_ring(0)] = true;
-        use_trigger(emitter_.spill_trigger().engine);
+    if (tiles_.can_spill()) {  // Nobody knows how often.
+        expect(1U << queue_of_ring(0) | trigger_queue(emitter_.spill_trigger().engine), 1);
     }
 }
 
-void Lowering::use_trigger(Engine engine) {
-    if (engine != Engine::Dma) {
-        uses_[queue_of(engine)] = true;
+std::uint32_t Lowering::queues_of(std::uint32_t instruction) const {
+    if (is_dma(program_.templates[instruction].op)) {
+        const InstructionPlan& plan = plans_[instruction];
+        return 1U << queue_of_ring(plan.ring) | trigger_queue(plan.trigger.engine);
+    }
+    std::uint32_t queues = 0;
+    for (const Engine engine : table_.engines(instruction)) {
+        queues |= 1U << queue_of(engine);
+        if (policies_.engine_choice == EngineChoice::First) {
+            break;
+        }
+    }
+    return queues;
+}
+
+void Lowering::expect(std::uint32_t queues, std::int64_t steps) {
+    for (std::uint32_t left = queues; left != 0; left &= left - 1) {
+        to_come_[static_cast<std::size_t>(std::countr_zero(left))] += steps;
     }
 }
 
@@ -271,6 +298,7 @@ void Lowering::lower_next() {
     give_bytes(step);
     window_.settle(step);
     emitter_.emit(step);
+    expect(queues_of_[step.instruction], -1);
     window_.retire(step);
     if (tiles_.retire(step)) {
         window_.look_again();

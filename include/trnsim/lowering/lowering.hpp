@@ -40,7 +40,9 @@ public:
     Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies);
 
     bool produce(neuron_core::InstructionSink& sink) override;
-    [[nodiscard]] bool uses(neuron_core::QueueId queue) const override { return uses_[queue]; }
+    [[nodiscard]] bool uses(neuron_core::QueueId queue) const override {
+        return to_come_[queue] > 0;
+    }
 
     [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
     [[nodiscard]] const TileMemory& tiles() const { return tiles_; }
@@ -57,7 +59,10 @@ public:
 
 private:
     void find_used_queues();
-    void use_trigger(Engine engine);
+    /// The queues onto which a template's instructions may go, a bit each.
+    [[nodiscard]] std::uint32_t queues_of(std::uint32_t instruction) const;
+    /// Expects `steps` more with instructions for some queues.
+    void expect(std::uint32_t queues, std::int64_t steps);
     bool read_step();
     void plan(const program::Step& step);
     void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);
@@ -84,11 +89,13 @@ private:
     TileMemory tiles_;
     program::Cursor cursor_;
     std::vector<std::vector<std::unique_ptr<MemoryHistory>>>
-        memories_;                        ///< By buffer and instance.
-    std::array<MemoryHistory, 2> fixed_;  ///< SBUF and PSUM where the program fixes addresses.
-    std::vector<bool> is_written_;        ///< By buffer: HBM tensors the program writes.
-    std::vector<bool> is_in_order_;       ///< By run of the program.
-    std::array<bool, neuron_core::kQueues> uses_{};
+        memories_;                          ///< By buffer and instance.
+    std::array<MemoryHistory, 2> fixed_;    ///< SBUF and PSUM where the program fixes addresses.
+    std::vector<bool> is_written_;          ///< By buffer: HBM tensors the program writes.
+    std::vector<bool> is_in_order_;         ///< By run of the program.
+    std::vector<std::uint32_t> queues_of_;  ///< By template: queues_of().
+    /// By queue: steps not lowered that may have instructions for it.
+    std::array<std::int64_t, neuron_core::kQueues> to_come_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     ReorderWindow window_;
     std::uint64_t stamp_ = 0;

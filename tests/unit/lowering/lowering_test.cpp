@@ -49,14 +49,17 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
-TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthers) {
+TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthersUntilItHas) {
     const LoadsAndStores p(2);
-    const LoweredProgram lowered(p.builder.build());
-    const Lowering& lowering = lowered.lowering();
+    const program::Program program = p.builder.build();
+    const Lowering lowering(program, test::chip_named("trainium2"), {});
     EXPECT_TRUE(lowering.uses(queue_of_ring(0)));
     EXPECT_TRUE(lowering.uses(queue_of_ring(3)));
     EXPECT_FALSE(lowering.uses(queue_of_ring(2)));
     EXPECT_FALSE(lowering.uses(queue_of(Engine::Vector)));
+    const LoweredProgram lowered(program);
+    EXPECT_FALSE(lowered.lowering().uses(queue_of_ring(0)));
+    EXPECT_FALSE(lowered.lowering().uses(queue_of_ring(3)));
 }
 
 /// Copies that Vector, GpSimd or Scalar may run.

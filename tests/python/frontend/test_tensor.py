@@ -196,3 +196,18 @@ def test_a_shape_is_given_in_every_form() -> None:
                 == tile.reshape(128, 24).shape == tile.reshape([128, -1]).shape == (128, 24))
     program(kernel, tensor("float32", 128, 64))
     assert nki.simulate(kernel=kernel) is kernel
+
+
+@pytest.mark.parametrize("columns, pattern", [
+    (slice(3, 4), [[1, 128], [1, 1]]), (slice(3, 4), [[64, 128], [1, 1]]),
+    (slice(8, 12), [[4, 128], [1, 4]])])
+def test_an_access_pattern_of_columns_may_take_them_for_a_whole_tile(
+        columns: slice, pattern: list[list[int]]) -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.memset(tile[0:128, columns].ap(pattern), value=0.0)
+
+    ((executed,),) = [traced(kernel, tensor("float32", 128, 64))]
+    width = pattern[1][1]
+    assert executed.operand("dst")[3:] == (128, ((1, width),) if width > 1 else (), 0,
+                                           columns.start, 0)

@@ -44,7 +44,9 @@ void CriticalPath::History::make_room(std::size_t kinds) {
     }
     records.resize(kHistory);
     History larger{.room = (kinds / kMore + 1) * kMore};
-    larger.sums = std::make_unique_for_overwrite<std::int64_t[]>(kHistory * larger.room);
+    const std::size_t places = kHistory * larger.room;
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays)
+    larger.sums = std::make_unique_for_overwrite<std::int64_t[]>(places);
     for (std::size_t place = 0; place < kHistory; ++place) {
         std::copy_n(sums_of(place), records[place].kinds, larger.sums_of(place));
     }

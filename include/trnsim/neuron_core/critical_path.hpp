@@ -64,8 +64,8 @@ private:
     struct History {
         std::vector<Record> records;  ///< None if the queue starts none.
         /// Of the chain up to the start of each, by kind: places for `room` kinds in one block,
-        /// which is touched where there is something in it.
-        std::unique_ptr<std::int64_t[]> sums;
+        /// which is touched where there is something in it: a vector would fill it.
+        std::unique_ptr<std::int64_t[]> sums;  // NOLINT(modernize-avoid-c-arrays)
         std::size_t room = 0;
 
         [[nodiscard]] std::int64_t* sums_of(std::uint64_t sequence) const {

@@ -53,6 +53,17 @@ def test_a_pattern_selects_files_with_kernels_that_have_no_entry_of_their_own(
     assert [(case["path"], "broken" in case) for case in found] == [("a.py", False), ("b.py", True)]
 
 
+def test_errors_name_no_folder_of_this_machine(corpus: Any, tmp_path: Path) -> None:
+    real, shown = tmp_path / "mirrors" / "one+two", tmp_path / "corpora" / "one+two"
+    real.mkdir(parents=True)
+    shown.parent.mkdir()
+    shown.symlink_to(real)
+    for folder in (real, shown):
+        beside = folder.parent / "three+four" / "b.py"
+        assert corpus.short(f"{folder}/a.py:1: in {beside}:2\n  a|b", shown) == (
+            "a.py:1: in three+four/b.py:2 a\\|b")
+
+
 def case_of(checkout: Path, case: dict[str, Any]) -> Any:
     """What corpus_case.py finds out about a case."""
     done = subprocess.run([sys.executable, str(TOOLS / "corpus_case.py"), str(checkout),

@@ -104,10 +104,21 @@ def test_ablation_shows_the_error_of_every_variant() -> None:
 
 
 def test_every_variant_is_one_that_the_simulator_knows(sample: dict[str, Outcome]) -> None:
-    row = sample["asst4_xg_stream200"].row
+    row = sample["asst4_xg_st2000"].row
+    assert row.dge == "off", "a policy that a variant changes, too"
     for variant in VARIANTS:
         [told] = simulate([row], Places(ROOT), variant)
         assert told.is_run, f"{variant.name}: {told.reason}"
+
+
+def test_a_variant_has_the_last_word(sample: dict[str, Outcome]) -> None:
+    row = sample["asst4_xg_st2000"].row
+    [told] = simulate([row], Places(ROOT), Variant(policies=("dge=none",),
+                                                   settings=("dma.completion_ns=100",)),
+                      base_policies=("dge=hardware",), settings=("dma.completion_ns=1000",))
+    [alone] = simulate([row], Places(ROOT), settings=("dma.completion_ns=100",))
+    assert told.simulated_us == alone.simulated_us
+    assert told.simulated_us < sample[row.id].simulated_us
 
 
 def test_pages_are_rewritten_between_their_markers(tmp_path: Path) -> None:
@@ -167,6 +178,7 @@ def test_command_lists_rows_that_need_a_checkout() -> None:
     (["--family", "nad", "-q", "--set", "dma.completion_ns=.5"],
      '--set dma.completion_ns=.5: the value is ".5"'),
     (["--family", "nad", "--policy", "spill=off"], "--policy spill: there is no such policy"),
+    (["--family", "nad", "--policy", "dge=none", "--policy", "dge=none"], "dge is given twice"),
     (["--colour"], "--colour is not one of its words"),
 ])
 def test_bad_input_is_told(words: list[str], message: str) -> None:

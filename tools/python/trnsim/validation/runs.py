@@ -75,7 +75,13 @@ def check_jobs(jobs: int) -> None:
 
 def policies(row: Row, variant: Variant = Variant()) -> tuple[str, ...]:
     """What --policy gets: by DGE mode, and by variant, which has the last word."""
-    return (*DGE_POLICIES[row.dge], *variant.policies)
+    return override(DGE_POLICIES[row.dge], variant.policies)
+
+
+def override(words: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
+    """Words NAME=VALUE, less those whose names come again, with those that do."""
+    names = {word.partition("=")[0] for word in later}
+    return (*(word for word in words if word.partition("=")[0] not in names), *later)
 
 
 def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), jobs: int = 2,
@@ -89,8 +95,8 @@ def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), 
         traces = _traces(pool, rows, bindings, kept, progress)
 
         def run(row: Row) -> Outcome:
-            own = Variant(variant.name, base_policies + variant.policies,
-                          settings + variant.settings)
+            own = Variant(variant.name, override(base_policies, variant.policies),
+                          override(settings, variant.settings))
             return _outcome(row, bindings[row.id], traces, own)
 
         return progress.collect(pool, rows, run, "simulating")

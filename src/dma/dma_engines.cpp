@@ -2,6 +2,8 @@
 // Transfers as work shared out over engines and rings.
 #include "trnsim/dma/dma_engines.hpp"
 
+#include "trnsim/neuron_core/simulated_time.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,18 +11,14 @@
 #include <utility>
 
 namespace trnsim::dma {
+
+using neuron_core::present;
+using neuron_core::to_sc_time;
+
 namespace {
 
 /// Work below this is rounding.
 constexpr double kNothing = 0.5;
-
-sc_core::sc_time to_sc_time(Picoseconds span) {
-    return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(span.value));
-}
-
-Picoseconds current_time() {
-    return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
-}
 
 /// Calls f(number) for every bit set.
 template <typename F>
@@ -71,7 +69,7 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     stats_.hbm_write_bytes += cost.bytes_written_hbm.value;
     if ((cost.engine_mask & ~queue.taken) != 0) {  // Else it is served when older ones have ended.
         next_arrival_ = std::min(next_arrival_, arrival);
-        wake_.notify(to_sc_time(next_change(transfer) - current_time()));
+        wake_.notify(to_sc_time(next_change(transfer) - present(*this)));
     }
 }
 
@@ -82,7 +80,7 @@ Picoseconds DmaEngines::next_change(const Transfer& to_come) const {
 }
 
 void DmaEngines::step() {
-    const Picoseconds now = current_time();
+    const Picoseconds now = present(*this);
     while (next_arrival_ < now) {
         advance(next_arrival_);
         share();

@@ -50,6 +50,9 @@ public:
     /// The state at `cycles` after idling: cold windows with nothing left to leak change nothing
     /// any more.
     [[nodiscard]] ClockGateState idle_until(ClockGateState state, double cycles) const {
+        if (cycles < end_of(state.window)) {
+            return state;
+        }
         const std::int64_t target = window_at(cycles);
         bool changes = true;
         while (changes && state.window < target) {

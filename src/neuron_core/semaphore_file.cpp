@@ -2,6 +2,8 @@
 // Semaphores as counters with announced updates in time order.
 #include "trnsim/neuron_core/semaphore_file.hpp"
 
+#include "trnsim/neuron_core/simulated_time.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +15,6 @@ namespace {
 /// Updates older than this are folded away; beyond any wake-up time.
 constexpr Picoseconds kKeep{1'000'000};
 constexpr std::size_t kSettleAbove = 32;
-
-Picoseconds current_time() {
-    return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
-}
 
 }  // namespace
 
@@ -58,7 +56,7 @@ void SemaphoreFile::signal(int semaphore,
                            Picoseconds at,
                            const Producer& producer) {
     Counter& counter = counters_[static_cast<std::size_t>(semaphore)];
-    assert(at >= current_time());
+    assert(at >= present(*this));
     std::size_t position = counter.updates.size();
     while (position > 0 && counter.updates[position - 1].at > at) {
         --position;
@@ -100,11 +98,11 @@ std::string SemaphoreFile::describe(int semaphore, const TemplateNames& names) c
                        last.at.microseconds());
 }
 
-void SemaphoreFile::settle(Counter& counter) {
+void SemaphoreFile::settle(Counter& counter) const {
     if (counter.updates.size() <= kSettleAbove) {
         return;
     }
-    const Picoseconds horizon = current_time() - kKeep;
+    const Picoseconds horizon = present(*this) - kKeep;
     while (counter.updates.size() > 1 && counter.updates.front().at < horizon) {
         counter.settled = counter.updates.front().value_after;
         counter.updates.pop_front();

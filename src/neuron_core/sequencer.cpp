@@ -9,10 +9,6 @@
 namespace trnsim::neuron_core {
 namespace {
 
-sc_core::sc_time to_sc_time(Picoseconds span) {
-    return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(span.value));
-}
-
 /// Whether a DMA ring was let go by its trigger: until then there was nothing for it to wait with.
 bool is_triggered(const std::optional<Producer>& held_by) {
     return held_by && held_by->what->operation == Operation::Trigger;
@@ -40,10 +36,6 @@ Sequencer::Sequencer(const sc_core::sc_module_name& name,
     dont_initialize();
     services_.fetch.connect(queue_, wake_);
     services_.semaphores.connect(*this);
-}
-
-Picoseconds Sequencer::now() {
-    return Picoseconds{static_cast<std::int64_t>(sc_core::sc_time_stamp().value())};
 }
 
 void Sequencer::start_at(Picoseconds time) {

@@ -88,7 +88,7 @@ private:
         std::vector<Awaited> awaited;
     };
 
-    static void settle(Counter& counter);
+    void settle(Counter& counter) const;
     void put_forward(Counter& counter, std::size_t position, std::int64_t add);
     static void tell_waiters(Counter& counter);
 

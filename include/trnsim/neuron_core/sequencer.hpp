@@ -7,6 +7,7 @@
 #include "trnsim/neuron_core/execution_log.hpp"
 #include "trnsim/neuron_core/instruction_fetch.hpp"
 #include "trnsim/neuron_core/semaphore_file.hpp"
+#include "trnsim/neuron_core/simulated_time.hpp"
 
 #include <systemc>
 
@@ -87,7 +88,7 @@ protected:
     [[nodiscard]] Picoseconds ready_at() const { return ready_.at; }
     [[nodiscard]] sc_core::sc_event& wake() { return wake_; }
     [[nodiscard]] CoreServices& services() { return services_; }
-    [[nodiscard]] static Picoseconds now();
+    [[nodiscard]] Picoseconds now() const { return present(*this); }
 
 private:
     /// The semaphores' side of the next instruction, as far as its waits are announced.

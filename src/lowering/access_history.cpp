@@ -22,10 +22,12 @@ void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& wait
     const std::uint32_t own = 1U << access.queue;
     const std::uint32_t done_queues = has_flow(access.access) ? ~0U : ~own;
     const std::uint32_t read_queues = access.access != Access::Read ? ~own : 0U;
-    if (waits.knows(everywhere_, done_queues, read_queues)) {
+    if (waits.knows(former_, done_queues, read_queues) &&
+        waits.knows(merged_, done_queues, read_queues)) {
         known_by_[static_cast<std::size_t>(access.access)] |= own;
     } else {
-        waits.need(everywhere_, done_queues, read_queues);
+        waits.need(former_, done_queues, read_queues);
+        waits.need(merged_, done_queues, read_queues);
     }
 }
 
@@ -57,6 +59,7 @@ void AccessHistory::record(const RegionAccess& access) {
         return (writes || read.queue == access.queue) && contains(access.region, read.region);
     });
     if (writes) {
+        is_written_ = true;
         std::erase_if(writes_,
                       [&](const Entry& write) { return contains(access.region, write.region); });
     }
@@ -71,7 +74,10 @@ void AccessHistory::record(const RegionAccess& access) {
 }
 
 void AccessHistory::collect_all(WaitSet& waits) const {
-    waits.need(everywhere_);
+    if (!is_written_) {
+        waits.need(former_);
+    }
+    waits.need(merged_);
     for (const Entry& write : writes_) {
         waits.need_done(write.queue, write.number);
     }
@@ -81,7 +87,9 @@ void AccessHistory::collect_all(WaitSet& waits) const {
 }
 
 void AccessHistory::clear() {
-    everywhere_.clear();
+    former_.clear();
+    merged_.clear();
+    is_written_ = false;
     reads_.clear();
     writes_.clear();
     recorded_ = 0;
@@ -95,10 +103,10 @@ void AccessHistory::merge_oldest() {
     auto write = writes_.begin();
     for (std::size_t left = half - std::min(half, merged_size()); left > 0; --left) {
         if (read == reads_.end() || (write != writes_.end() && write->age < read->age)) {
-            everywhere_.need_done(write->queue, write->number);
+            merged_.need_done(write->queue, write->number);
             ++write;
         } else {
-            everywhere_.need_read(read->queue, read->number);
+            merged_.need_read(read->queue, read->number);
             ++read;
         }
     }

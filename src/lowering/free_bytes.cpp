@@ -21,13 +21,11 @@ std::int64_t FreeBytes::aligned(std::int64_t address, std::int64_t bytes) const 
     return fits ? address : address + bank_bytes_ - into_bank;
 }
 
-bool FreeBytes::has(std::int64_t bytes) const {
-    if (bytes > fits_ && bytes < fits_not_) {
-        const bool is_found = std::ranges::any_of(
-            gaps_, [&](const Gap& gap) { return gap.end - aligned(gap.begin, bytes) >= bytes; });
-        (is_found ? fits_ : fits_not_) = bytes;
-    }
-    return bytes <= fits_;
+bool FreeBytes::look_for(std::int64_t bytes) const {
+    const bool is_found = std::ranges::any_of(
+        gaps_, [&](const Gap& gap) { return gap.end - aligned(gap.begin, bytes) >= bytes; });
+    (is_found ? fits_ : fits_not_) = bytes;
+    return is_found;
 }
 
 std::optional<std::int64_t> FreeBytes::find(std::int64_t start, std::int64_t bytes) const {

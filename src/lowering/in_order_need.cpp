@@ -37,6 +37,9 @@ void InOrderNeed::take(std::uint64_t order, std::int64_t bytes) {
 }
 
 std::uint64_t InOrderNeed::until(std::uint64_t order, std::int64_t bytes) const {
+    if (order == needs_.begin()) {  // It passes nobody.
+        return 0;
+    }
     if (!answers_) {
         answers_ = {.all = needs_.fold(needs_.begin(), needs_.end())};
     }

@@ -153,7 +153,7 @@ void InstructionEmitter::emit_transfer(const PlannedStep& step) {
     std::int32_t partition = 0;
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.operand->space != Space::Hbm && operand.operand->role != Role::Index) {
-            partition = operand.region.partition;
+            partition = operand.region.partition();
         }
     }
     const std::uint64_t number = writer_.next_number(step.queue);
@@ -260,7 +260,7 @@ RegionAccess InstructionEmitter::spill_access(const Tile& tile, Access access) {
     if (shape == nullptr) {
         shape = std::make_unique<RegionShape>(whole_buffer(program_, tile.buffer));
     }
-    return {.region = {.shape = shape.get()},
+    return {.region = Region(*shape),
             .access = access,
             .queue = ring,
             .number = writer_.next_number(ring)};

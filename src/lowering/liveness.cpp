@@ -21,7 +21,15 @@ constexpr std::int64_t kNoStep = 0;
 struct SiteState {
     InstanceTable<std::int64_t> uses;
     std::int64_t live = 0;
+    std::int64_t live_peak = 0;
     std::int64_t next_alloc = 0;
+    std::int64_t last_step = kNoStep;
+};
+
+/// An operand of a run that lies in a site.
+struct SiteAccess {
+    std::uint32_t operand = 0;
+    std::uint32_t site = 0;
 };
 
 /// Executions of every alloc node's site.
@@ -54,8 +62,17 @@ public:
         for (std::size_t site = 0; site < sites_.size(); ++site) {
             sites_[site].next_alloc = counts[site];
             result_[site].instances = counts[site];
-            result_[site].last_step = kNoStep;
         }
+        for (const program::Run& run : program.runs) {
+            first_access_.push_back(accesses_.size());
+            const std::vector<Operand>& operands = program.templates[run.instruction].operands;
+            for (std::uint32_t i = 0; i < operands.size(); ++i) {
+                if (counts[operands[i].buffer] > 0) {
+                    accesses_.push_back({.operand = i, .site = operands[i].buffer});
+                }
+            }
+        }
+        first_access_.push_back(accesses_.size());
     }
 
     std::vector<SiteLiveness> walk() {
@@ -92,37 +109,35 @@ private:
     }
 
     void use(const Step& step, std::int64_t number) {
-        const std::vector<Operand>& operands =
-            program_.templates[program_.runs[step.run].instruction].operands;
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            const std::uint32_t buffer = operands[i].buffer;
-            SiteState& site = sites_[buffer];
-            SiteLiveness& result = result_[buffer];
-            if (result.instances == 0) {
-                continue;
-            }
-            std::int64_t& uses = site.uses[step.at[i].instance];
+        const std::size_t end = first_access_[step.run + 1];
+        for (std::size_t i = first_access_[step.run]; i < end; ++i) {
+            SiteState& site = sites_[accesses_[i].site];
+            std::int64_t& uses = site.uses[step.at[accesses_[i].operand].instance];
             if (uses++ == 0) {
-                result.live_peak = std::max(result.live_peak, ++site.live);
+                site.live_peak = std::max(site.live_peak, ++site.live);
             }
-            if (result.last_step == kNoStep) {
-                result.last_step = number;
+            if (site.last_step == kNoStep) {
+                site.last_step = number;
             }
         }
     }
 
     /// Turns steps counted down from the end into steps counted up from the start.
     void finish(std::int64_t first) {
-        for (SiteLiveness& site : result_) {
+        for (std::size_t i = 0; i < result_.size(); ++i) {
+            SiteLiveness& site = result_[i];
             std::ranges::reverse(site.uses);
+            site.live_peak = sites_[i].live_peak;
             site.first_step -= first;
-            site.last_step = site.last_step == kNoStep ? -1 : site.last_step - first;
+            site.last_step = sites_[i].last_step == kNoStep ? -1 : sites_[i].last_step - first;
         }
     }
 
     const Program& program_;
     std::vector<SiteState> sites_;
     std::vector<SiteLiveness> result_;
+    std::vector<SiteAccess> accesses_;       ///< Of all runs, one after the other.
+    std::vector<std::size_t> first_access_;  ///< By run; and behind the last one.
 };
 
 }  // namespace

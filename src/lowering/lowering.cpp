@@ -222,21 +222,21 @@ void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedSte
         resolved.operand = &operand;
         resolved.is_loaded = is_on_array && operand_plan.is_loaded;
         resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
-        resolved.region.shape = &operand_plan.shape;
-        if (!operand.indirect) {  // Else the indices say where, and it may be anywhere.
-            resolved.region.partition = static_cast<std::int32_t>(at.partition);
-            resolved.region.base_byte = at.offset * operand_plan.shape.element_bytes;
-        }
+        const RegionShape& shape = operand_plan.shape;
+        // Where indices say the place, it may be anywhere.
+        auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);
+        std::int64_t base = operand.indirect ? 0 : at.offset * shape.element_bytes;
         const program::Buffer& buffer = program_.buffers[operand.buffer];
         if (buffer.address) {
-            resolved.region.partition += buffer.address->first;
-            resolved.region.base_byte += buffer.address->second;
+            partition += buffer.address->first;
+            base += buffer.address->second;
             resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
         } else if (operand.space != Space::Hbm) {
             resolved.tile = &find_tile(instruction, operand, at.instance);
         } else if (is_written_[operand.buffer]) {
             resolved.memory = &memory_of(operand.buffer, at.instance);
         }
+        resolved.region = Region(shape, partition, base);
     }
 }
 

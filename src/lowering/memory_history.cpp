@@ -2,6 +2,8 @@
 // Block-indexed access history.
 #include "trnsim/lowering/memory_history.hpp"
 
+#include "trnsim/lowering/planned_step.hpp"
+
 #include <algorithm>
 
 namespace trnsim::lowering {
@@ -45,11 +47,11 @@ void MemoryHistory::record(const RegionAccess& access) {
 void MemoryHistory::announce(PlannedStep& step, const Region& region, Access access) {
     const Blocks range = make_blocks(region);
     if (range.is_wide()) {
-        wide_pending_.add(step, region, access);
+        wide_pending_.add(step, step.order, region, access);
         return;
     }
     for (std::int64_t number = range.first; number <= range.last; ++number) {
-        blocks_[number].pending.add(step, region, access);
+        blocks_[number].pending.add(step, step.order, region, access);
     }
 }
 

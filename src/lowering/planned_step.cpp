@@ -28,7 +28,7 @@ void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number, b
 
 void ResolvedOperand::announce(PlannedStep& step) const {
     if (tile != nullptr) {
-        tile->pending.add(step, region, operand->access);
+        tile->pending.add(step, step.order, region, operand->access);
     } else if (memory != nullptr) {
         memory->announce(step, region, operand->access);
     }
@@ -47,19 +47,29 @@ void PlannedStep::clear() {
     trigger.reset();
     is_in_order = false;
     has_waits = false;
+    has_guess = false;
     blockers = 0;
     lack = {};
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {
-    when->own.waits.clear(*known);
-    when->load.waits.clear(*known);
+    if (!has_guess) {
+        when->own.waits.clear(*known);
+        when->load.waits.clear(*known);
+    }
     has_waits = true;
-    for (const ResolvedOperand& operand : operands) {
+    for (ResolvedOperand& operand : operands) {
+        if (has_guess && operand.is_collected) {
+            continue;
+        }
         const Slot* slot = operand.tile == nullptr ? nullptr : operand.tile->slot;
         if (operand.tile != nullptr && slot == nullptr) {
             slot = places.next_slot(*operand.tile);
-            has_waits = has_waits && slot != nullptr;
+        }
+        operand.is_collected = operand.tile == nullptr || slot != nullptr;
+        if (!operand.is_collected) {
+            has_waits = false;
+            continue;
         }
         if (operand.is_loaded) {
             operand.collect(queue, slot, when->load.waits);
@@ -68,6 +78,7 @@ void PlannedStep::find_waits(const TilePlaces& places) {
             operand.collect(queue, slot, when->own.waits);
         }
     }
+    has_guess = !has_waits;
 }
 
 }  // namespace trnsim::lowering

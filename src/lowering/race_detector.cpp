@@ -89,8 +89,8 @@ void RaceDetector::check(QueueId queue,
                         access.access == Access::Read ? "reads" : "writes",
                         access.region.begin(),
                         access.region.end() - 1,
-                        access.region.partition,
-                        access.region.partition + access.region.shape->partitions - 1,
+                        access.region.partition(),
+                        access.region.end_partition() - 1,
                         name_of(other, std::max(need.done, need.read))));
     }
 }

@@ -11,15 +11,15 @@ namespace {
 /// Whether bases and runs keep two regions apart whatever the counts of their outer pairs are: all
 /// runs of either begin at the same place within pieces of a common divisor of their distances.
 bool runs_pass_by(const Region& a, const Region& b) {
-    const std::int64_t own = a.shape->run_divisor;  // Mostly the same one.
+    const std::int64_t own = a.shape().run_divisor;  // Mostly the same one.
     const std::int64_t divisor =
-        own == b.shape->run_divisor ? own : std::gcd(own, b.shape->run_divisor);
+        own == b.shape().run_divisor ? own : std::gcd(own, b.shape().run_divisor);
     if (divisor == 0) {
         return false;
     }
-    const std::int64_t rest = (b.base_byte - a.base_byte) % divisor;
+    const std::int64_t rest = (b.base_byte() - a.base_byte()) % divisor;
     const std::int64_t distance = rest < 0 ? rest + divisor : rest;
-    return a.shape->run_bytes <= distance && distance + b.shape->run_bytes <= divisor;
+    return a.shape().run_bytes <= distance && distance + b.shape().run_bytes <= divisor;
 }
 
 }  // namespace
@@ -44,13 +44,19 @@ RegionShape::RegionShape(const Operand& operand)
     }
 }
 
+bool is_same_pattern(const Region& a, const Region& b) {
+    return a.base_byte() == b.base_byte() &&
+           (&a.shape() == &b.shape() || (a.shape().element_bytes == b.shape().element_bytes &&
+                                         a.shape().pattern == b.shape().pattern));
+}
+
 bool patterns_overlap(const Region& a, const Region& b) {
-    return !runs_pass_by(a, b) && overlap(a.shape->pattern,
-                                          a.base_byte,
-                                          a.shape->element_bytes,
-                                          b.shape->pattern,
-                                          b.base_byte,
-                                          b.shape->element_bytes);
+    return !runs_pass_by(a, b) && overlap(a.shape().pattern,
+                                          a.base_byte(),
+                                          a.shape().element_bytes,
+                                          b.shape().pattern,
+                                          b.base_byte(),
+                                          b.shape().element_bytes);
 }
 
 }  // namespace trnsim::lowering

@@ -165,8 +165,8 @@ void ReorderWindow::settle(PlannedStep& step) {
 void ReorderWindow::choose(Queue& queue, QueueId id) {
     queue.free_at = estimate_.free_at(id);
     queue.is_known = true;
-    queue.needs_bytes = false;
     queue.best = nullptr;
+    short_of_bytes_ &= ~(1U << id);
     const std::uint64_t farthest = queue.farthest(reach_[id]);
     for (std::size_t i = 0; i < queue.ready.size(); ++i) {
         PlannedStep& step = *queue.ready[i];
@@ -175,7 +175,7 @@ void ReorderWindow::choose(Queue& queue, QueueId id) {
         }
         if (!step.has_waits) {  // Else there were bytes, and they are kept for it.
             if (step.lack.stands() || !has_bytes(step)) {
-                queue.needs_bytes = true;
+                short_of_bytes_ |= 1U << id;
                 continue;
             }
             settle(step);
@@ -285,9 +285,8 @@ void ReorderWindow::leave(const PlannedStep& step, Queue& queue) {
 }
 
 void ReorderWindow::look_again() {
-    for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
-        Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
-        queue.is_known = queue.is_known && !queue.needs_bytes;
+    for (; short_of_bytes_ != 0; short_of_bytes_ &= short_of_bytes_ - 1) {
+        queues_[static_cast<std::size_t>(std::countr_zero(short_of_bytes_))].is_known = false;
     }
 }
 
@@ -295,7 +294,7 @@ void ReorderWindow::forget_estimates() {
     for (Queue& queue : queues_) {
         queue.is_known = false;
         for (std::size_t i = 0; i < queue.ready.size(); ++i) {  // No others were looked at.
-            queue.ready[i]->has_waits = false;
+            queue.ready[i]->forget_waits();
         }
     }
 }

@@ -86,10 +86,10 @@ void Replay::push(InstructionSink& sink,
             continue;
         }
         const Step::At& at = step.at[i];
-        entry.accesses.push_back({.region = {.shape = &shapes_[index][i],
-                                             .partition = static_cast<std::int32_t>(at.partition),
-                                             .base_byte = at.offset},
-                                  .access = operand.access});
+        entry.accesses.push_back(
+            {.region =
+                 Region(shapes_[index][i], static_cast<std::int32_t>(at.partition), at.offset),
+             .access = operand.access});
         entry.spaces.push_back(operand.space);
     }
     races_.expect(queue(index), std::move(entry));

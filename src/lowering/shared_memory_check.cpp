@@ -16,13 +16,6 @@ namespace {
 using program::Program;
 using program::Step;
 
-/// The region of the i-th access of a row of them.
-Region at(const Region& first, std::int64_t bytes) {
-    Region region = first;
-    region.base_byte += bytes;
-    return region;
-}
-
 std::uint32_t bit(std::size_t core) {
     return std::uint32_t{1} << core;
 }
@@ -148,9 +141,7 @@ void SharedMemoryCheck::access(std::size_t index, const Step& step) {
                             .operand = i,
                             .meetings = core.clock[index],
                             .is_write = from.operands[i].writes(),
-                            .first = {.shape = shape,
-                                      .partition = 0,
-                                      .base_byte = step.at[i].offset * shape->element_bytes}};
+                            .first = Region(*shape, 0, step.at[i].offset * shape->element_bytes)};
         std::vector<Record>& records = records_.at(core.watched[from.operands[i].buffer]);
         check(index, record, records);
         remember(record, records);
@@ -167,7 +158,7 @@ void SharedMemoryCheck::check(std::size_t core,
             continue;
         }
         for (std::int64_t i = 0; i < other.count; ++i) {
-            const Region region = at(other.first, i * other.step);
+            const Region region = other.first.moved_by(i * other.step);
             if (!overlap(region, access.first) || is_same_work(access, other, region, records)) {
                 continue;
             }
@@ -218,7 +209,7 @@ bool SharedMemoryCheck::is_same_work(const Record& access,
     const Region& written = access.is_write ? access.first : region;
     const std::size_t reader = access.is_write ? other.core : access.core;
     return std::ranges::any_of(records, [&](const Record& own) {
-        const std::int64_t distance = written.base_byte - own.first.base_byte;
+        const std::int64_t distance = written.base_byte() - own.first.base_byte();
         const std::int64_t place = own.step == 0 ? 0 : distance / own.step;
         return own.core == reader && own.is_write && is_same_line(own, write) &&
                place * own.step == distance && place >= 0 && place < own.count;
@@ -237,7 +228,7 @@ bool SharedMemoryCheck::continues(Record& record, const Record& access) {
     if (!is_same_operand) {
         return false;
     }
-    const std::int64_t distance = access.first.base_byte - record.first.base_byte;
+    const std::int64_t distance = access.first.base_byte() - record.first.base_byte();
     if (distance == 0) {
         return true;
     }

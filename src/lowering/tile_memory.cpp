@@ -227,7 +227,7 @@ void TileMemory::inherit_overlaid(TileSlots& site) {
                 const std::int64_t old_begin = old.address;
                 const std::int64_t old_end = old_begin + earlier.placement().slot_bytes;
                 if (begin < old_end && old_begin < end) {
-                    old.history.collect_all(slot.history.everywhere());
+                    old.history.collect_all(slot.history.former());
                 }
             }
         }

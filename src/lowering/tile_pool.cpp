@@ -2,24 +2,12 @@
 // Gaps, tiles and what was there before.
 #include "trnsim/lowering/tile_pool.hpp"
 
-#include "trnsim/lowering/planned_step.hpp"
-
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <optional>
 #include <utility>
 
 namespace trnsim::lowering {
-namespace {
-
-/// Place in the program of the first step in the window that needs the tile; beyond all if none.
-std::uint64_t next_use(const Tile& tile) {
-    const PlannedStep* first = tile.pending.first();
-    return first == nullptr ? std::numeric_limits<std::uint64_t>::max() : first->order;
-}
-
-}  // namespace
 
 TilePool::Place& TilePool::new_place() {
     if (blanks_.empty()) {
@@ -44,7 +32,7 @@ Slot& TilePool::place(Tile& tile, std::int64_t bytes) {
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     free_.take(*address, next_);
-    former_.take(*address, next_, place.history.everywhere());
+    former_.take(*address, next_, place.history.former());
     return place;
 }
 
@@ -68,7 +56,7 @@ Tile* TilePool::victim(std::uint64_t stamp) {
         if (last_use >= stamp) {
             continue;
         }
-        const std::uint64_t next = next_use(*place->tile);
+        const std::uint64_t next = place->tile->pending.first();
         if (best == nullptr || next > best_next ||
             (next == best_next && std::pair(last_use, place->address) <
                                       std::pair(best->tile->last_use, best->address))) {

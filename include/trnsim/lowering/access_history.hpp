@@ -39,14 +39,14 @@ public:
     /// Records the access, after collect() and with its number; drops what it makes redundant.
     void record(const RegionAccess& access);
 
-    /// Adds to `waits` every access there was: done for writes, read for reads.
+    /// Adds to `waits` what the next owner of the bytes waits for: done for writes, read for reads.
     void collect_all(WaitSet& waits) const;
 
-    /// What every later access waits for, whatever its bytes: what is merged, and what is added
-    /// when the bytes change hands.
-    [[nodiscard]] WaitSet& everywhere() {
+    /// What former owners of the bytes did: every access waits for it. Who comes after this owner
+    /// does not have to, once there was a write, which has waited for all of it.
+    [[nodiscard]] WaitSet& former() {
         known_by_ = {};
-        return everywhere_;
+        return former_;
     }
 
     /// As new, but for its memory.
@@ -66,17 +66,20 @@ private:
     /// Of what is merged: one per queue and kind.
     static constexpr std::size_t kMaxMerged = std::size_t{2} * neuron_core::kQueues;
     [[nodiscard]] std::size_t merged_size() const {
-        return static_cast<std::size_t>(std::popcount(everywhere_.done_queues())) +
-               static_cast<std::size_t>(std::popcount(everywhere_.read_queues()));
+        return static_cast<std::size_t>(std::popcount(merged_.done_queues())) +
+               static_cast<std::size_t>(std::popcount(merged_.read_queues()));
     }
     [[nodiscard]] std::size_t size() const { return reads_.size() + writes_.size(); }
     [[nodiscard]] bool is_too_long() const {
         return size() + kMaxMerged > kMaxEntries && size() + merged_size() > kMaxEntries;
     }
     void merge_oldest();
+    /// What an access waits for wherever its bytes are.
     void collect_everywhere(const RegionAccess& access, WaitSet& waits) const;
 
-    WaitSet everywhere_;
+    WaitSet former_;
+    WaitSet merged_;
+    bool is_written_ = false;
     /// By kind of access: queues, a bit each, that were found to know all they need from there.
     mutable std::array<std::uint32_t, kAccesses> known_by_{};
     std::uint32_t recorded_ = 0;

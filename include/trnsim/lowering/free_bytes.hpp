@@ -20,7 +20,9 @@ public:
         : bank_bytes_(bank_bytes), gaps_{{.begin = 0, .end = capacity}} {}
 
     /// Whether `bytes` in one piece are free.
-    [[nodiscard]] bool has(std::int64_t bytes) const;
+    [[nodiscard]] bool has(std::int64_t bytes) const {
+        return bytes <= fits_ || (bytes < fits_not_ && look_for(bytes));
+    }
 
     /// The first address from `start` on, then from 0 on, with so many free bytes.
     [[nodiscard]] std::optional<std::int64_t> find(std::int64_t start, std::int64_t bytes) const;
@@ -41,6 +43,8 @@ private:
     };
     using Gaps = std::vector<Gap>;
 
+    /// has(), of a size that is not known to fit or not to.
+    [[nodiscard]] bool look_for(std::int64_t bytes) const;
     /// The first gap that ends behind `address`.
     [[nodiscard]] Gaps::const_iterator first_behind(std::int64_t address) const;
     [[nodiscard]] std::int64_t aligned(std::int64_t address, std::int64_t bytes) const;

@@ -5,7 +5,10 @@
 #include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/lowering/region.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace trnsim::lowering {
 
@@ -16,12 +19,15 @@ class PendingAccesses {
 public:
     [[nodiscard]] bool empty() const { return reads_.empty() && writes_.empty(); }
 
-    /// The earliest in the program, or nullptr.
-    [[nodiscard]] const PlannedStep* first() const;
+    /// Place in the program of the earliest step; beyond all if there is none.
+    [[nodiscard]] std::uint64_t first() const {
+        return std::min(reads_.empty() ? kNone : reads_.front().order,
+                        writes_.empty() ? kNone : writes_.front().order);
+    }
 
-    /// \pre no later step has been added
-    void add(PlannedStep& step, const Region& region, Access access) {
-        of(access).push_back({.step = &step, .region = region, .access = access});
+    /// `order`: its place in the program. \pre no later step has been added
+    void add(PlannedStep& step, std::uint64_t order, const Region& region, Access access) {
+        of(access).push_back({.step = &step, .order = order, .region = region, .access = access});
         additions_ += access == Access::Accumulate ? 1U : 0U;
     }
 
@@ -67,10 +73,13 @@ public:
 private:
     struct Entry {
         PlannedStep* step = nullptr;
+        std::uint64_t order = 0;
         Region region;
         Access access = Access::Read;
     };
     using Entries = RingBuffer<Entry>;
+
+    static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
     [[nodiscard]] Entries& of(Access access) { return access == Access::Read ? reads_ : writes_; }
 

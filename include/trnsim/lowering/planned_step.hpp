@@ -18,8 +18,9 @@ struct ResolvedOperand {
     Tile* tile = nullptr;             ///< On chip, if the lowering chooses the place.
     MemoryHistory* memory = nullptr;  ///< Else, if anybody ever writes there.
     Region region{};
-    bool is_loaded = false;   ///< Accessed by LoadStationary,
-    bool is_streamed = true;  ///< by the instruction itself; indices may be by both.
+    bool is_loaded = false;     ///< Accessed by LoadStationary,
+    bool is_streamed = true;    ///< by the instruction itself; indices may be by both.
+    bool is_collected = false;  ///< What it waits for is among its step's conditions.
 
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;
@@ -78,6 +79,7 @@ struct PlannedStep {
     bool has_waits = false;   ///< The conditions are known,
     Picoseconds met{};        ///< when the later one is met,
     Obstacle lack{};          ///< or why they are not: its tiles', when asked last.
+    bool has_guess = false;   ///< Some of them are: those of operands whose place is known.
     int blockers = 0;         ///< Earlier steps in the window that come first.
     Link* blocked = nullptr;  ///< Later steps in the window that this one blocks.
 
@@ -88,8 +90,11 @@ struct PlannedStep {
     void clear();
 
     /// Looks up what it waits for and its queue did not. With a tile of which nobody knows where it
-    /// will be it is a guess, and not final. \pre there is room for it: `when`
+    /// will be it is a guess, to be completed by another call. \pre there is room for it: `when`
     void find_waits(const TilePlaces& places);
+
+    /// Bytes were moved: what it waits for has to be looked up again.
+    void forget_waits() { has_waits = has_guess = false; }
 };
 
 }  // namespace trnsim::lowering

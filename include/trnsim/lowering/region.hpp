@@ -24,13 +24,38 @@ struct RegionShape {
 };
 
 /// Bytes that an access touches: the same in each of its partitions.
-struct Region {
-    const RegionShape* shape = nullptr;  ///< Not owned.
-    std::int32_t partition = 0;
-    std::int64_t base_byte = 0;
+class Region {
+public:
+    Region() = default;
+    /// The shape is not owned. `base_byte`: of its pattern's origin.
+    explicit Region(const RegionShape& shape,
+                    std::int32_t partition = 0,
+                    std::int64_t base_byte = 0)
+        : begin_(base_byte + shape.lowest_byte),
+          end_(base_byte + shape.end_byte),
+          partition_(partition),
+          end_partition_(partition + shape.partitions),
+          shape_(&shape) {}
 
-    [[nodiscard]] std::int64_t begin() const { return base_byte + shape->lowest_byte; }
-    [[nodiscard]] std::int64_t end() const { return base_byte + shape->end_byte; }
+    [[nodiscard]] const RegionShape& shape() const { return *shape_; }
+    [[nodiscard]] std::int64_t begin() const { return begin_; }
+    [[nodiscard]] std::int64_t end() const { return end_; }
+    [[nodiscard]] std::int64_t base_byte() const { return begin_ - shape_->lowest_byte; }
+    [[nodiscard]] std::int32_t partition() const { return partition_; }
+    /// One behind the last.
+    [[nodiscard]] std::int32_t end_partition() const { return end_partition_; }
+
+    /// The same region some bytes further on.
+    [[nodiscard]] Region moved_by(std::int64_t bytes) const {
+        return Region(*shape_, partition_, base_byte() + bytes);
+    }
+
+private:
+    std::int64_t begin_ = 0;
+    std::int64_t end_ = 0;
+    std::int32_t partition_ = 0;
+    std::int32_t end_partition_ = 0;
+    const RegionShape* shape_ = nullptr;
 };
 
 /// overlap() where one region has gaps and their spans have a byte in common.
@@ -38,20 +63,20 @@ struct Region {
 
 /// Whether two regions of the same memory have a byte in common; exact up to AccessPattern's bound.
 [[nodiscard]] inline bool overlap(const Region& a, const Region& b) {
-    return a.begin() < b.end() && b.begin() < a.end() &&
-           a.partition < b.partition + b.shape->partitions &&
-           b.partition < a.partition + a.shape->partitions &&
-           ((a.shape->is_dense && b.shape->is_dense) || patterns_overlap(a, b));
+    return a.begin() < b.end() && b.begin() < a.end() && a.partition() < b.end_partition() &&
+           b.partition() < a.end_partition() &&
+           ((a.shape().is_dense && b.shape().is_dense) || patterns_overlap(a, b));
 }
+
+/// Whether two regions are the same bytes of a partition, reached in the same way.
+[[nodiscard]] bool is_same_pattern(const Region& a, const Region& b);
 
 /// Whether every byte of `inner` is certainly in `outer`.
 [[nodiscard]] inline bool contains(const Region& outer, const Region& inner) {
     return outer.begin() <= inner.begin() && inner.end() <= outer.end() &&
-           outer.partition <= inner.partition &&
-           inner.partition + inner.shape->partitions <= outer.partition + outer.shape->partitions &&
-           (outer.shape->is_dense ||
-            (outer.shape->pattern == inner.shape->pattern && outer.base_byte == inner.base_byte &&
-             outer.shape->element_bytes == inner.shape->element_bytes));
+           outer.partition() <= inner.partition() &&
+           inner.end_partition() <= outer.end_partition() &&
+           (outer.shape().is_dense || is_same_pattern(outer, inner));
 }
 
 }  // namespace trnsim::lowering

@@ -79,7 +79,6 @@ private:
         Picoseconds start;
         Picoseconds free_at;                   ///< Of the queue, when they were chosen.
         bool is_known = false;                 ///< No step came that could be better.
-        bool needs_bytes = false;              ///< A step was left out for want of bytes.
         Steps triggers;                        ///< Transfers that it triggers, in program order.
         PlannedStep* last_in_order = nullptr;  ///< The last one that nothing passes.
         LoweringCounts::Order order;
@@ -118,7 +117,8 @@ private:
     std::size_t size_ = 0;
     std::uint64_t admitted_ = 0;
     std::array<Queue, neuron_core::kQueues> queues_;
-    std::uint32_t occupied_ = 0;  ///< A bit per queue with steps.
+    std::uint32_t occupied_ = 0;        ///< A bit per queue with steps.
+    std::uint32_t short_of_bytes_ = 0;  ///< And of which one was left out for want of bytes.
     std::deque<PlannedStep> storage_;
     std::vector<PlannedStep*> blanks_;
     std::deque<PlannedStep::Conditions> conditions_;

@@ -109,11 +109,9 @@ private:
 
     [[nodiscard]] static bool is_same(const Part& a, const Part& b) {
         return a.tile == b.tile && a.elements == b.elements &&
-               a.region.partition == b.region.partition &&
-               a.region.base_byte == b.region.base_byte &&
-               a.region.shape->element_bytes == b.region.shape->element_bytes &&
-               a.region.shape->partitions == b.region.shape->partitions &&
-               a.region.shape->pattern == b.region.shape->pattern;
+               a.region.partition() == b.region.partition() &&
+               a.region.end_partition() == b.region.end_partition() &&
+               is_same_pattern(a.region, b.region);
     }
 
     std::vector<Held> held_;  ///< Of disjoint blocks.

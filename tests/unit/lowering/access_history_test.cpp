@@ -26,10 +26,7 @@ RegionAccess access_to(const RegionShape& shape,
                        Access access,
                        QueueId queue,
                        std::uint64_t number) {
-    return {.region = {.shape = &shape, .base_byte = byte},
-            .access = access,
-            .queue = queue,
-            .number = number};
+    return {.region = Region(shape, 0, byte), .access = access, .queue = queue, .number = number};
 }
 
 RegionAccess read(QueueId queue, std::uint64_t number, std::int64_t byte = 0) {
@@ -66,38 +63,38 @@ std::string waits_after(const std::vector<RegionAccess>& before, const RegionAcc
 
 TEST(RegionTest, OverlapNeedsACommonPartitionAndACommonByte) {
     const RegionShape quadrant = dense(10, 32);
-    const Region a{.shape = &quadrant, .partition = 0, .base_byte = 0};
-    EXPECT_TRUE(overlap(a, {.shape = &quadrant, .partition = 0, .base_byte = 9}));
-    EXPECT_FALSE(overlap(a, {.shape = &quadrant, .partition = 0, .base_byte = 10}));
-    EXPECT_FALSE(overlap(a, {.shape = &quadrant, .partition = 32, .base_byte = 0}));
-    EXPECT_TRUE(overlap(a, {.shape = &kTen, .partition = 0, .base_byte = 0}));
+    const Region a(quadrant, 0, 0);
+    EXPECT_TRUE(overlap(a, Region(quadrant, 0, 9)));
+    EXPECT_FALSE(overlap(a, Region(quadrant, 0, 10)));
+    EXPECT_FALSE(overlap(a, Region(quadrant, 32, 0)));
+    EXPECT_TRUE(overlap(a, Region(kTen, 0, 0)));
 }
 
 TEST(RegionTest, InterleavedRegionsDoNotOverlap) {
     const RegionShape even({.dtype = Dtype::Float32, .partitions = 128, .pattern = {{2, 64}}});
-    const Region a{.shape = &even, .base_byte = 0};
-    EXPECT_FALSE(overlap(a, {.shape = &even, .base_byte = 4}));
-    EXPECT_TRUE(overlap(a, {.shape = &even, .base_byte = 8}));
+    const Region a(even, 0, 0);
+    EXPECT_FALSE(overlap(a, Region(even, 0, 4)));
+    EXPECT_TRUE(overlap(a, Region(even, 0, 8)));
 }
 
 TEST(RegionTest, ContainsOnlyWhatItTouchesForCertain) {
     const RegionShape inner = dense(4, 32);
-    const Region outer{.shape = &kTen, .base_byte = 0};
-    EXPECT_TRUE(contains(outer, {.shape = &inner, .partition = 96, .base_byte = 6}));
-    EXPECT_FALSE(contains(outer, {.shape = &inner, .partition = 96, .base_byte = 7}));
+    const Region outer(kTen, 0, 0);
+    EXPECT_TRUE(contains(outer, Region(inner, 96, 6)));
+    EXPECT_FALSE(contains(outer, Region(inner, 96, 7)));
     const RegionShape strided({.dtype = Dtype::Uint8, .partitions = 128, .pattern = {{2, 5}}});
-    const Region holes{.shape = &strided, .base_byte = 0};
+    const Region holes(strided, 0, 0);
     EXPECT_TRUE(contains(outer, holes));
-    EXPECT_FALSE(contains(holes, {.shape = &inner, .base_byte = 0}));
+    EXPECT_FALSE(contains(holes, Region(inner, 0, 0)));
     EXPECT_TRUE(contains(holes, holes));
 }
 
 TEST(RegionTest, ANegativeStrideReachesBelowItsBase) {
     const RegionShape backwards({.dtype = Dtype::Float32, .partitions = 128, .pattern = {{-1, 4}}});
-    const Region region{.shape = &backwards, .base_byte = 12};
+    const Region region(backwards, 0, 12);
     EXPECT_EQ(region.begin(), 0);
     EXPECT_EQ(region.end(), 16);
-    EXPECT_FALSE(overlap(region, {.shape = &backwards, .base_byte = 28}));
+    EXPECT_FALSE(overlap(region, Region(backwards, 0, 28)));
 }
 
 TEST(AccessHistoryTest, AReadWaitsForTheEndOfTheWriteBeforeIt) {
@@ -183,18 +180,18 @@ TEST(AccessHistoryTest, WhatAQueueKnowsOfEverythingIsLookedAtAgainWhenThereIsMor
         history.collect(read(kTensor, 1), waits);
         return waits[kVector].done;
     };
-    history.everywhere().need_done(kVector, 3);
+    history.former().need_done(kVector, 3);
     EXPECT_EQ(waits_of_a_read(), 3U);
     known.add_done(kVector, 3);
     EXPECT_EQ(waits_of_a_read(), 0U);
     EXPECT_EQ(waits_of_a_read(), 0U);
-    history.everywhere().need_done(kVector, 5);
+    history.former().need_done(kVector, 5);
     EXPECT_EQ(waits_of_a_read(), 5U);
 }
 
 TEST(AccessHistoryTest, AReadThatKnowsOfEveryEndSaysNothingOfAWriteThatMustWaitForReads) {
     AccessHistory history;
-    history.everywhere().need_read(kVector, 3);
+    history.former().need_read(kVector, 3);
     WaitSet waits;
     history.collect(read(kTensor, 1), waits);
     EXPECT_EQ(waits.queues(), 0U);
@@ -204,8 +201,8 @@ TEST(AccessHistoryTest, AReadThatKnowsOfEveryEndSaysNothingOfAWriteThatMustWaitF
 
 TEST(AccessHistoryTest, AWriteDoesNotWaitForTheInheritedAccessesOfItsOwnQueue) {
     AccessHistory history;
-    history.everywhere().need_done(kTensor, 3);
-    history.everywhere().need_read(kTensor, 5);
+    history.former().need_done(kTensor, 3);
+    history.former().need_read(kTensor, 5);
     WaitSet waits;
     history.collect(write(kTensor, 6), waits);
     EXPECT_EQ(waits.queues(), 0U);
@@ -221,11 +218,61 @@ TEST(AccessHistoryTest, InheritedAccessesOverlapWithEverything) {
     AccessHistory history;
     WaitSet all;
     old.collect_all(all);
-    history.everywhere().need(all);
+    history.former().need(all);
     WaitSet waits;
     history.collect(write(kTensor, 1), waits);
     EXPECT_EQ(waits[kVector].done, 3U);
     EXPECT_EQ(waits[kScalar].read, 2U);
+}
+
+/// What the next owner of bytes waits for that had a former owner.
+WaitSet waits_of_next_owner(const RegionAccess& access) {
+    AccessHistory history;
+    history.former().need_done(kVector, 3);
+    history.former().need_read(kScalar, 4);
+    history.record(access);
+    WaitSet all;
+    history.collect_all(all);
+    return all;
+}
+
+TEST(AccessHistoryTest, WhoComesAfterAWriteDoesNotWaitForThoseThatTheWriteWaitedFor) {
+    const WaitSet after_write = waits_of_next_owner(write(kTensor, 1));
+    EXPECT_EQ(after_write[kTensor].done, 1U);
+    EXPECT_EQ(after_write.queues(), 1U << kTensor);
+}
+
+TEST(AccessHistoryTest, WhoComesAfterAReadStillWaitsForFormerReaders) {
+    const WaitSet after_read = waits_of_next_owner(read(kTensor, 1));
+    EXPECT_EQ(after_read[kTensor].read, 1U);
+    EXPECT_EQ(after_read[kVector].done, 3U);
+    EXPECT_EQ(after_read[kScalar].read, 4U) << "a read does not wait for them";
+}
+
+TEST(AccessHistoryTest, TheNextOwnerWaitsForAccessesThatWereMerged) {
+    AccessHistory history;
+    history.former().need_done(kScalar, 9);
+    const auto accesses = static_cast<std::int64_t>(2 * AccessHistory::kMaxEntries);
+    history.record(write(kTensor, 1, 0));
+    for (std::int64_t i = 1; i < accesses; ++i) {
+        history.record(write(kVector, static_cast<std::uint64_t>(i), 10 * i));
+    }
+    WaitSet all;
+    history.collect_all(all);
+    EXPECT_EQ(all[kTensor].done, 1U);
+    EXPECT_EQ(all[kVector].done, static_cast<std::uint64_t>(accesses - 1));
+    EXPECT_EQ(all[kScalar].done, 0U);
+}
+
+TEST(AccessHistoryTest, WhatIsClearedHasHadNoOwner) {
+    AccessHistory history;
+    history.record(write(kTensor, 1));
+    history.clear();
+    history.former().need_done(kVector, 3);
+    WaitSet all;
+    history.collect_all(all);
+    EXPECT_EQ(all[kVector].done, 3U) << "nobody has written since";
+    EXPECT_EQ(all[kTensor].done, 0U);
 }
 
 TEST(AccessHistoryTest, ForgetsNothingWhenThereAreManyAccesses) {

@@ -22,8 +22,7 @@ const RegionShape kShape({.dtype = Dtype::Uint8, .partitions = 128, .pattern = {
 
 AccessHistory after(Access access, QueueId queue, std::uint64_t number) {
     AccessHistory history;
-    history.record(
-        {.region = {.shape = &kShape}, .access = access, .queue = queue, .number = number});
+    history.record({.region = Region(kShape), .access = access, .queue = queue, .number = number});
     return history;
 }
 

@@ -26,7 +26,7 @@ struct Span {
           begin(first) {}
 
     [[nodiscard]] RegionAccess access(Access access, int ring, std::uint64_t number) const {
-        return {.region = {.shape = &shape, .base_byte = begin},
+        return {.region = Region(shape, 0, begin),
                 .access = access,
                 .queue = queue_of_ring(ring),
                 .number = number};

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -18,14 +20,14 @@ using test::dense;
 using test::kTen;
 
 Region bytes_from(std::int64_t byte, const RegionShape& shape = kTen, std::int32_t partition = 0) {
-    return {.shape = &shape, .partition = partition, .base_byte = byte};
+    return Region(shape, partition, byte);
 }
 
 /// Whether an access has to come after one of the first kind to the same ten bytes.
 bool comes_after(Access first, Access second) {
     PlannedStep step;
     PendingAccesses pending;
-    pending.add(step, bytes_from(0), first);
+    pending.add(step, step.order, bytes_from(0), first);
     bool is_found = false;
     pending.for_each_before(bytes_from(0), second, [&](const PlannedStep& before) {
         EXPECT_EQ(&before, &step);
@@ -57,7 +59,7 @@ TEST(PendingAccessesTest, OtherBytesAndOtherPartitionsDoNotMatter) {
     const RegionShape quadrant = dense(10, 32);
     PlannedStep step;
     PendingAccesses pending;
-    pending.add(step, bytes_from(0, quadrant), Access::Write);
+    pending.add(step, step.order, bytes_from(0, quadrant), Access::Write);
     const auto met = [&](const Region& region) {
         int count = 0;
         pending.for_each_before(region, Access::Write, [&](const PlannedStep&) { ++count; });
@@ -74,15 +76,15 @@ TEST(PendingAccessesTest, AStepIsForgottenAccessByAccess) {
     stays.order = 1;
     PendingAccesses pending;
     EXPECT_TRUE(pending.empty());
-    EXPECT_EQ(pending.first(), nullptr);
-    pending.add(gone, bytes_from(0), Access::Read);
-    pending.add(gone, bytes_from(5), Access::Write);
-    pending.add(stays, bytes_from(0), Access::Read);
-    EXPECT_EQ(pending.first(), &gone);
+    EXPECT_EQ(pending.first(), std::numeric_limits<std::uint64_t>::max());
+    pending.add(gone, gone.order, bytes_from(0), Access::Read);
+    pending.add(gone, gone.order, bytes_from(5), Access::Write);
+    pending.add(stays, stays.order, bytes_from(0), Access::Read);
+    EXPECT_EQ(pending.first(), 0U);
     pending.remove(gone, Access::Read);
-    EXPECT_EQ(pending.first(), &gone) << "its write is left";
+    EXPECT_EQ(pending.first(), 0U) << "its write is left";
     pending.remove(gone, Access::Write);
-    EXPECT_EQ(pending.first(), &stays);
+    EXPECT_EQ(pending.first(), 1U);
     pending.for_each_before(bytes_from(0), Access::Write, [&](const PlannedStep& before) {
         EXPECT_EQ(&before, &stays);
     });
@@ -117,7 +119,7 @@ TEST(PendingAccessesTest, FindsWhoeverAMapOfBytesFinds) {
                     EXPECT_EQ(std::ranges::count(found, &steps[i]), 1) << "seed " << seed;
                 }
             }
-            pending.add(step, next.region, next.access);
+            pending.add(step, step.order, next.region, next.access);
             earlier.push_back(next);
         }
     }

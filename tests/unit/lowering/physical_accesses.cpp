@@ -25,8 +25,8 @@ void expect_at(const lowering::ResolvedOperand& operand, const program::Step::At
     }
     if (!operand.operand->indirect &&
         (operand.tile != nullptr || operand.operand->space == Space::Hbm)) {
-        EXPECT_EQ(operand.region.partition, at.partition);
-        EXPECT_EQ(operand.region.base_byte, at.offset * operand.region.shape->element_bytes);
+        EXPECT_EQ(operand.region.partition(), at.partition);
+        EXPECT_EQ(operand.region.base_byte(), at.offset * operand.region.shape().element_bytes);
     }
 }
 

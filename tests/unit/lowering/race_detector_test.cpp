@@ -55,8 +55,7 @@ std::string race_in(const std::vector<Instruction>& instructions) {
     std::array<std::uint64_t, neuron_core::kQueues> sequences{};
     for (const Instruction& each : instructions) {
         RaceDetector::Entry entry{.text = each.name};
-        entry.accesses.push_back(
-            {.region = {.shape = &shape, .base_byte = each.byte}, .access = each.access});
+        entry.accesses.push_back({.region = Region(shape, 0, each.byte), .access = each.access});
         entry.spaces.push_back(each.space);
         for (const Wait& wait : each.waits) {
             entry.waits.push_back({.semaphore = wait.semaphore, .at_least = wait.at_least});

@@ -41,10 +41,9 @@ RegionAccess AccessDice::next() {
     operand.partitions = roll(2) == 0 ? kQuadrant : 4 * kQuadrant;
     const lowering::RegionShape& shape = shapes_.emplace_back(operand);
     RegionAccess access;
-    access.region.shape = &shape;
-    access.region.partition =
+    const std::int32_t partition =
         operand.partitions == kQuadrant ? kQuadrant * static_cast<std::int32_t>(roll(4)) : 0;
-    access.region.base_byte = roll(span_) - shape.lowest_byte;
+    access.region = lowering::Region(shape, partition, roll(span_) - shape.lowest_byte);
     access.queue = kDrawnQueues[static_cast<std::size_t>(roll(kDrawnQueues.size()))];
     const std::int64_t kind = roll(8);
     access.access = kind < 3    ? Access::Read
@@ -59,7 +58,7 @@ RegionAccess AccessDice::next() {
 }
 
 std::vector<std::size_t> ByteMap::cells_of(const RegionAccess& access) const {
-    const lowering::RegionShape& shape = *access.region.shape;
+    const lowering::RegionShape& shape = access.region.shape();
     std::vector<std::int64_t> elements{0};
     for (const PatternDim& dim : shape.pattern.dims()) {
         std::vector<std::int64_t> longer;
@@ -72,11 +71,11 @@ std::vector<std::size_t> ByteMap::cells_of(const RegionAccess& access) const {
     }
     std::vector<std::size_t> cells;
     for (std::int32_t row = 0; row < shape.partitions; row += kQuadrant) {
-        const std::int64_t quadrant = (access.region.partition + row) / kQuadrant;
+        const std::int64_t quadrant = (access.region.partition() + row) / kQuadrant;
         for (const std::int64_t element : elements) {
             for (std::int64_t byte = 0; byte < shape.element_bytes; ++byte) {
                 const std::int64_t place =
-                    access.region.base_byte + element * shape.element_bytes + byte;
+                    access.region.base_byte() + element * shape.element_bytes + byte;
                 cells.push_back(static_cast<std::size_t>(quadrant * bytes_ + place));
             }
         }

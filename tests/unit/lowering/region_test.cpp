@@ -15,8 +15,7 @@ RegionShape shape_of(const AccessPattern& pattern, Dtype dtype = Dtype::Uint8) {
 }
 
 bool meet(const RegionShape& a, std::int64_t a_base, const RegionShape& b, std::int64_t b_base) {
-    return overlap(Region{.shape = &a, .base_byte = a_base},
-                   Region{.shape = &b, .base_byte = b_base});
+    return overlap(Region(a, 0, a_base), Region(b, 0, b_base));
 }
 
 TEST(RegionTest, RunsAreWhatTheInnermostPairsMakeUp) {

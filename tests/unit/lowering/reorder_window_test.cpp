@@ -58,10 +58,10 @@ public:
         step.trigger = trigger;
         step.is_in_order = is_in_order;
         for (const To& to : accesses) {
-            step.operands.push_back({.operand = &operands_[static_cast<std::size_t>(to.access)],
-                                     .tile = &tile(to.tile),
-                                     .region = {.shape = to.shape != nullptr ? to.shape : &whole_,
-                                                .base_byte = to.byte}});
+            step.operands.push_back(
+                {.operand = &operands_[static_cast<std::size_t>(to.access)],
+                 .tile = &tile(to.tile),
+                 .region = Region(to.shape != nullptr ? *to.shape : whole_, 0, to.byte)});
         }
         window_.admit(step);
         return *this;
@@ -100,7 +100,7 @@ public:
         const Picoseconds time{1000 * ns};
         what.cost = {.interval = time, .read = time, .done = time};
         estimate_.push(queue, what, Picoseconds{});
-        tile(to.tile).slot->history.record({.region = {.shape = &whole_},
+        tile(to.tile).slot->history.record({.region = Region(whole_),
                                             .access = to.access,
                                             .queue = queue,
                                             .number = ++numbers_[queue]});

@@ -132,15 +132,15 @@ TEST(StationaryTest, ThePartOfTheArrayThatWasLoadedHoldsThatRegionAndNoOther) {
         result.add({.tile = from, .region = region});
         return result;
     };
-    array.load(0x00FF, load(tile, {.shape = &loaded}));
-    EXPECT_TRUE(array.holds(0x00FF, load(tile, {.shape = &loaded})));
-    EXPECT_FALSE(array.holds(0x000F, load(tile, {.shape = &loaded})));
-    EXPECT_FALSE(array.holds(neuron_core::kWholeArray, load(tile, {.shape = &loaded})));
-    EXPECT_FALSE(array.holds(0x00FF, load({.buffer = 1, .instance = 3}, {.shape = &loaded})));
-    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &wider})));
-    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &shorter})));
-    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &loaded, .partition = 64})));
-    EXPECT_FALSE(array.holds(0x00FF, load(tile, {.shape = &loaded, .base_byte = 64})));
+    array.load(0x00FF, load(tile, Region(loaded)));
+    EXPECT_TRUE(array.holds(0x00FF, load(tile, Region(loaded))));
+    EXPECT_FALSE(array.holds(0x000F, load(tile, Region(loaded))));
+    EXPECT_FALSE(array.holds(neuron_core::kWholeArray, load(tile, Region(loaded))));
+    EXPECT_FALSE(array.holds(0x00FF, load({.buffer = 1, .instance = 3}, Region(loaded))));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, Region(wider))));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, Region(shorter))));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, Region(loaded, 64))));
+    EXPECT_FALSE(array.holds(0x00FF, load(tile, Region(loaded, 0, 64))));
 }
 
 /// Sparse products of one stationary tile, with one of two tiles of tags.

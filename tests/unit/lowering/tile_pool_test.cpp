@@ -25,13 +25,13 @@ using test::kVector;
 /// Records that Vector's instruction `number` wrote the whole tile.
 void write(Slot& slot, const RegionShape& shape, std::uint64_t number) {
     slot.history.record(
-        {.region = {.shape = &shape}, .access = Access::Write, .queue = kVector, .number = number});
+        {.region = Region(shape), .access = Access::Write, .queue = kVector, .number = number});
 }
 
 /// Which instruction of Vector another queue must wait for before it writes the tile.
 std::uint64_t needed(const Slot& slot, const RegionShape& shape) {
     WaitSet waits;
-    slot.history.collect({.region = {.shape = &shape},
+    slot.history.collect({.region = Region(shape),
                           .access = Access::Write,
                           .queue = queue_of(Engine::Scalar),
                           .number = 1},
@@ -138,10 +138,13 @@ TEST(TilePoolTest, GivesUpTheTileThatTheStepsInTheWindowNeedLast) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
         steps[i].order = i;
     }
-    tiles[0].pending.add(steps[0], {}, Access::Read);
-    tiles[0].pending.add(steps[3], {}, Access::Read);
-    tiles[1].pending.add(steps[2], {}, Access::Read);
-    tiles[2].pending.add(steps[1], {}, Access::Read);
+    const auto reads = [&steps](Tile& tile, std::size_t step) {
+        tile.pending.add(steps.at(step), steps.at(step).order, {}, Access::Read);
+    };
+    reads(tiles[0], 0);
+    reads(tiles[0], 3);
+    reads(tiles[1], 2);
+    reads(tiles[2], 1);
     EXPECT_EQ(pool.victim(9), &tiles[1]);
     tiles[2].pending.remove(steps[1], Access::Read);
     EXPECT_EQ(pool.victim(9), &tiles[2]) << "nothing in the window needs it";

@@ -25,9 +25,8 @@ Slot& TilePool::place(Tile& tile, std::int64_t bytes) {
     Place& place = new_place();
     place.address = *address;
     place.bytes = bytes;
-    place.tile = &tile;
-    place.index = places_.size();
-    places_.push_back(&place);
+    place.index = uses_.size();
+    uses_.push_back({.tile = &tile, .place = &place});
     next_ = *address + bytes;
     used_ += bytes;
     peak_ = std::max(peak_, used_);
@@ -38,29 +37,30 @@ Slot& TilePool::place(Tile& tile, std::int64_t bytes) {
 
 void TilePool::remove(Slot& slot) {
     auto& place = static_cast<Place&>(slot);
-    assert(place.index < places_.size() && places_[place.index] == &place);
+    assert(place.index < uses_.size() && uses_[place.index].place == &place);
     free_.give_back(place.address, place.address + place.bytes);
     former_.give_back(place.address, place.address + place.bytes, place.history);
     used_ -= place.bytes;
-    places_[place.index] = places_.back();
-    places_[place.index]->index = place.index;
-    places_.pop_back();
+    uses_[place.index] = uses_.back();
+    uses_[place.index].place->index = place.index;
+    uses_.pop_back();
     blanks_.push_back(&place);
 }
 
 Tile* TilePool::victim(std::uint64_t stamp) {
-    const Place* best = nullptr;
+    const Use* best = nullptr;
     std::uint64_t best_next = 0;
-    for (const Place* place : places_) {
-        const std::uint64_t last_use = place->tile->last_use;
+    for (const Use& use : uses_) {
+        const std::uint64_t last_use = use.tile->last_use;
         if (last_use >= stamp) {
             continue;
         }
-        const std::uint64_t next = place->tile->pending.first();
+        const std::uint64_t next = use.tile->pending.first();
         if (best == nullptr || next > best_next ||
-            (next == best_next && std::pair(last_use, place->address) <
-                                      std::pair(best->tile->last_use, best->address))) {
-            best = place;
+            (next == best_next &&
+             std::pair(last_use, use.place->address) <
+                 std::pair(best->tile->last_use, best->place->address))) {
+            best = &use;
             best_next = next;
         }
     }
@@ -68,7 +68,7 @@ Tile* TilePool::victim(std::uint64_t stamp) {
 }
 
 bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {
-    if (places_.empty() || restarted_ == stamp || used_ + bytes > capacity_) {
+    if (uses_.empty() || restarted_ == stamp || used_ + bytes > capacity_) {
         return false;
     }
     restarted_ = stamp;
@@ -78,11 +78,11 @@ bool TilePool::restart(std::int64_t bytes, std::uint64_t stamp) {
 
 std::vector<std::pair<const Tile*, std::int64_t>> TilePool::tiles() const {
     std::vector<std::pair<const Tile*, std::int64_t>> all;
-    std::vector<const Place*> by_address(places_.begin(), places_.end());
-    std::ranges::sort(by_address, {}, &Place::address);
+    std::vector<Use> by_address = uses_;
+    std::ranges::sort(by_address, {}, [](const Use& use) { return use.place->address; });
     all.reserve(by_address.size());
-    for (const Place* place : by_address) {
-        all.emplace_back(place->tile, place->bytes);
+    for (const Use& use : by_address) {
+        all.emplace_back(use.tile, use.place->bytes);
     }
     return all;
 }

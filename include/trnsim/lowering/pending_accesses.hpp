@@ -20,14 +20,12 @@ public:
     [[nodiscard]] bool empty() const { return reads_.empty() && writes_.empty(); }
 
     /// Place in the program of the earliest step; beyond all if there is none.
-    [[nodiscard]] std::uint64_t first() const {
-        return std::min(reads_.empty() ? kNone : reads_.front().order,
-                        writes_.empty() ? kNone : writes_.front().order);
-    }
+    [[nodiscard]] std::uint64_t first() const { return first_; }
 
     /// `order`: its place in the program. \pre no later step has been added
     void add(PlannedStep& step, std::uint64_t order, const Region& region, Access access) {
         of(access).push_back({.step = &step, .order = order, .region = region, .access = access});
+        first_ = std::min(first_, order);
         additions_ += access == Access::Accumulate ? 1U : 0U;
     }
 
@@ -39,6 +37,9 @@ public:
             ++place;
         }
         entries.erase(place);
+        if (place == 0) {
+            first_ = std::min(first_of(reads_), first_of(writes_));
+        }
         additions_ -= access == Access::Accumulate ? 1U : 0U;
     }
 
@@ -81,8 +82,12 @@ private:
 
     static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
+    [[nodiscard]] static std::uint64_t first_of(const Entries& entries) {
+        return entries.empty() ? kNone : entries.front().order;
+    }
     [[nodiscard]] Entries& of(Access access) { return access == Access::Read ? reads_ : writes_; }
 
+    std::uint64_t first_ = kNone;
     Entries reads_;
     Entries writes_;
     std::size_t additions_ = 0;  ///< Into PSUM, of the writes.

@@ -56,8 +56,11 @@ public:
 private:
     struct Place : Slot {
         std::int64_t bytes = 0;
-        Tile* tile = nullptr;
         std::size_t index = 0;  ///< Among those in use.
+    };
+    struct Use {
+        Tile* tile = nullptr;
+        Place* place = nullptr;
     };
 
     [[nodiscard]] Place& new_place();
@@ -70,8 +73,8 @@ private:
     std::int64_t used_ = 0;
     std::int64_t peak_ = 0;
     std::deque<Place> storage_;
-    std::vector<Place*> places_;  ///< In use, in any order,
-    std::vector<Place*> blanks_;  ///< and not in use.
+    std::vector<Use> uses_;       ///< In any order.
+    std::vector<Place*> blanks_;  ///< Not in use.
 };
 
 /// One site's tiles in a pool.

@@ -45,7 +45,7 @@ struct ResolvedOperand {
 };
 
 /// A step whose operands have their places and whose queue is chosen.
-struct PlannedStep {
+struct alignas(64) PlannedStep {
     /// What an instruction waits for, and an estimate of when it is met.
     struct Condition {
         WaitSet waits;
@@ -64,25 +64,24 @@ struct PlannedStep {
         Link* next = nullptr;
     };
 
-    std::uint32_t instruction = 0;  ///< Template of the program.
+    // A cache line for the window, which looks at many steps for every one that it takes:
+    std::uint64_t order = 0;    ///< Place in the program.
+    Picoseconds met{};          ///< When the conditions are met, if they are known,
+    Obstacle lack{};            ///< or why they are not: its tiles', when asked last.
+    Link* blocked = nullptr;    ///< Later steps in the window that this one blocks.
+    std::int32_t blockers = 0;  ///< Earlier steps in the window that come first.
+    bool has_waits = false;     ///< The conditions are known,
+    bool has_guess = false;     ///< or those of operands whose place is known.
+    bool is_in_order = false;   ///< Passes nothing on its queue, and nothing passes it.
     Engine engine = Engine::Vector;
+    std::uint32_t instruction = 0;  ///< Template of the program.
+    std::int32_t groups = 0;        ///< As IssueTable::groups().
     neuron_core::QueueId queue = 0;
-    std::optional<neuron_core::QueueId>
-        trigger{};                             ///< Of a transfer: where its trigger stands too.
-    const KnownWaits* known = &kNothingKnown;  ///< By its queue.
-    bool is_in_order = false;  ///< Passes nothing on its queue, and nothing passes it.
-    std::int32_t groups = 0;   ///< As IssueTable::groups().
+    std::optional<neuron_core::QueueId> trigger{};  ///< Of a transfer: where that stands too.
+
+    // And the rest:
     std::vector<ResolvedOperand> operands{};
-
-    // Of the window; first, because it looks at many steps for every one that it takes:
-    std::uint64_t order = 0;  ///< Place in the program.
-    bool has_waits = false;   ///< The conditions are known,
-    Picoseconds met{};        ///< when the later one is met,
-    Obstacle lack{};          ///< or why they are not: its tiles', when asked last.
-    bool has_guess = false;   ///< Some of them are: those of operands whose place is known.
-    int blockers = 0;         ///< Earlier steps in the window that come first.
-    Link* blocked = nullptr;  ///< Later steps in the window that this one blocks.
-
+    const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
     Conditions* when = nullptr;
 

@@ -27,9 +27,9 @@ bool DmaRing::is_full() const {
     return limit > 0 && static_cast<std::int64_t>(outstanding_.size()) >= limit;
 }
 
-std::optional<Picoseconds> DmaRing::earliest(const QueuedInstruction& next) const {
+Picoseconds DmaRing::earliest(const QueuedInstruction& next) const {
     if (is_full()) {
-        return std::nullopt;
+        return kNotKnown;
     }
     return dge_.request(
         ring_, next.what->dge, next.what->dge_cost, std::max(next_trigger_, ready_at()));
@@ -54,7 +54,7 @@ neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
     ring_stats_.bytes += transfer.bytes.value;
     ring_stats_.spill_save_bytes += what.is_spill_save ? transfer.bytes.value : 0;
     ring_stats_.spill_reload_bytes += what.is_spill_reload ? transfer.bytes.value : 0;
-    return {.interval = interval, .read = Picoseconds{}, .done = std::nullopt};
+    return {.interval = interval, .read = Picoseconds{}, .done = kNotKnown};
 }
 
 void DmaRing::issued(const Execution& execution) {

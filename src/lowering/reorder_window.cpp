@@ -99,6 +99,7 @@ std::uint64_t ReorderWindow::Queue::farthest(std::size_t reach) const {
 
 void ReorderWindow::Queue::unblock(PlannedStep& step, std::size_t reach) {
     insert(ready, step);
+    __builtin_prefetch(step.operands.data());
     const bool is_beaten = best != nullptr && start == free_at && best->order < step.order;
     is_known = is_known && (is_beaten || step.order > farthest(reach));
 }

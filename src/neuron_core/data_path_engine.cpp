@@ -12,7 +12,7 @@ DataPathEngine::DataPathEngine(const sc_core::sc_module_name& name,
                                const CoreMemories& memories)
     : Sequencer(name, queue_of(engine), services), engine_(engine), memories_(memories) {}
 
-std::optional<Picoseconds> DataPathEngine::earliest(const QueuedInstruction& next) const {
+Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
     Picoseconds time = free_;
     if (next.what->touches_sbuf) {
         time = std::max(time, memories_.sbuf.earliest(engine_));

@@ -64,11 +64,16 @@ void SemaphoreFile::signal(int semaphore,
     const std::int64_t before =
         position == 0 ? counter.settled : counter.updates[position - 1].value_after;
     const bool is_last = position == counter.updates.size();
-    const Update update{.at = at, .value_after = before + add, .producer = producer};
     if (is_last) {
-        counter.updates.push_back(update);
+        Update& update = counter.updates.append();
+        update.at = at;
+        update.value_after = before + add;
+        update.producer.queue = producer.queue;
+        update.producer.sequence = producer.sequence;
+        update.producer.what = producer.what;
     } else {
-        counter.updates.insert(position, update);
+        counter.updates.insert(position,
+                               {.at = at, .value_after = before + add, .producer = producer});
         put_forward(counter, position + 1, add);
     }
     settle(counter);

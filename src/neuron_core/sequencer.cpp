@@ -99,7 +99,7 @@ Picoseconds Sequencer::earliest_start(const QueuedInstruction& next) {
     if (is_awaiting_ || !find_readiness(next)) {
         return kNotKnown;
     }
-    return std::max(ready_.at, earliest(next).value_or(kNotKnown));
+    return std::max(ready_.at, earliest(next));
 }
 
 bool Sequencer::find_readiness(const QueuedInstruction& next) {
@@ -152,21 +152,22 @@ void Sequencer::start(const QueuedInstruction& next) {
     const std::uint64_t follows = sequence_ > 0 ? predecessor(next, sequence_) : 0;
     Issue lengths = issue(next, sequence_);
     read_until_ = std::max(read_until_, begin + lengths.read);
-    const Picoseconds latency = lengths.done.value_or(Picoseconds{});
-    if (lengths.done) {
-        lengths.done = std::max(*lengths.done, stats_.last_done - begin);
+    const bool is_end_known = lengths.done != kNotKnown;
+    const Picoseconds latency = is_end_known ? lengths.done : Picoseconds{};
+    if (is_end_known) {
+        lengths.done = std::max(lengths.done, stats_.last_done - begin);
     }
     Execution execution{.queue = queue_,
                         .sequence = sequence_,
                         .predecessor = follows,
                         .instruction = &next,
                         .start = begin,
-                        .duration = lengths.done.value_or(Picoseconds{}),
+                        .duration = is_end_known ? lengths.done : Picoseconds{},
                         .latency = latency};
     account(lengths, execution);
     services_.log.started(execution);
-    if (lengths.done) {
-        signal_all(next, producer_of(execution), read_until_, begin + *lengths.done);
+    if (is_end_known) {
+        signal_all(next, producer_of(execution), read_until_, begin + lengths.done);
         services_.log.finished(execution);
     }
     issued(execution);
@@ -195,8 +196,8 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
     active_until_ = std::max(active_until_, end);
     stats_.active += execution.active;
     ++stats_.instruction_count;
-    if (issue.done) {
-        const Picoseconds done = begin + *issue.done;
+    if (issue.done != kNotKnown) {
+        const Picoseconds done = begin + issue.done;
         stats_.covered += std::max(Picoseconds{}, done - std::max(begin, stats_.last_done));
         stats_.last_done = std::max(stats_.last_done, done);
     }
@@ -204,14 +205,12 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
 
 void Sequencer::signal_all(const QueuedInstruction& instruction,
                            const Producer& producer,
-                           std::optional<Picoseconds> read,
-                           std::optional<Picoseconds> done) {
+                           Picoseconds read,
+                           Picoseconds done) {
     for (const SemaphoreSignal& signal : instruction.signals()) {
-        if (signal.at_read && read) {
-            services_.semaphores.signal(signal.semaphore, signal.add, *read, producer);
-        }
-        if (!signal.at_read && done) {
-            services_.semaphores.signal(signal.semaphore, signal.add, *done, producer);
+        const Picoseconds at = signal.at_read ? read : done;
+        if (at != kNotKnown) {
+            services_.semaphores.signal(signal.semaphore, signal.add, at, producer);
         }
     }
 }
@@ -224,7 +223,7 @@ Producer Sequencer::producer_of(const Execution& execution) {
 
 void Sequencer::announce_read(const Execution& execution) {
     read_until_ = std::max(read_until_, now());
-    signal_all(*execution.instruction, producer_of(execution), read_until_, std::nullopt);
+    signal_all(*execution.instruction, producer_of(execution), read_until_, kNotKnown);
 }
 
 void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
@@ -234,7 +233,7 @@ void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
     ended.duration = done - execution.start;
     stats_.covered += std::max(Picoseconds{}, done - std::max(execution.start, stats_.last_done));
     stats_.last_done = done;
-    signal_all(*execution.instruction, producer_of(execution), std::nullopt, done);
+    signal_all(*execution.instruction, producer_of(execution), kNotKnown, done);
     services_.log.finished(ended);
 }
 

@@ -13,7 +13,7 @@ TensorEngine::TensorEngine(const sc_core::sc_module_name& name,
                            const CoreServices& services)
     : Sequencer(name, queue_of(Engine::Tensor), services), spec_(spec) {}
 
-std::optional<Picoseconds> TensorEngine::earliest(const QueuedInstruction& next) const {
+Picoseconds TensorEngine::earliest(const QueuedInstruction& next) const {
     switch (next.what->operation) {
         case Operation::LoadStationary:
             return std::max(

@@ -144,7 +144,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::optional<Picoseconds> earliest(
+    [[nodiscard]] Picoseconds earliest(
         const neuron_core::QueuedInstruction& /*next*/) const override {
         return free_;
     }

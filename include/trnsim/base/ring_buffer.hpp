@@ -4,8 +4,9 @@
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace trnsim {
 
@@ -31,6 +32,10 @@ public:
     void push_back(const T& item) { next_free() = item; }
     /// A new one at the end, to be filled in place.
     T& emplace_back() { return next_free() = T{}; }
+    /// A new one at the end with whatever was there. Assigning its members one by one is faster
+    /// than to copy a whole that has just been put together, which waits for its parts to be
+    /// stored.
+    T& append() { return next_free(); }
     void push_back(T&& item) { next_free() = std::move(item); }
 
     void pop_front() {
@@ -47,7 +52,7 @@ public:
     /// Calls f(item) for each, the oldest first. \pre f leaves the queue as it is
     template <typename F>
     void for_each(F&& f) const {
-        const T* items = items_.data();
+        const T* items = items_.get();
         const std::size_t mask = mask_;
         std::size_t place = first_;
         for (std::size_t left = size_; left > 0; --left, place = (place + 1) & mask) {
@@ -90,7 +95,7 @@ public:
     void insert(std::size_t index, T item) {
         if (index < size_ / 2) {
             make_room();
-            first_ = wrap(first_ + mask_);
+            first_ = wrap(std::size_t{first_} + mask_);
             ++size_;
             for (std::size_t i = 0; i < index; ++i) {
                 (*this)[i] = std::move((*this)[i + 1]);
@@ -105,7 +110,11 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t wrap(std::size_t position) const { return position & mask_; }
+    using Place = std::uint32_t;
+
+    [[nodiscard]] Place wrap(std::size_t position) const {
+        return static_cast<Place>(position) & mask_;
+    }
 
     /// Makes the queue one longer.
     [[nodiscard]] T& next_free() {
@@ -115,25 +124,27 @@ private:
     }
 
     void make_room() {
-        if (size_ > mask_ || items_.empty()) {
+        if (size_ > mask_ || items_ == nullptr) {
             grow();
         }
     }
 
     void grow() {
-        std::vector<T> larger(items_.empty() ? 4 : items_.size() * 2);
+        const std::size_t capacity = items_ == nullptr ? 4 : 2 * (std::size_t{mask_} + 1);
+        auto larger = std::make_unique<T[]>(capacity);  // NOLINT(modernize-avoid-c-arrays)
         for (std::size_t i = 0; i < size_; ++i) {
             larger[i] = std::move((*this)[i]);
         }
         items_ = std::move(larger);
-        mask_ = items_.size() - 1;
+        mask_ = static_cast<Place>(capacity - 1);
         first_ = 0;
     }
 
-    std::vector<T> items_;  ///< Size is a power of two, or zero.
-    std::size_t mask_ = 0;  ///< One less than that; of no use while it is zero.
-    std::size_t first_ = 0;
-    std::size_t size_ = 0;
+    // Small: there are two to every tile.
+    std::unique_ptr<T[]> items_;  // NOLINT(modernize-avoid-c-arrays)
+    Place mask_ = 0;              ///< One less than their number, a power of two; or no use yet.
+    Place first_ = 0;
+    Place size_ = 0;
 };
 
 }  // namespace trnsim

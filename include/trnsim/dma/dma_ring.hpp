@@ -32,8 +32,7 @@ public:
     [[nodiscard]] DgeMode dge_mode() const { return mode_; }
 
 private:
-    [[nodiscard]] std::optional<Picoseconds> earliest(
-        const neuron_core::QueuedInstruction& next) const override;
+    [[nodiscard]] Picoseconds earliest(const neuron_core::QueuedInstruction& next) const override;
     Issue issue(const neuron_core::QueuedInstruction& next, std::uint64_t sequence) override;
     void issued(const neuron_core::Execution& execution) override;
     void moved();

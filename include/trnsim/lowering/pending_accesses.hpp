@@ -24,7 +24,11 @@ public:
 
     /// `order`: its place in the program. \pre no later step has been added
     void add(PlannedStep& step, std::uint64_t order, const Region& region, Access access) {
-        of(access).push_back({.step = &step, .order = order, .region = region, .access = access});
+        Entry& entry = of(access).append();
+        entry.step = &step;
+        entry.order = order;
+        entry.region = region;
+        entry.access = access;
         first_ = std::min(first_, order);
         additions_ += access == Access::Accumulate ? 1U : 0U;
     }
@@ -88,9 +92,9 @@ private:
     [[nodiscard]] Entries& of(Access access) { return access == Access::Read ? reads_ : writes_; }
 
     std::uint64_t first_ = kNone;
+    std::size_t additions_ = 0;  ///< Into PSUM, of the writes.
     Entries reads_;
     Entries writes_;
-    std::size_t additions_ = 0;  ///< Into PSUM, of the writes.
 };
 
 }  // namespace trnsim::lowering

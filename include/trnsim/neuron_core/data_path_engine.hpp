@@ -35,7 +35,7 @@ protected:
     }
 
 private:
-    [[nodiscard]] std::optional<Picoseconds> earliest(const QueuedInstruction& next) const override;
+    [[nodiscard]] Picoseconds earliest(const QueuedInstruction& next) const override;
     Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;
 
     const Engine engine_;

@@ -44,6 +44,9 @@ public:
     void pop(QueueId queue) {
         queues_.pop_front(queue);
         --held_;
+        if (const QueuedInstruction* next = peek(queue)) {
+            __builtin_prefetch(next);  // It was written long ago.
+        }
         if (starving_ != 0 && held_ < kCapacity / 2) {
             wake_starving();
         }

@@ -53,18 +53,19 @@ public:
     [[nodiscard]] std::string describe_block() const;
 
 protected:
+    /// A time that only a later event can tell.
+    static constexpr Picoseconds kNotKnown{std::numeric_limits<std::int64_t>::max()};
+
     /// Lengths of an issued instruction, from its start.
     struct Issue {
-        Picoseconds interval;  ///< The queue is occupied.
-        Picoseconds read;      ///< Sources read.
-        std::optional<Picoseconds>
-            done;  ///< Result visible; none: the data path announces it itself.
+        Picoseconds interval;          ///< The queue is occupied.
+        Picoseconds read;              ///< Sources read.
+        Picoseconds done = kNotKnown;  ///< Result visible; kNotKnown: the data path announces it.
     };
 
-    /// When the data path could start it, waits left aside; nothing if only a later event (which
-    /// must notify wake()) can tell. \post >= now if the data path is free earlier
-    [[nodiscard]] virtual std::optional<Picoseconds> earliest(
-        const QueuedInstruction& next) const = 0;
+    /// When the data path could start it, waits left aside; kNotKnown: what ends that must notify
+    /// wake(). \post >= now if the data path is free earlier
+    [[nodiscard]] virtual Picoseconds earliest(const QueuedInstruction& next) const = 0;
 
     /// Which earlier instruction the data path would let it follow: the one before it unless there
     /// is more than one path. \pre sequence > 0
@@ -100,8 +101,6 @@ private:
         bool is_kept_by_cores = false;
     };
 
-    static constexpr Picoseconds kNotKnown{std::numeric_limits<std::int64_t>::max()};
-
     void announced() override;
     void revised() override;
 
@@ -120,10 +119,11 @@ private:
     void met_by(const SemaphoreFile::Update& update);
     void start(const QueuedInstruction& next);
     void account(const Issue& issue, Execution& execution);
+    /// Announces when it has read and when it is done, but for what is not known.
     void signal_all(const QueuedInstruction& instruction,
                     const Producer& producer,
-                    std::optional<Picoseconds> read,
-                    std::optional<Picoseconds> done);
+                    Picoseconds read,
+                    Picoseconds done);
     [[nodiscard]] static Producer producer_of(const Execution& execution);
 
     const QueueId queue_;

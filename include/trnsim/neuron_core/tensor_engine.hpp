@@ -29,7 +29,7 @@ public:
     [[nodiscard]] const TensorEngineStats& tensor_stats() const { return tensor_stats_; }
 
 private:
-    [[nodiscard]] std::optional<Picoseconds> earliest(const QueuedInstruction& next) const override;
+    [[nodiscard]] Picoseconds earliest(const QueuedInstruction& next) const override;
     [[nodiscard]] std::uint64_t predecessor(const QueuedInstruction& next,
                                             std::uint64_t sequence) const override;
     Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;

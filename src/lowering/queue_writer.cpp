@@ -10,20 +10,14 @@ using neuron_core::InstructionSink;
 using neuron_core::QueuedInstruction;
 using neuron_core::QueueId;
 
-void QueueWriter::add_wait(InstructionSink& sink,
-                           QueueId queue,
-                           QueuedInstruction& instruction,
-                           int semaphore,
-                           std::uint64_t number) {
-    if (instruction.wait_count == QueuedInstruction::kMaxWaits) {
-        QueuedInstruction wait_only = instruction;
-        wait_only.what = table_.wait_only(*instruction.what);
-        sink.push(queue, wait_only);
-        instruction.wait_count = 0;
-    }
-    instruction.wait_list[instruction.wait_count++] = {
-        .semaphore = static_cast<std::uint16_t>(semaphore),
-        .at_least = number & neuron_core::SemaphoreWait::kMostValue};
+QueuedInstruction& QueueWriter::begin(InstructionSink& sink,
+                                      QueueId queue,
+                                      const neuron_core::IssueTemplate& what,
+                                      std::uint64_t psum_banks) {
+    QueuedInstruction& instruction = sink.append(queue);
+    instruction.what = &what;
+    instruction.psum_banks = psum_banks;
+    return instruction;
 }
 
 void QueueWriter::push(InstructionSink& sink,
@@ -31,29 +25,35 @@ void QueueWriter::push(InstructionSink& sink,
                        const neuron_core::IssueTemplate& what,
                        const WaitSet& waits,
                        std::uint64_t psum_banks) {
-    QueuedInstruction instruction;
-    instruction.what = &what;
-    instruction.psum_banks = psum_banks;
+    QueuedInstruction* instruction = &begin(sink, queue, what, psum_banks);
+    const auto add_wait = [&](int semaphore, std::uint64_t number) {
+        if (instruction->wait_count == QueuedInstruction::kMaxWaits) {
+            instruction->what = table_.wait_only(what);
+            instruction = &begin(sink, queue, what, psum_banks);
+        }
+        instruction->wait_list[instruction->wait_count++] = {
+            .semaphore = static_cast<std::uint16_t>(semaphore),
+            .at_least = number & neuron_core::SemaphoreWait::kMostValue};
+    };
     KnownWaits& known = known_[queue];
     for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
         const auto producer = static_cast<QueueId>(std::countr_zero(left));
         const WaitSet::Need need = waits[producer];
         if (need.done > known[producer].done) {
-            add_wait(sink, queue, instruction, 2 * producer, need.done);
+            add_wait(2 * producer, need.done);
             known.add_done(producer, need.done);
         }
         if (need.read > known[producer].read) {
-            add_wait(sink, queue, instruction, 2 * producer + 1, need.read);
+            add_wait(2 * producer + 1, need.read);
             known.add_read(producer, need.read);
         }
     }
     const auto done = static_cast<std::uint16_t>(2 * queue);
-    instruction.signal_list[0] = {.semaphore = done, .add = 1, .at_read = false};
-    instruction.signal_list[1] = {
+    instruction->signal_list[0] = {.semaphore = done, .add = 1, .at_read = false};
+    instruction->signal_list[1] = {
         .semaphore = static_cast<std::uint16_t>(done + 1), .add = 1, .at_read = true};
-    instruction.signal_count = 2;
+    instruction->signal_count = 2;
     ++numbers_[queue];
-    sink.push(queue, instruction);
 }
 
 }  // namespace trnsim::lowering

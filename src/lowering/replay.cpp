@@ -93,7 +93,7 @@ void Replay::push(InstructionSink& sink,
         entry.spaces.push_back(operand.space);
     }
     races_.expect(queue(index), std::move(entry));
-    sink.push(queue(index), next);
+    sink.append(queue(index)) = next;
 }
 
 void Replay::check_semaphores() const {

@@ -100,19 +100,20 @@ ClockGateRun stream(const ClockGateSpec& spec,
         static_cast<double>(work.columns) / static_cast<double>(work.cycles.value);
     double now = windows.cycles(start);
     auto left = static_cast<double>(work.cycles.value);
-    state = windows.idle_until(state, now);
+    ClockGateRun run{.state = windows.idle_until(state, now), .end = {}};
     while (true) {
-        const double speed = rate(spec, state);
-        const double in_window = (windows.end_of(state.window) - now) * speed;
+        const double speed = rate(spec, run.state);
+        const double in_window = (windows.end_of(run.state.window) - now) * speed;
         const double done = std::min(left, in_window);
-        state.busy_columns += done * columns_per_cycle;
-        state.active_columns += done * columns_per_cycle * work.row_share;
+        run.state.busy_columns += done * columns_per_cycle;
+        run.state.active_columns += done * columns_per_cycle * work.row_share;
         if (left <= in_window) {
-            return {.state = state, .end = windows.time(now + left / speed)};
+            run.end = windows.time(now + left / speed);
+            return run;
         }
         left -= done;
-        now = windows.end_of(state.window);
-        state = windows.next(state);
+        now = windows.end_of(run.state.window);
+        run.state = windows.next(run.state);
     }
 }
 

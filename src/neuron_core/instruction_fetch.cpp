@@ -26,13 +26,16 @@ const QueuedInstruction* InstructionFetch::refill(QueueId queue) {
     return peek(queue);
 }
 
-void InstructionFetch::push(QueueId queue, const QueuedInstruction& instruction) {
-    queues_.push_back(queue, instruction);
+QueuedInstruction& InstructionFetch::append(QueueId queue) {
     ++held_;
     ++supplied_;
     if ((starving_ >> queue & 1U) != 0) {
         wake(queue);
     }
+    QueuedInstruction& instruction = queues_.append(queue);
+    instruction.wait_count = 0;
+    instruction.signal_count = 0;
+    return instruction;
 }
 
 bool InstructionFetch::extend() {

@@ -15,15 +15,16 @@ using namespace trnsim;  // NOLINT(google-build-using-namespace): reads as in th
 /// Takes instructions and keeps none.
 class CountingSink : public neuron_core::InstructionSink {
 public:
-    void push(neuron_core::QueueId /*queue*/,
-              const neuron_core::QueuedInstruction& instruction) override {
-        benchmark::DoNotOptimize(&instruction);
+    neuron_core::QueuedInstruction& append(neuron_core::QueueId /*queue*/) override {
+        benchmark::DoNotOptimize(&instruction_);
         ++count_;
+        return instruction_ = {};
     }
     [[nodiscard]] std::int64_t count() const { return count_; }
 
 private:
     std::int64_t count_ = 0;
+    neuron_core::QueuedInstruction instruction_;
 };
 
 void lower(benchmark::State& state) {

@@ -53,7 +53,7 @@ bool Script::produce(neuron_core::InstructionSink& sink) {
         return false;
     }
     const Item& item = items_[next_++];
-    sink.push(item.queue_, item.instruction_);
+    sink.append(item.queue_) = item.instruction_;
     return true;
 }
 

@@ -23,7 +23,8 @@ public:
         return queues_[queue].first->items[queues_[queue].begin];
     }
 
-    void push_back(std::size_t queue, const T& item) {
+    /// A new item with whatever was there, to be filled in.
+    [[nodiscard]] T& append(std::size_t queue) {
         Queue& to = queues_[queue];
         if (empty(queue)) {
             to = {.first = &take_block()};
@@ -32,7 +33,7 @@ public:
             to.last = to.last->next = &take_block();
             to.end = 0;
         }
-        to.last->items[to.end++] = item;
+        return to.last->items[to.end++];
     }
 
     /// \pre !empty(queue)

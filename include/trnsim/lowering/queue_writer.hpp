@@ -37,11 +37,11 @@ public:
               std::uint64_t psum_banks = 0);
 
 private:
-    void add_wait(neuron_core::InstructionSink& sink,
-                  neuron_core::QueueId queue,
-                  neuron_core::QueuedInstruction& instruction,
-                  int semaphore,
-                  std::uint64_t number);
+    /// A new instruction of a queue, still without waits.
+    static neuron_core::QueuedInstruction& begin(neuron_core::InstructionSink& sink,
+                                                 neuron_core::QueueId queue,
+                                                 const neuron_core::IssueTemplate& what,
+                                                 std::uint64_t psum_banks);
 
     IssueTable& table_;
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};

@@ -63,7 +63,7 @@ public:
 
 private:
     const QueuedInstruction* refill(QueueId queue);
-    void push(QueueId queue, const QueuedInstruction& instruction) override;
+    QueuedInstruction& append(QueueId queue) override;
     bool wake_starving();
     void wake(QueueId queue);
 

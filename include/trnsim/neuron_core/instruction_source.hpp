@@ -13,7 +13,9 @@ public:
     InstructionSink(const InstructionSink&) = delete;
     InstructionSink& operator=(const InstructionSink&) = delete;
     virtual ~InstructionSink() = default;
-    virtual void push(QueueId queue, const QueuedInstruction& instruction) = 0;
+    /// A new instruction at the end of a queue, without waits and signals: to be filled in before
+    /// anything else happens. (To copy one that has just been put together would take as long.)
+    virtual QueuedInstruction& append(QueueId queue) = 0;
 };
 
 /// Produces a program's instructions step by step, so that memory does not depend on its length.

@@ -14,13 +14,12 @@ class RecordedQueues : public neuron_core::InstructionSink {
 public:
     struct Entry {
         neuron_core::QueueId queue = 0;
-        neuron_core::QueuedInstruction instruction;
+        neuron_core::QueuedInstruction instruction{};
         std::size_t step = 0;  ///< Call of produce() that pushed it.
     };
 
-    void push(neuron_core::QueueId queue,
-              const neuron_core::QueuedInstruction& instruction) override {
-        entries_.push_back({queue, instruction, step_});
+    neuron_core::QueuedInstruction& append(neuron_core::QueueId queue) override {
+        return entries_.emplace_back(Entry{.queue = queue, .step = step_}).instruction;
     }
 
     /// Runs the source to its end.

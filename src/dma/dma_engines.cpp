@@ -56,9 +56,12 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     const double engine_time = service * std::popcount(cost.engine_mask);
     const Bytes hbm_bytes = cost.bytes_read_hbm + cost.bytes_written_hbm;
     Ring& queue = rings_[static_cast<std::size_t>(ring)];
-    Transfer& transfer = queue.transfers.emplace_back();
+    Transfer& transfer = queue.transfers.append();
     transfer.even_remaining = service;
+    transfer.is_even = true;
     transfer.live = cost.engine_mask;
+    transfer.served = 0;
+    transfer.demand = 0.0;
     transfer.arrival = arrival;
     transfer.engine_demand =
         static_cast<double>(hbm_bytes.value) / (engine_time * cost.hbm_page_efficiency);

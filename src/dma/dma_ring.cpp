@@ -61,7 +61,7 @@ void DmaRing::issued(const Execution& execution) {
     if (execution.instruction->what->operation == neuron_core::Operation::Control) {
         return;
     }
-    Outstanding& newest = outstanding_.emplace_back();
+    Outstanding& newest = outstanding_.append();
     newest.instruction = *execution.instruction;
     newest.execution = execution;
 }

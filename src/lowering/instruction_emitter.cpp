@@ -171,11 +171,11 @@ void InstructionEmitter::push_transfer(QueueId ring,
         return;
     }
     const QueueId queue = queue_of(what.trigger);
-    PlannedStep::Condition triggered;
-    triggered.waits.need_read(queue, writer_.next_number(queue));
-    triggered.met = std::max(estimate_.free_at(queue), when.met);
+    triggered_.waits.clear();
+    triggered_.waits.need_read(queue, writer_.next_number(queue));
+    triggered_.met = std::max(estimate_.free_at(queue), when.met);
     push(queue, *table_.trigger(what), when);
-    push(ring, what, triggered);
+    push(ring, what, triggered_);
 }
 
 void InstructionEmitter::push(QueueId queue,
@@ -230,15 +230,15 @@ void InstructionEmitter::check_bank(const PlannedStep& step, const ResolvedOpera
 
 void InstructionEmitter::move(Tile& tile, const RegionAccess& access, bool is_save) {
     ++(is_save ? counts_.spill_saves : counts_.spill_reloads);
-    PlannedStep::Condition when;
-    tile.slot->history.collect(access, when.waits);
+    moved_.waits.clear();
+    tile.slot->history.collect(access, moved_.waits);
     if (!is_save) {
-        when.waits.need_done(tile.save.queue, tile.save.number);
+        moved_.waits.need_done(tile.save.queue, tile.save.number);
     }
     if (keeps_estimate_) {
-        when.met = estimate_.met(access.queue, when.waits);
+        moved_.met = estimate_.met(access.queue, moved_.waits);
     }
-    push_transfer(access.queue, *table_.spill(tile.buffer, is_save, spill_), when);
+    push_transfer(access.queue, *table_.spill(tile.buffer, is_save, spill_), moved_);
     tile.slot->history.record(access);
     if (observer_ != nullptr) {
         observer_->moved(tile, is_save);

@@ -76,9 +76,19 @@ Obstacle TileMemory::obstacle(const PlannedStep& step) const {
         }
     }
     const std::int64_t bytes = shared_bytes(step);
-    return bytes == 0 ? Obstacle{}
-                      : Obstacle{.count = &sbuf_need_.chances(),
-                                 .until = sbuf_need_.until(step.order, bytes)};
+    if (bytes == 0) {
+        return {};
+    }
+    const Obstacle found{.count = &sbuf_need_.chances(),
+                         .until = sbuf_need_.until(step.order, bytes)};
+    if (found.stands()) {
+        for (const ResolvedOperand& operand : step.operands) {
+            if (operand.tile != nullptr) {
+                operand.tile->is_refused = true;
+            }
+        }
+    }
+    return found;
 }
 
 const Slot* TileMemory::next_slot(const Tile& tile) const {
@@ -148,6 +158,9 @@ bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t s
 
 void TileMemory::take_shared(std::int64_t bytes, const Tile& tile, const PlannedStep& step) {
     sbuf_need_.take(step.order, bytes);
+    if (!tile.is_refused) {
+        return;
+    }
     bool is_for_others = false;
     tile.pending.for_each([&](const PlannedStep& other) {
         is_for_others =

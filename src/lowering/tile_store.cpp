@@ -37,6 +37,7 @@ void TileStore::begin() {
     tile->instance = next.number;
     tile->uses_left = tile->uses_to_come = next.uses;
     tile->is_begun = false;
+    tile->is_refused = false;
     tiles_[next.number] = tile;
     waiting_.push_back(tile);
     --to_come_;

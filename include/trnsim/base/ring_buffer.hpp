@@ -30,8 +30,6 @@ public:
 
     /// \pre item is not in the queue
     void push_back(const T& item) { next_free() = item; }
-    /// A new one at the end, to be filled in place.
-    T& emplace_back() { return next_free() = T{}; }
     /// A new one at the end with whatever was there. Assigning its members one by one is faster
     /// than to copy a whole that has just been put together, which waits for its parts to be
     /// stored.

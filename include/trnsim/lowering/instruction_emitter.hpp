@@ -96,6 +96,9 @@ private:
     StationaryReuse stationary_;
     std::string_view table_in_place_;
     std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole spilled tile.
+    // Large, and so not made anew each time:
+    PlannedStep::Condition triggered_;  ///< Of a transfer that has a trigger,
+    PlannedStep::Condition moved_;      ///< and of a tile that leaves memory or comes back.
     std::int64_t table_loads_ = 0;
     LoweringCounts counts_;
     LoweringObserver* observer_ = nullptr;

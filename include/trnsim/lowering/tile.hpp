@@ -24,6 +24,7 @@ struct alignas(64) Tile {
     bool is_spilled = false;   ///< Had bytes and gave them up.
     bool is_dirty = false;     ///< Holds what HBM does not.
     bool is_saved = false;     ///< A copy in HBM exists: saved, or never changed since its load.
+    bool is_refused = false;   ///< A step that uses it had to wait for bytes of a full memory.
     std::int64_t instance = -1;
     std::int64_t uses_left = 0;
     std::int64_t uses_to_come = 0;  ///< Of steps that are not in the window yet.

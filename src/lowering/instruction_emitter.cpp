@@ -109,19 +109,17 @@ void InstructionEmitter::emit_compute(const PlannedStep& step) {
 }
 
 void InstructionEmitter::load_stationary(const PlannedStep& step) {
-    StationaryReuse::Load loaded;
+    loaded_.clear();
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
-            loaded.add({.tile = tile_of(operand),
-                        .region = operand.region,
-                        .elements = operand.operand->elements()});
+            loaded_.add(tile_of(operand), operand.region, operand.operand->elements());
         }
     }
-    if (loaded.empty()) {
+    if (loaded_.empty()) {
         return;
     }
     const IssueTemplate& load = *table_.load_stationary(step.instruction);
-    if (reuses_stationary_ && stationary_.holds(load.pe_blocks, loaded)) {
+    if (reuses_stationary_ && stationary_.holds(load.pe_blocks, loaded_)) {
         ++counts_.stationary_reuses;
         return;
     }
@@ -133,7 +131,7 @@ void InstructionEmitter::load_stationary(const PlannedStep& step) {
             operand.record(step.queue, number);
         }
     }
-    stationary_.load(load.pe_blocks, loaded);
+    stationary_.load(load.pe_blocks, loaded_);
 }
 
 void InstructionEmitter::emit_matmul(const PlannedStep& step) {

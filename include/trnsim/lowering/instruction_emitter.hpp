@@ -99,6 +99,7 @@ private:
     // Large, and so not made anew each time:
     PlannedStep::Condition triggered_;  ///< Of a transfer that has a trigger,
     PlannedStep::Condition moved_;      ///< and of a tile that leaves memory or comes back.
+    StationaryReuse::Load loaded_;      ///< What a matmul would load.
     std::int64_t table_loads_ = 0;
     LoweringCounts counts_;
     LoweringObserver* observer_ = nullptr;

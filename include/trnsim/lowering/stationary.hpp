@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -68,8 +69,19 @@ public:
     /// scales or tags, and the indices of each.
     class Load {
     public:
-        /// \pre there are less than kMost of them
-        void add(const Part& part) { parts_[size_++] = part; }
+        void clear() { size_ = 0; }
+        /// `elements`: of the operand. \pre there are less than kMost of them
+        void add(const Tile& tile, const Region& region, std::int64_t elements) {
+            Part& part = parts_[size_++];
+            part.tile = tile;
+            part.region = region;
+            part.elements = elements;
+        }
+        /// Copies no more than there is.
+        void assign(const Load& other) {
+            std::ranges::copy(other.parts(), parts_.begin());
+            size_ = other.size_;
+        }
         [[nodiscard]] bool empty() const { return size_ == 0; }
         [[nodiscard]] std::span<const Part> parts() const { return {parts_.data(), size_}; }
 
@@ -88,8 +100,16 @@ public:
     }
 
     void load(neuron_core::PeBlocks blocks, const Load& load) {
-        std::erase_if(held_, [blocks](const Held& held) { return (held.blocks & blocks) != 0; });
-        held_.push_back({.blocks = blocks, .load = load});
+        const auto meets = [blocks](const Held& held) { return (held.blocks & blocks) != 0; };
+        auto place = std::ranges::find_if(held_, meets);
+        if (place == held_.end()) {
+            held_.emplace_back();
+            place = std::prev(held_.end());
+        } else {
+            held_.erase(std::remove_if(std::next(place), held_.end(), meets), held_.end());
+        }
+        place->blocks = blocks;
+        place->load.assign(load);
     }
 
     /// Part of a tile was written.

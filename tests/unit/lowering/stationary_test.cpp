@@ -129,7 +129,7 @@ TEST(StationaryTest, ThePartOfTheArrayThatWasLoadedHoldsThatRegionAndNoOther) {
     StationaryReuse array;
     const auto load = [](const StationaryReuse::Tile& from, const Region& region) {
         StationaryReuse::Load result;
-        result.add({.tile = from, .region = region});
+        result.add(from, region, 0);
         return result;
     };
     array.load(0x00FF, load(tile, Region(loaded)));

@@ -57,9 +57,8 @@ Tile* TilePool::victim(std::uint64_t stamp) {
         }
         const std::uint64_t next = use.tile->pending.first();
         if (best == nullptr || next > best_next ||
-            (next == best_next &&
-             std::pair(last_use, use.place->address) <
-                 std::pair(best->tile->last_use, best->place->address))) {
+            (next == best_next && std::pair(last_use, use.place->address) <
+                                      std::pair(best->tile->last_use, best->place->address))) {
             best = &use;
             best_next = next;
         }

@@ -29,7 +29,7 @@ TEST(SharedQueuesTest, AgreeWithDequesWhateverIsDone) {
         const std::size_t queue = random() % kQueues;
         const bool is_filling = step / 500 % 2 == 0;  // Several blocks, and down to nothing.
         if (random() % 4 < (is_filling ? 3U : 1U)) {
-            queues.push_back(queue, step);
+            queues.append(queue) = step;
             expected[queue].push_back(step);
         } else if (!expected[queue].empty()) {
             ASSERT_EQ(queues.front(queue), expected[queue].front());
@@ -42,10 +42,10 @@ TEST(SharedQueuesTest, AgreeWithDequesWhateverIsDone) {
 
 TEST(SharedQueuesTest, ItemsStayWhereTheyAre) {
     SharedQueues<int, kQueues> queues;
-    queues.push_back(0, 7);
+    queues.append(0) = 7;
     const int* oldest = &queues.front(0);
     for (int i = 0; i < 1000; ++i) {
-        queues.push_back(0, i);
+        queues.append(0) = i;
     }
     EXPECT_EQ(&queues.front(0), oldest);
     EXPECT_EQ(*oldest, 7);
@@ -53,10 +53,10 @@ TEST(SharedQueuesTest, ItemsStayWhereTheyAre) {
 
 TEST(SharedQueuesTest, GiveOnWhatHasBeenRead) {
     SharedQueues<int, kQueues> queues;
-    queues.push_back(0, 1);
+    queues.append(0) = 1;
     const int* place = &queues.front(0);
     queues.pop_front(0);
-    queues.push_back(2, 2);
+    queues.append(2) = 2;
     EXPECT_EQ(&queues.front(2), place);
 }
 

@@ -90,7 +90,11 @@ TEST(RingBufferTest, BehavesLikeADequeUnderAnyMixOfOperations) {
     for (int i = 0; i < 20'000; ++i) {
         const auto choice = random() % 8;
         if (choice < 4) {
-            buffer.push_back(i);
+            if (choice < 2) {
+                buffer.push_back(i);
+            } else {
+                buffer.append() = i;
+            }
             expected.push_back(i);
         } else if (choice < 7) {
             if (!expected.empty()) {

@@ -12,7 +12,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#ifdef __GLIBC__
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr std::size_t kLargePage = std::size_t{2} << 20U;
 constexpr std::size_t kHeap = std::size_t{64} << 20U;
 
 /// Nothing is lost where a call fails: then the heap is as it was.
-void back_heap_by_large_pages(int /*argc*/, char* /*argv*/[], char* /*environment*/[]) {
+void back_heap_by_large_pages(int /*argc*/, char** /*argv*/, char** /*environment*/) {
     // Large blocks lie there too, and what was the heap's stays so.
     mallopt(M_MMAP_THRESHOLD, static_cast<int>(kHeap));
     mallopt(M_TRIM_THRESHOLD, static_cast<int>(2 * kHeap));

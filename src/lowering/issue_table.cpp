@@ -52,7 +52,19 @@ std::uint32_t mask_key(const std::vector<std::int32_t>& mask) {
     return key == 0 ? 1 : key;
 }
 
-std::string operand_text(const Operand& operand) {
+/// What it is to the instruction; of indices also who goes by them: there may be several.
+std::string role_text(const InstructionTemplate& instruction, const Operand& operand) {
+    std::string text(name(operand.role));
+    const char* between = " of ";
+    for (const Operand& each : instruction.operands) {
+        if (instruction.indices_of(each) == &operand) {
+            text += fmt::format("{}{}", std::exchange(between, " and "), name(each.role));
+        }
+    }
+    return text;
+}
+
+std::string operand_text(const InstructionTemplate& instruction, const Operand& operand) {
     std::vector<std::int64_t> counts;
     for (const PatternDim& dim : operand.pattern.dims()) {
         counts.push_back(dim.count);
@@ -60,7 +72,7 @@ std::string operand_text(const Operand& operand) {
     const std::string partitions =
         operand.space == Space::Hbm ? std::string{} : fmt::format("{}p ", operand.partitions);
     return fmt::format("{} {} {} {}[{}]",
-                       name(operand.role),
+                       role_text(instruction, operand),
                        name(operand.dtype),
                        name(operand.space),
                        partitions,
@@ -336,8 +348,9 @@ std::string IssueTable::details(const IssueTemplate& what) const {
         return what.name;
     }
     std::string text;
-    for (const Operand& operand : program_.templates[what.source].operands) {
-        text += (text.empty() ? "" : ", ") + operand_text(operand);
+    const InstructionTemplate& from = program_.templates[what.source];
+    for (const Operand& operand : from.operands) {
+        text += (text.empty() ? "" : ", ") + operand_text(from, operand);
     }
     return text;
 }

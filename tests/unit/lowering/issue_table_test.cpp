@@ -224,6 +224,30 @@ TEST(IssueTableTest, TellsWhereATemplateComesFromAndWhatItWorksOn) {
               "dst bfloat16 sbuf 128p [512], src bfloat16 hbm [65536]");
 }
 
+TEST(IssueTableTest, TellsWhoGoesByWhichIndices) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 8});
+    const auto rows = builder.tile("rows", Space::Sbuf, Dtype::Int32, {128, 1});
+    const auto places = builder.tile("places", Space::Sbuf, Dtype::Int32, {128, 1});
+    Operand dst = builder.whole(Role::Dst, tile);
+    Operand data = builder.whole(Role::Data, tile);
+    dst.indirect = 3;
+    data.indirect = 2;
+    const auto copy = builder.add(
+        Opcode::TensorCopy,
+        {Engine::Gpsimd},
+        {dst, data, builder.whole(Role::Index, rows), builder.whole(Role::Index, places)});
+    builder.alloc(tile).alloc(rows).alloc(places).run(
+        copy, {test::at(), test::at(), test::at(), test::at()});
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(program, trn2);
+    EXPECT_EQ(
+        table.details(*table.compute(copy, Engine::Gpsimd, 0)),
+        "dst float32 sbuf 128p [8], data float32 sbuf 128p [8], index of data int32 sbuf 128p "
+        "[1], index of dst int32 sbuf 128p [1]");
+}
+
 TEST(IssueTableTest, AWaitComesFromWhatItIsPutBefore) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");

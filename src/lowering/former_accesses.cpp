@@ -8,23 +8,25 @@
 
 namespace trnsim::lowering {
 
-std::size_t FormerAccesses::new_summary() {
+std::uint32_t FormerAccesses::new_summary() {
     if (unused_.empty()) {
         summaries_.emplace_back();
-        return summaries_.size() - 1;
+        return static_cast<std::uint32_t>(summaries_.size() - 1);
     }
-    const std::size_t summary = unused_.back();
+    const std::uint32_t summary = unused_.back();
     unused_.pop_back();
     summaries_[summary].waits.clear();
     return summary;
 }
 
 void FormerAccesses::give_back(std::int64_t begin, std::int64_t end, const AccessHistory& history) {
-    const std::size_t summary = new_summary();
+    const std::uint32_t summary = new_summary();
     history.collect_all(summaries_[summary].waits);
     summaries_[summary].ranges = 1;
     const auto behind = std::ranges::upper_bound(ranges_, begin, {}, &Range::begin);
-    ranges_.insert(behind, {.begin = begin, .end = end, .summary = summary});
+    ranges_.insert(
+        behind,
+        {.begin = static_cast<Byte>(begin), .end = static_cast<Byte>(end), .summary = summary});
 }
 
 void FormerAccesses::take(std::int64_t begin, std::int64_t end, WaitSet& waits) {
@@ -38,11 +40,13 @@ void FormerAccesses::take(std::int64_t begin, std::int64_t end, WaitSet& waits) 
             waits.need(summary.waits);
         }
         if (last->begin < begin) {
-            left[left_count++] = {.begin = last->begin, .end = begin, .summary = last->summary};
+            left[left_count++] = {
+                .begin = last->begin, .end = static_cast<Byte>(begin), .summary = last->summary};
             ++summary.ranges;
         }
         if (end < last->end) {
-            left[left_count++] = {.begin = end, .end = last->end, .summary = last->summary};
+            left[left_count++] = {
+                .begin = static_cast<Byte>(end), .end = last->end, .summary = last->summary};
             ++summary.ranges;
         }
         if (--summary.ranges == 0) {

@@ -22,21 +22,22 @@ public:
     void take(std::int64_t begin, std::int64_t end, WaitSet& waits);
 
 private:
+    using Byte = std::int32_t;  ///< Of a partition. Half as much has to move.
     struct Range {
-        std::int64_t begin = 0;
-        std::int64_t end = 0;
-        std::size_t summary = 0;
+        Byte begin = 0;
+        Byte end = 0;
+        std::uint32_t summary = 0;
     };
     struct Summary {
         WaitSet waits;
         int ranges = 0;  ///< That share it; 0: free to be used again.
     };
 
-    [[nodiscard]] std::size_t new_summary();
+    [[nodiscard]] std::uint32_t new_summary();
 
     std::vector<Range> ranges_;  ///< By address; no two have a byte in common.
     std::vector<Summary> summaries_;
-    std::vector<std::size_t> unused_;  ///< Of the summaries.
+    std::vector<std::uint32_t> unused_;  ///< Of the summaries.
 };
 
 }  // namespace trnsim::lowering

@@ -111,6 +111,20 @@ TEST_F(TileMemoryTest, BytesTakenAheadOfItsTurnCountForThoseThatArePassed) {
     EXPECT_FALSE(memory_.allows(fourth)) << "0 and 1 fill the memory at the second step";
 }
 
+TEST_F(TileMemoryTest, ARefusedStepMayAskAgainWhenAnotherOneTakesTheBytesOfItsTile) {
+    for (const std::int64_t earlier : {1, 2, 1, 1}) {
+        step(earlier);
+    }
+    PlannedStep refused = step(0);
+    const PlannedStep later = step(0);
+    refused.lack = memory_.obstacle(refused);
+    ASSERT_TRUE(refused.lack.stands()) << "1 and 2 fill the memory until 1 has had its last use";
+    tile(0).pending.add(refused, refused.order, {}, Access::Read);
+    memory_.give_bytes(tile(0), later, 1);
+    EXPECT_FALSE(refused.lack.stands());
+    EXPECT_FALSE(memory_.obstacle(refused).stands());
+}
+
 TEST_F(TileMemoryTest, AStepThatIsOverMayLetOthersTakeBytes) {
     const PlannedStep first = step(0);
     EXPECT_TRUE(memory_.retire(first));

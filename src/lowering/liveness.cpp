@@ -35,20 +35,11 @@ struct SiteAccess {
 /// Executions of every alloc node's site.
 std::vector<std::int64_t> count_instances(const Program& program) {
     std::vector<std::int64_t> counts(program.buffers.size());
-    std::vector<std::int64_t> trips{1};
-    for (const program::Node& node : program.nodes) {
-        switch (node.kind) {
-            case program::Node::Kind::Loop:
-                trips.push_back(trips.back() * program.loops[node.index].count);
-                break;
-            case program::Node::Kind::End:
-                trips.pop_back();
-                break;
-            case program::Node::Kind::Alloc:
-                counts[node.index] += trips.back();
-                break;
-            case program::Node::Kind::Run:
-                break;
+    const std::vector<std::int64_t> executions = program.executions();
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        const program::Node& node = program.nodes[i];
+        if (node.kind == program::Node::Kind::Alloc) {
+            counts[node.index] += executions[i];
         }
     }
     return counts;

@@ -38,14 +38,11 @@ std::vector<bool> runs_in_order(const program::Program& program) {
 /// By template: how many steps it is.
 std::vector<std::int64_t> count_executions(const program::Program& program) {
     std::vector<std::int64_t> counts(program.templates.size());
-    std::vector<std::int64_t> trips{1};
-    for (const program::Node& node : program.nodes) {
-        if (node.kind == program::Node::Kind::Loop) {
-            trips.push_back(trips.back() * program.loops[node.index].count);
-        } else if (node.kind == program::Node::Kind::End) {
-            trips.pop_back();
-        } else if (node.kind == program::Node::Kind::Run) {
-            counts[program.runs[node.index].instruction] += trips.back();
+    const std::vector<std::int64_t> executions = program.executions();
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        const program::Node& node = program.nodes[i];
+        if (node.kind == program::Node::Kind::Run) {
+            counts[program.runs[node.index].instruction] += executions[i];
         }
     }
     return counts;

@@ -50,18 +50,15 @@ Replay::Replay(const program::Program& program, const ChipSpec& chip)
 }
 
 void Replay::count_signals() {
-    std::vector<std::int64_t> trips{1};
-    for (const program::Node& node : program_.nodes) {
-        if (node.kind == program::Node::Kind::Loop) {
-            trips.push_back(trips.back() * program_.loops[node.index].count);
-        } else if (node.kind == program::Node::Kind::End) {
-            trips.pop_back();
-        } else if (node.kind == program::Node::Kind::Run) {
-            const program::Run& run = program_.runs[node.index];
-            for (const program::SemaphoreSignal& signal : run.signals) {
-                races_.add_total(
-                    queue(run.instruction), signal.semaphore, signal.add * trips.back());
-            }
+    const std::vector<std::int64_t> executions = program_.executions();
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        const program::Node& node = program_.nodes[i];
+        if (node.kind != program::Node::Kind::Run) {
+            continue;
+        }
+        const program::Run& run = program_.runs[node.index];
+        for (const program::SemaphoreSignal& signal : run.signals) {
+            races_.add_total(queue(run.instruction), signal.semaphore, signal.add * executions[i]);
         }
     }
 }

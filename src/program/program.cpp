@@ -45,4 +45,22 @@ Program Program::of_core(std::int32_t core) const {
     return result;
 }
 
+std::vector<std::int64_t> Program::executions() const {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> around{1};  // Of the bodies of the open loops.
+    for (const Node& node : nodes) {
+        if (node.kind == Node::Kind::Loop) {
+            // More than 64 bits hold are only loops around nothing, of which nobody asks.
+            around.push_back(
+                static_cast<std::int64_t>(static_cast<std::uint64_t>(around.back()) *
+                                          static_cast<std::uint64_t>(loops[node.index].count)));
+        }
+        counts.push_back(around.back());
+        if (node.kind == Node::Kind::End) {
+            around.pop_back();
+        }
+    }
+    return counts;
+}
+
 }  // namespace trnsim::program

@@ -105,6 +105,8 @@ struct Program {
     [[nodiscard]] std::string source_text(const InstructionTemplate& instruction) const;
     /// The program of one core as a program of its own; 0 <= core < header.cores.
     [[nodiscard]] Program of_core(std::int32_t core) const;
+    /// How often each of `nodes` is executed, a loop and its end counted by their iterations.
+    [[nodiscard]] std::vector<std::int64_t> executions() const;
     friend bool operator==(const Program&, const Program&) = default;
 };
 

@@ -2,7 +2,14 @@
 // Sizes of buffers and source positions as text.
 #include "trnsim/program/program.hpp"
 
+#include "random_program.hpp"
+#include "trnsim/program/cursor.hpp"
+
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
 
 namespace trnsim::program {
 namespace {
@@ -42,6 +49,40 @@ TEST(ProgramTest, SourceTextNamesTheInnermostFrame) {
     program.files = {"kernel.py", "library.py"};
     EXPECT_EQ(program.source_text({{1, 7}, {0, 41}}), "library.py:7");
     EXPECT_EQ(program.source_text(std::vector<SourceFrame>{}), "?");
+}
+
+TEST(ProgramTest, ANodeIsExecutedAsOftenAsTheCursorComesToIt) {
+    std::mt19937 random(7);
+    for (int i = 0; i < 100; ++i) {
+        const Program program = random_program(random);
+        std::vector<std::int64_t> seen(program.nodes.size());
+        Cursor cursor(program);
+        while (const Step* step = cursor.next()) {
+            ++seen[step->node];
+        }
+        const std::vector<std::int64_t> executions = program.executions();
+        ASSERT_EQ(executions.size(), seen.size());
+        for (std::size_t node = 0; node < seen.size(); ++node) {
+            const Node::Kind kind = program.nodes[node].kind;
+            if (kind == Node::Kind::Run || kind == Node::Kind::Alloc) {
+                EXPECT_EQ(executions[node], seen[node]) << "program " << i << ", node " << node;
+            } else {
+                EXPECT_EQ(executions[node], executions[program.nodes[node].match]);
+            }
+        }
+    }
+}
+
+TEST(ProgramTest, ALoopIsExecutedAsOftenAsItsBody) {
+    Program program;
+    program.loops = {{.count = 3}, {.count = 5}};
+    program.nodes = {{.kind = Node::Kind::Loop, .index = 0, .match = 4},
+                     {.kind = Node::Kind::Loop, .index = 1, .match = 3},
+                     {.kind = Node::Kind::Run},
+                     {.kind = Node::Kind::End, .index = 1, .match = 1},
+                     {.kind = Node::Kind::End, .index = 0, .match = 0},
+                     {.kind = Node::Kind::Run}};
+    EXPECT_EQ(program.executions(), (std::vector<std::int64_t>{3, 15, 15, 15, 3, 1}));
 }
 
 }  // namespace

@@ -297,5 +297,23 @@ TEST(StationaryTest, ATileThatWasSpilledMeanwhileIsStillInTheArray) {
     EXPECT_EQ(p.loads({}, 2), 1);
 }
 
+TEST(StationaryReuseTest, ALoadTakesTheBlocksOfAllThatItMeets) {
+    const RegionShape shape({.dtype = Dtype::Bfloat16, .partitions = 128, .pattern = {{1, 64}}});
+    const auto load = [&shape](std::int64_t instance) {
+        StationaryReuse::Load result;
+        result.add({.buffer = 1, .instance = instance}, Region(shape), 64);
+        return result;
+    };
+    StationaryReuse array;
+    array.load(0x000F, load(0));
+    array.load(0x00F0, load(1));
+    array.load(0x0F00, load(2));
+    array.load(0x00FF, load(3));
+    EXPECT_TRUE(array.holds(0x00FF, load(3)));
+    EXPECT_FALSE(array.holds(0x000F, load(0)));
+    EXPECT_FALSE(array.holds(0x00F0, load(1)));
+    EXPECT_TRUE(array.holds(0x0F00, load(2))) << "none of its blocks was loaded";
+}
+
 }  // namespace
 }  // namespace trnsim::lowering

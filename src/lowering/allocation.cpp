@@ -160,7 +160,7 @@ void pool(const Program& program, SlotPacker& packer, const Memory& memory, Allo
     }
     result.notes.push_back(
         fmt::format("{} is full: all tiles share one pool of {} bytes per "
-                    "partition, and some are spilled to HBM",
+                    "partition; those that do not fit are spilled to HBM",
                     memory.name,
                     memory.capacity));
 }

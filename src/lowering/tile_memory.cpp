@@ -18,7 +18,6 @@ TileMemory::TileMemory(const program::Program& program,
     : program_(program),
       mover_(mover),
       sbuf_pool_(core.sbuf.usable_partition_kib * kKib),
-      sbuf_need_(sbuf_pool_.capacity()),
       psum_pool_(core.psum.banks * core.psum.bank_bytes, core.psum.bank_bytes),
       sites_(program.buffers.size()),
       slots_(program.buffers.size()),
@@ -33,7 +32,10 @@ TileMemory::TileMemory(const program::Program& program,
         if (placement.is_pooled) {
             TilePool& pool = program.buffers[buffer].space == Space::Psum ? psum_pool_ : sbuf_pool_;
             can_spill_ = true;
-            shares_sbuf_ = shares_sbuf_ || &pool == &sbuf_pool_;
+            const bool is_guarded = &pool == &sbuf_pool_ || policies.reorder_window == 1;
+            if (is_guarded && std::ranges::find(guarded_, &pool) == guarded_.end()) {
+                guarded_.push_back(&pool);
+            }
             auto site =
                 std::make_unique<PooledTiles>(pool, buffer, placement.slot_bytes, liveness[buffer]);
             pooled_[buffer] = site.get();
@@ -75,12 +77,7 @@ Obstacle TileMemory::obstacle(const PlannedStep& step) const {
             }
         }
     }
-    const std::int64_t bytes = shared_bytes(step);
-    if (bytes == 0) {
-        return {};
-    }
-    const Obstacle found{.count = &sbuf_need_.chances(),
-                         .until = sbuf_need_.until(step.order, bytes)};
+    const Obstacle found = obstacle_ahead(step);
     if (found.stands()) {
         for (const ResolvedOperand& operand : step.operands) {
             if (operand.tile != nullptr) {
@@ -91,6 +88,19 @@ Obstacle TileMemory::obstacle(const PlannedStep& step) const {
     return found;
 }
 
+Obstacle TileMemory::obstacle_ahead(const PlannedStep& step) const {
+    for (const TilePool* pool : guarded_) {
+        if (const std::int64_t bytes = bytes_to_take(step, *pool); bytes > 0) {
+            const Obstacle found{.count = &pool->need().chances(),
+                                 .until = pool->need().until(step.order, bytes)};
+            if (found.stands()) {
+                return found;
+            }
+        }
+    }
+    return {};
+}
+
 const Slot* TileMemory::next_slot(const Tile& tile) const {
     const TileSlots* slots = slots_[tile.buffer];
     // Slots that lie where others were get the history of those with their first tile.
@@ -98,53 +108,49 @@ const Slot* TileMemory::next_slot(const Tile& tile) const {
 }
 
 void TileMemory::admit(const PlannedStep& step) {
-    if (!shares_sbuf_) {
-        return;
-    }
-    std::int64_t begun = 0;
-    std::int64_t ended = 0;
-    for (const ResolvedOperand& operand : step.operands) {
-        if (const std::int64_t bytes = shared_bytes(operand.tile); bytes > 0) {
-            begun += operand.tile->is_begun ? 0 : bytes;
-            operand.tile->is_begun = true;
-            ended += --operand.tile->uses_to_come == 0 ? bytes : 0;
+    for (TilePool* pool : guarded_) {
+        std::int64_t begun = 0;
+        std::int64_t ended = 0;
+        for (const ResolvedOperand& operand : step.operands) {
+            if (const std::int64_t bytes = bytes_in(*pool, operand.tile); bytes > 0) {
+                begun += operand.tile->is_begun ? 0 : bytes;
+                operand.tile->is_begun = true;
+                ended += --operand.tile->uses_to_come == 0 ? bytes : 0;
+            }
         }
+        pool->need().admit(begun, ended);
     }
-    sbuf_need_.admit(begun, ended);
 }
 
 bool TileMemory::retire(const PlannedStep& step) {
-    if (shares_sbuf_) {
-        sbuf_need_.retire(step.order);
+    for (TilePool* pool : guarded_) {
+        pool->need().retire(step.order);
     }
-    return shares_sbuf_;
+    return !guarded_.empty();
 }
 
-bool TileMemory::allows(const PlannedStep& step) const {
-    const std::int64_t bytes = shared_bytes(step);
-    return bytes == 0 || sbuf_need_.allows(step.order, bytes);
-}
-
-std::int64_t TileMemory::shared_bytes(const PlannedStep& step) const {
+std::int64_t TileMemory::bytes_to_take(const PlannedStep& step, const TilePool& pool) const {
     std::int64_t bytes = 0;
     for (const ResolvedOperand& operand : step.operands) {
         const Tile* tile = operand.tile;
         if (tile != nullptr && tile->slot == nullptr && !tile->is_spilled) {
-            bytes += shared_bytes(tile);
+            bytes += bytes_in(pool, tile);
         }
     }
     return bytes;
 }
 
-std::int64_t TileMemory::shared_bytes(const Tile* tile) const {
+std::int64_t TileMemory::bytes_in(const TilePool& pool, const Tile* tile) const {
     const PooledTiles* site = tile != nullptr ? pooled_[tile->buffer] : nullptr;
-    return site != nullptr && &site->pool() == &sbuf_pool_ ? site->tile_bytes() : 0;
+    return site != nullptr && &site->pool() == &pool ? site->tile_bytes() : 0;
 }
 
 bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t stamp) {
     PooledTiles* pooled = pooled_[tile.buffer];
-    if (const std::int64_t bytes = tile.is_spilled ? 0 : shared_bytes(&tile); bytes > 0) {
-        take_shared(bytes, tile, step);
+    for (TilePool* pool : guarded_) {
+        if (const std::int64_t bytes = tile.is_spilled ? 0 : bytes_in(*pool, &tile); bytes > 0) {
+            take(bytes, tile, step, pool->need());
+        }
     }
     const bool has_moved = pooled != nullptr && make_room(tile, stamp);
     sites_[tile.buffer]->give(tile);
@@ -156,18 +162,21 @@ bool TileMemory::give_bytes(Tile& tile, const PlannedStep& step, std::uint64_t s
     return has_moved;
 }
 
-void TileMemory::take_shared(std::int64_t bytes, const Tile& tile, const PlannedStep& step) {
-    sbuf_need_.take(step.order, bytes);
+void TileMemory::take(std::int64_t bytes,
+                      const Tile& tile,
+                      const PlannedStep& step,
+                      InOrderNeed& need) {
+    need.take(step.order, bytes);
     if (!tile.is_refused) {
         return;
     }
     bool is_for_others = false;
     tile.pending.for_each([&](const PlannedStep& other) {
         is_for_others =
-            is_for_others || (other.lack.stands() && other.lack.count == &sbuf_need_.chances());
+            is_for_others || (other.lack.stands() && other.lack.count == &need.chances());
     });
     if (is_for_others) {  // They take less now.
-        sbuf_need_.give_chance();
+        need.give_chance();
     }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "trnsim/lowering/allocation.hpp"
-#include "trnsim/lowering/in_order_need.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 #include "trnsim/lowering/tile_pool.hpp"
 #include "trnsim/lowering/tile_slots.hpp"
@@ -55,8 +54,8 @@ public:
     /// The step is on its queue. True if others may take bytes now that could not before.
     bool retire(const PlannedStep& step);
 
-    /// Whether the tiles of a step may take bytes before earlier steps have had their turn.
-    [[nodiscard]] bool allows(const PlannedStep& step) const;
+    /// What keeps the tiles of a step from taking bytes before earlier steps have had their turn.
+    [[nodiscard]] Obstacle obstacle_ahead(const PlannedStep& step) const;
 
     [[nodiscard]] Obstacle obstacle(const PlannedStep& step) const override;
     [[nodiscard]] const Slot* next_slot(const Tile& tile) const override;
@@ -78,8 +77,13 @@ public:
 
 private:
     [[nodiscard]] Obstacle obstacle(const Tile& tile) const;
-    /// A step takes the bytes of a tile, before its turn or at it.
-    void take_shared(std::int64_t bytes, const Tile& tile, const PlannedStep& step);
+    /// What the tiles of a step will take of a pool that had no bytes yet.
+    [[nodiscard]] std::int64_t bytes_to_take(const PlannedStep& step, const TilePool& pool) const;
+    /// A step takes the bytes of a tile of a pool, before its turn or at it.
+    static void take(std::int64_t bytes,
+                     const Tile& tile,
+                     const PlannedStep& step,
+                     InOrderNeed& need);
     bool make_room(const Tile& tile, std::uint64_t stamp);
     void move_out(Tile& tile);
     /// \throws ProgramError: the tile is too large, alone or beside the others in its pool
@@ -89,19 +93,19 @@ private:
     const program::Program& program_;
     Mover& mover_;
     Allocation allocation_;
-    /// What a tile takes of an SBUF that all sites share; 0: it has a slot, or is elsewhere.
-    [[nodiscard]] std::int64_t shared_bytes(const Tile* tile) const;
-    /// What the tiles of a step will take of it that had no bytes yet.
-    [[nodiscard]] std::int64_t shared_bytes(const PlannedStep& step) const;
+    /// What a tile takes of a pool; 0: it has a slot, or is elsewhere.
+    [[nodiscard]] std::int64_t bytes_in(const TilePool& pool, const Tile* tile) const;
 
     TilePool sbuf_pool_;
-    InOrderNeed sbuf_need_;  ///< Of the pool: loads must not crowd out what is computed.
     TilePool psum_pool_;
+    /// Those with bytes that no step may take from those before it: a shared SBUF, as loads must
+    /// not crowd out what is computed, and a shared PSUM where engines keep program order, so that
+    /// who reads a tile of a later iteration comes behind who needs its bytes.
+    std::vector<TilePool*> guarded_;
     std::vector<std::unique_ptr<TileStore>> sites_;  ///< By buffer; none in HBM.
     std::vector<TileSlots*> slots_;                  ///< The sites with slots of their own.
     std::vector<PooledTiles*> pooled_;               ///< The others.
     bool can_spill_ = false;
-    bool shares_sbuf_ = false;
     std::uint64_t ends_ = 0;  ///< Sites that are over, and bytes taken over from a site.
 };
 

@@ -5,6 +5,7 @@
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/former_accesses.hpp"
 #include "trnsim/lowering/free_bytes.hpp"
+#include "trnsim/lowering/in_order_need.hpp"
 #include "trnsim/lowering/tile_store.hpp"
 
 #include <cstddef>
@@ -23,7 +24,7 @@ class TilePool {
 public:
     /// Bytes per partition; `bank_bytes` of PSUM, 0 in SBUF.
     explicit TilePool(std::int64_t capacity, std::int64_t bank_bytes = 0)
-        : capacity_(capacity), free_(capacity, bank_bytes) {}
+        : capacity_(capacity), free_(capacity, bank_bytes), need_(capacity) {}
 
     /// Whether a gap of that many bytes exists.
     [[nodiscard]] bool has_gap(std::int64_t bytes) const { return free_.has(bytes); }
@@ -47,6 +48,10 @@ public:
 
     [[nodiscard]] std::int64_t capacity() const { return capacity_; }
 
+    /// Who may take its bytes ahead of time.
+    [[nodiscard]] InOrderNeed& need() { return need_; }
+    [[nodiscard]] const InOrderNeed& need() const { return need_; }
+
     /// A count that changes before has_gap() says yes where it said no.
     [[nodiscard]] const std::uint64_t& growths() const { return free_.growths(); }
 
@@ -68,6 +73,7 @@ private:
     std::int64_t capacity_;
     FreeBytes free_;
     FormerAccesses former_;
+    InOrderNeed need_;
     std::int64_t next_ = 0;        ///< Where the search for a gap begins.
     std::uint64_t restarted_ = 0;  ///< Stamp.
     std::int64_t used_ = 0;

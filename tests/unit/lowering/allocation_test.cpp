@@ -321,8 +321,8 @@ TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
     }
     EXPECT_EQ(result.sites[needy].slots, 15);
     EXPECT_THAT(result.notes,
-                ElementsAre("SBUF is full: all tiles share one pool of 16384 bytes per partition, "
-                            "and some are spilled to HBM"));
+                ElementsAre("SBUF is full: all tiles share one pool of 16384 bytes per partition; "
+                            "those that do not fit are spilled to HBM"));
 }
 
 TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {

@@ -237,6 +237,43 @@ TEST(SpillingTest, StepsThatRunAheadSpillNothingThatFitsInProgramOrder) {
     EXPECT_EQ(std::ranges::count(names, "tensor_copy"), 48);
 }
 
+/// An iteration fills PSUM with eight products, copies them to SBUF, and makes one more product of
+/// the copies, which is copied in its turn.
+program::Program products_of_products() {
+    test::ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 512});
+    const auto row = builder.tile("row", Space::Sbuf, Dtype::Bfloat16, {128, 512});
+    const auto last = builder.tile("last", Space::Psum, Dtype::Float32, {128, 512});
+    const auto out = builder.tile("out", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto multiply = builder.matmul(sum, left, right, true);
+    const auto evacuate = builder.unary(Opcode::TensorCopy, Engine::Vector, row, sum);
+    const auto again = builder.add(Opcode::NcMatmul,
+                                   {Engine::Tensor},
+                                   {builder.whole(Role::Dst, last),
+                                    builder.part(Role::Stationary, row, 128, 128),
+                                    builder.whole(Role::Moving, right)},
+                                   {.start = true});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, out, last);
+    for (const auto tile : {left, right}) {
+        builder.alloc(tile).run(builder.add(
+            Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)}, {.value = 1.0}));
+    }
+    builder.loop(8).loop(8).alloc(sum).run(multiply, {at(affine(0, {8, 1}))}).end();
+    builder.alloc(row).loop(8).run(evacuate, {at(affine(0, {1})), at(affine(0, {8, 1}))}).end();
+    builder.alloc(last).run(again, {at(affine(0, {1})), at(affine(0, {1}))});
+    builder.alloc(out).run(copy, {at(affine(0, {1})), at(affine(0, {1}))}).end();
+    return builder.build();
+}
+
+TEST(SpillingTest, MatmulsAheadOfEnginesThatKeepTheirOrderLeaveThemPsum) {
+    const test::LoweredProgram lowered(products_of_products(), {.matmul_window = 64});
+    const auto names = lowered.names();
+    EXPECT_EQ(std::ranges::count(names, "spill save"), 0);
+    EXPECT_EQ(std::ranges::count(names, "tensor_copy"), 72);
+}
+
 TEST(SpillingTest, ATileLargerThanItsMemoryIsNamed) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 513});

@@ -27,8 +27,10 @@ public:
 /// each and then twice more.
 class TileMemoryTest : public testing::Test {
 protected:
-    explicit TileMemoryTest(Space space = Space::Sbuf, std::int64_t count = 4)
-        : program_(uses(space, count)), memory_(program_, core(), {}, mover_) {
+    explicit TileMemoryTest(Space space = Space::Sbuf,
+                            std::int64_t count = 4,
+                            const Policies& policies = {})
+        : program_(uses(space, count)), memory_(program_, core(), policies, mover_) {
         for (std::int64_t tile = 0; tile < count; ++tile) {
             memory_.begin(0);
         }
@@ -43,6 +45,10 @@ protected:
         step.operands.push_back({.tile = &tile(instance)});
         memory_.admit(step);
         return step;
+    }
+
+    [[nodiscard]] bool may_take(const PlannedStep& step) const {
+        return !memory_.obstacle_ahead(step).stands();
     }
 
     NoMover mover_;
@@ -78,9 +84,9 @@ TEST_F(TileMemoryTest, WhoseTilesHaveBytesMayAlwaysGoAhead) {
     const PlannedStep first = step(1);
     const PlannedStep second = step(2);
     const PlannedStep third = step(1);
-    EXPECT_FALSE(memory_.allows(third)) << "the first two fill the memory";
+    EXPECT_FALSE(may_take(third)) << "the first two fill the memory";
     memory_.give_bytes(tile(1), first, 1);
-    EXPECT_TRUE(memory_.allows(third));
+    EXPECT_TRUE(may_take(third));
 }
 
 TEST_F(TileMemoryTest, WhatComesBackWasCountedAtItsFirstUse) {
@@ -88,7 +94,7 @@ TEST_F(TileMemoryTest, WhatComesBackWasCountedAtItsFirstUse) {
     const PlannedStep second = step(2);
     const PlannedStep third = step(1);
     tile(1).is_spilled = true;
-    EXPECT_TRUE(memory_.allows(third));
+    EXPECT_TRUE(may_take(third));
 }
 
 TEST_F(TileMemoryTest, WhatComesBackTakesNothingAheadOfItsTurn) {
@@ -97,7 +103,7 @@ TEST_F(TileMemoryTest, WhatComesBackTakesNothingAheadOfItsTurn) {
     const PlannedStep third = step(2);
     tile(1).is_spilled = true;
     memory_.give_bytes(tile(1), second, 1);
-    EXPECT_TRUE(memory_.allows(third)) << "1 and 2 fit, and 1 is counted from the first step on";
+    EXPECT_TRUE(may_take(third)) << "1 and 2 fit, and 1 is counted from the first step on";
 }
 
 TEST_F(TileMemoryTest, BytesTakenAheadOfItsTurnCountForThoseThatArePassed) {
@@ -105,10 +111,10 @@ TEST_F(TileMemoryTest, BytesTakenAheadOfItsTurnCountForThoseThatArePassed) {
     const PlannedStep second = step(0);  // Its last use.
     const PlannedStep third = step(1);
     const PlannedStep fourth = step(2);
-    EXPECT_TRUE(memory_.allows(fourth));
+    EXPECT_TRUE(may_take(fourth));
     memory_.give_bytes(tile(0), first, 1);
     memory_.give_bytes(tile(1), third, 2);
-    EXPECT_FALSE(memory_.allows(fourth)) << "0 and 1 fill the memory at the second step";
+    EXPECT_FALSE(may_take(fourth)) << "0 and 1 fill the memory at the second step";
 }
 
 TEST_F(TileMemoryTest, ARefusedStepMayAskAgainWhenAnotherOneTakesTheBytesOfItsTile) {
@@ -130,16 +136,33 @@ TEST_F(TileMemoryTest, AStepThatIsOverMayLetOthersTakeBytes) {
     EXPECT_TRUE(memory_.retire(first));
 }
 
+/// Sixteen of these fill PSUM.
 class TileMemoryOfPsum : public TileMemoryTest {
 protected:
-    TileMemoryOfPsum() : TileMemoryTest(Space::Psum, 24) {}
+    explicit TileMemoryOfPsum(const Policies& policies = {})
+        : TileMemoryTest(Space::Psum, 24, policies) {}
 };
 
-TEST_F(TileMemoryOfPsum, NobodyIsHeldBackForTilesOfPsum) {
+TEST_F(TileMemoryOfPsum, HoldsBackWhereEnginesKeepTheirOrder) {
+    const PlannedStep first = step(1);
+    for (std::int64_t tile = 2; tile <= 16; ++tile) {
+        EXPECT_TRUE(may_take(step(tile)));
+    }
+    EXPECT_FALSE(may_take(step(1)));
+    EXPECT_TRUE(memory_.retire(first));
+}
+
+class TileMemoryOfPsumInAnyOrder : public TileMemoryOfPsum {
+protected:
+    TileMemoryOfPsumInAnyOrder() : TileMemoryOfPsum({.reorder_window = 16}) {}
+};
+
+TEST_F(TileMemoryOfPsumInAnyOrder, HoldsNobodyBack) {
     const PlannedStep first = step(1);
     for (std::int64_t tile = 2; tile < 23; ++tile) {
-        EXPECT_TRUE(memory_.allows(step(tile)));
+        EXPECT_TRUE(may_take(step(tile)));
     }
+    EXPECT_TRUE(may_take(step(1)));
     EXPECT_FALSE(memory_.retire(first));
     EXPECT_TRUE(memory_.can_spill());
 }

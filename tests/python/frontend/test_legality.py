@@ -434,8 +434,9 @@ def test_a_dma_starts_at_any_partition() -> None:
 @pytest.mark.parametrize(("op", "dtype", "space", "engines"), [
     (nl.add, nl.float32, "sbuf", ("vector",)), (nl.power, nl.float32, "sbuf", ("gpsimd",)),
     (nl.add, nl.int32, "sbuf", ("gpsimd",)), (nl.add, nl.int32, "psum", ("vector",)),
+    (nl.bitwise_and, nl.int32, "sbuf", ("vector",)), (nl.left_shift, nl.uint32, "sbuf", ("vector",)),
 ])
-def test_integer_and_power_operations_run_on_gpsimd_unless_in_psum(
+def test_integer_arithmetic_and_power_run_on_gpsimd_unless_in_psum(
         op: Any, dtype: Any, space: str, engines: tuple[str, ...]) -> None:
     def body(h: Any) -> None:
         result = nl.ndarray((128, 64), dtype=dtype, buffer=space)

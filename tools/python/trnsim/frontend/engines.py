@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.tensor import PSUM, SBUF
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def choose(chip: Chip, instruction: Instruction) -> Engines:
     op = instruction.op
     if op == "tensor_tensor":
         allowed = legal(chip, instruction)
-        prefers_gpsimd = instruction.attributes["op"] == "power" or _is_integer(instruction)
+        operator = instruction.attributes["op"]
+        is_integer = operator not in BITVEC and _is_integer(instruction)  # Bits need no arithmetic.
+        prefers_gpsimd = operator == "power" or is_integer
         return GPSIMD if prefers_gpsimd and "gpsimd" in allowed else VECTOR
     if op in ("rng", "rand_set_state", "rand_get_state", "core_barrier"):
         return VECTOR if op == "rng" else GPSIMD

@@ -76,6 +76,21 @@ def test_a_function_is_recorded_as(body: Any, expected: list[str]) -> None:
     assert lowering(body) == expected
 
 
+def test_broadcasts_over_partitions_share_a_row_of_ones_that_no_loop_writes() -> None:
+    @nki.jit
+    def kernel(x: Any) -> None:
+        for i in nl.affine_range(6):
+            row = nl.load(x[i:i + 1, :])
+            nl.broadcast_to(row, (128, 64))
+            nl.broadcast_to(row, (64, 64))
+            nl.broadcast_to(nl.copy(row, nl.bfloat16), (128, 64))
+    executed = traced(kernel, X)
+    assert ops(executed).count("memset") == 3, "128 and 64 of float32, 128 of bfloat16"
+    products = [one for one in executed if one.op == "nc_matmul"]
+    assert len(products) == 18
+    assert {json.loads(dict(one.attributes)["onezero"]) for one in products} == {"stationary"}
+
+
 def test_two_operands_in_psum_are_not_read_at_once() -> None:
     def body(t: Any, v: Any, u: Any) -> None:
         one = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum)

@@ -154,6 +154,8 @@ class Recorder:
         self._canonical: dict[Template, int] = {}
         self.sites: dict[Any, Buffer] = {}
         """Cache of the dialects: any key that implies the allocation site, to its buffer."""
+        self.constants: dict[Any, View] = {}
+        """Cache of the dialects: tiles that are written once, before all loops."""
         self.adopted: list[int] = []
         """When the loops were opened that have made tiles whose `alloc` is in another loop."""
         self._noted: set[Note] = set()

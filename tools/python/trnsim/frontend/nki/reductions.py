@@ -198,8 +198,7 @@ def _repeat_row(row: View, result: View) -> None:
     if not row.dtype.is_float:
         row = copy(row, float32)
     partitions, columns = result.shape
-    ones = fresh((1, partitions), row.dtype, name="ones")
-    active.record("memset", None, (("dst", "write", ones),), {"value": 1.0})
+    ones = _ones(partitions, row.dtype)
     step = active.chip.psum_bank_bytes // float32.itemsize
     for start in range(0, columns, step):
         count = min(step, columns - start)
@@ -208,9 +207,24 @@ def _repeat_row(row: View, result: View) -> None:
         bank = fresh((partitions, count), float32, PSUM, name="broadcast")
         active.record("nc_matmul", None, (("dst", "write", bank),
                                           ("stationary", "read", ones),
-                                          ("moving", "read", piece)), {"start": True})
+                                          ("moving", "read", piece)),
+                      {"start": True, "onezero": "stationary"})
         part = result.derive((partitions, count), result.strides, offset=start)
         active.record("tensor_copy", None, (("dst", "write", part), ("data", "read", bank)), {})
+
+
+def _ones(partitions: int, kind: DType) -> View:
+    """A row of ones, written once, before the loops that are open."""
+    active = recorder.required()
+    key = ("ones", partitions, kind)
+    found = active.constants.get(key)
+    if found is None:
+        active.flush()
+        inner, active.frame = active.frame, active.program
+        found = active.constants[key] = fresh((1, partitions), kind, name="ones")
+        active.record("memset", None, (("dst", "write", found),), {"value": 1.0})
+        active.frame = inner
+    return found
 
 
 def _dense(data: View) -> View:

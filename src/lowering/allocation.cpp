@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace trnsim::lowering {
@@ -229,6 +231,15 @@ std::int64_t part_of_bank(std::int64_t bytes, std::int64_t bank_bytes) {
                : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
+constexpr std::ptrdiff_t kAllSites = std::numeric_limits<std::ptrdiff_t>::max();
+
+/// How many have no slot to run ahead with, and would use one.
+std::ptrdiff_t starved_sites(SlotPacker& packer) {
+    return std::ranges::count_if(packer.sites(), [](const PackedSite& site) {
+        return site.slots == site.live && site.wanted > site.live;
+    });
+}
+
 void allocate_psum(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const PsumSpec& spec,
@@ -249,23 +260,22 @@ void allocate_psum(const Program& program,
     const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };
     const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
     std::int64_t used = fixed;
-    const auto place = [&](std::int64_t first, SlotPacker packer) {
-        if (!packer.fit()) {
-            return false;
+    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
+        SlotPacker packer = packer_above(first, whole_banks);
+        const bool fits = packer.fit();
+        const std::ptrdiff_t starved = fits ? starved_sites(packer) : kAllSites;
+        if (starved > 0) {
+            SlotPacker shared = packer_above(first, parts);
+            if (shared.fit() && starved_sites(shared) < starved) {
+                result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
+                packer = shared;
+            } else if (!fits) {
+                return false;
+            }
         }
         used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;
         record(packer, first, result);
         return true;
-    };
-    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
-        if (place(first, packer_above(first, whole_banks))) {
-            return true;
-        }
-        if (place(first, packer_above(first, parts))) {
-            result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
-            return true;
-        }
-        return false;
     });
     if (!have_fit) {
         used = capacity;

@@ -35,8 +35,9 @@ struct Allocation {
 /// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
 /// excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller than a
-/// bank share one; all sites of the memory share one pool (TilePool) and spill, if the policy
-/// allows. Sites whose addresses the program fixes get none of this; the others lie above them.
+/// bank share one, also where banks of their own leave more sites nothing to run ahead with; all
+/// sites of the memory share one pool (TilePool) and spill, if the policy allows. Sites whose
+/// addresses the program fixes get none of this; the others lie above them.
 /// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,

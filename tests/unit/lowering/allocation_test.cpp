@@ -358,6 +358,30 @@ TEST(AllocationTest, SmallPsumTilesShareBanksWhenBanksAreShort) {
     EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
 }
 
+TEST(AllocationTest, SmallPsumTilesShareBanksWhereWholeOnesLeaveNoneToRunAheadWith) {
+    const Policies all_banks{.psum_buffers = PsumBuffers::AllBanks};
+    Sites sites;
+    const auto small = sites.add(Space::Psum, 600, 2, 100);
+    const auto large = sites.add(Space::Psum, 2048, 1, 100);
+    const Allocation result = sites.allocate(all_banks);
+    EXPECT_EQ(result.sites[small].slot_bytes, 1024);
+    EXPECT_GT(result.sites[small].slots, 2);
+    EXPECT_GT(result.sites[large].slots, 1);
+    EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
+}
+
+TEST(AllocationTest, PsumTilesHaveBanksOfTheirOwnWhereSharingWouldGiveNobodyMore) {
+    const Policies all_banks{.psum_buffers = PsumBuffers::AllBanks};
+    Sites large;
+    large.add(Space::Psum, 1025, 2, 100);
+    large.add(Space::Psum, 2048, 2, 100);
+    EXPECT_THAT(large.allocate(all_banks).notes, IsEmpty()) << "no two fit into a bank";
+    Sites few;
+    few.add(Space::Psum, 600, 2, 2);
+    few.add(Space::Psum, 600, 2, 2);
+    EXPECT_THAT(few.allocate(all_banks).notes, IsEmpty()) << "there are no more tiles";
+}
+
 TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {
     Sites sites;
     const auto sum = sites.add(Space::Psum, 600, 20, 100);

@@ -27,9 +27,13 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import zstandard
-
 TOP = Path(__file__).resolve().parents[2]
+VENV_PYTHON = TOP / "build" / "venv" / "bin" / "python"
+if __name__ == "__main__" and sys.prefix == sys.base_prefix and VENV_PYTHON.is_file():
+    os.execv(VENV_PYTHON, [str(VENV_PYTHON), *sys.argv])
+
+import zstandard  # noqa: E402
+
 BINARY = TOP / "build" / "release" / "tools" / "trnsim" / "trnsim"
 OWN_KERNEL = TOP / "examples" / "kernels" / "matmul.py"
 TILED = Path("aws-neuron+nki-samples", "src/nki_samples/tutorials/matrix_multiplication",

@@ -76,6 +76,15 @@ def test_a_function_is_recorded_as(body: Any, expected: list[str]) -> None:
     assert lowering(body) == expected
 
 
+def test_a_variance_over_a_long_row_takes_several_statistics() -> None:
+    def kernel(x: Any) -> None:
+        nl.var(nl.load(x), axis=1)
+        nl.var(nl.load(x.reshape((128, 2, 600))), axis=[1, 2])
+    executed = [one for one in traced(nki.jit(kernel), tensor("float32", 128, 1200))
+                if one.op != "dma_copy"]
+    assert ops(executed) == 2 * ["bn_stats", "bn_stats", "bn_stats", "bn_aggr", "tensor_copy"]
+
+
 def test_broadcasts_over_partitions_share_a_row_of_ones_that_no_loop_writes() -> None:
     @nki.jit
     def kernel(x: Any) -> None:

@@ -10,7 +10,7 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import Role, as_tile, issue, produce, result_dtype
+from trnsim.frontend.legacy.emit import Role, as_tile, produce, result_dtype
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.mask import Mask
@@ -101,12 +101,10 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
                       dtype: Any = None, **_: Any) -> Tensor:
     """The data with the first match of each of eight values replaced; columns in dst_idx."""
     tile, values = as_tile(data, "data of nc_match_replace8"), as_tile(vals, "vals")
+    operands = [("data", "read", tile), ("values", "read", values)]
     if dst_idx is not None:
-        target = as_tile(dst_idx, "dst_idx of nc_match_replace8")
-        issue("nc_find_index8", [("dst", "write", target), ("data", "read", tile),
-                                 ("values", "read", values)], {}, immediates=(True,))
-    return produce("nc_match_replace8", [("data", "read", tile), ("values", "read", values)], {},
-                   tile.shape, result_dtype(dtype, tile.dtype),
+        operands.append(("dst_index", "write", as_tile(dst_idx, "dst_idx of nc_match_replace8")))
+    return produce("nc_match_replace8", operands, {}, tile.shape, result_dtype(dtype, tile.dtype),
                    mask=mask if values.shape == tile.shape else None, immediates=(imm,))
 
 

@@ -20,6 +20,9 @@ from trnsim.frontend.nki.isa_vector import reduced_axes
 from trnsim.frontend.psum import begins_group
 from trnsim.frontend.tensor import PSUM, View, row_major
 
+_BN_STATS_RESULT = 6
+"""Numbers that bn_stats writes. [NKI-ISA]"""
+
 
 def reduce(name: str, operator: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> View:
     """One tensor_reduce over the last dimensions."""
@@ -69,7 +72,7 @@ def mean_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Vie
 
 
 def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
-    """The variance over all free dimensions by bn_stats, else from the mean of squares.
+    """The variance over all free dimensions by bn_stats in pieces, else from the mean of squares.
 
     The reduced dimensions are kept, whatever `keepdims` says. [NKI-LANGUAGE]
     """
@@ -77,11 +80,20 @@ def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) ->
     axes = reduced_axes(axis, data.ndim, f"{source.here()}: var")
     rows, columns = data.shape[0], data.form.free_elements
     kind = result_dtype(dtype, data)
-    if len(axes) < data.ndim - 1 or columns > BN_STATS_FREE_MAX:
+    if len(axes) < data.ndim - 1:
         mean = mean_of(x, axis, float32, True)
         centred = binary("subtract", data, mean, float32)
         return mean_of(unary_function("square", centred, float32), axis, kind, True)
-    stats = emit("bn_stats", fresh((rows, 6), float32, name="stats"), (("data", "read", data),))
+    starts = range(0, columns, BN_STATS_FREE_MAX)
+    stats = fresh((rows, _BN_STATS_RESULT * len(starts)), float32, name="stats")
+    flat = data if len(starts) == 1 else _dense(data)
+    for piece, start in enumerate(starts):
+        part = flat if len(starts) == 1 else flat.derive(
+            (rows, min(BN_STATS_FREE_MAX, columns - start)), flat.strides,
+            offset=flat.element_offset + start, partition=flat.form.partition)
+        of_part = stats.derive((rows, _BN_STATS_RESULT), stats.strides,
+                               offset=piece * _BN_STATS_RESULT)
+        emit("bn_stats", of_part, (("data", "read", part),))
     moments = emit("bn_aggr", fresh((rows, 2), float32, name="moments"),
                    (("data", "read", stats),))
     shape = (rows, *(1 for _ in axes))

@@ -32,16 +32,9 @@ def _matches(data: Array, values: Array) -> list[list[int]]:
     return found
 
 
-def nc_find_index8(call: Call, is_reversed: bool = False) -> None:
-    """dst = the column of each of eight values; all ones where there is none.
-
-    Reversed, equal values take their columns in the order of nc_match_replace8.
-    """
-    values = call.floats("values")
-    if is_reversed:
-        found = _found_reversed(call.floats("data"), values)
-    else:
-        found = np.asarray(_matches(call.floats("data"), values), dtype=np.int64)
+def nc_find_index8(call: Call) -> None:
+    """dst = the column of each of eight values; all ones where there is none."""
+    found = np.asarray(_matches(call.floats("data"), call.floats("values")), dtype=np.int64)
     missing = np.iinfo(np.dtype(f"u{call.views['dst'].form.dtype.itemsize}")).max
     call.write(np.where(found < 0, missing, found))
 

@@ -112,6 +112,13 @@ def test_the_variance_keeps_the_reduced_dimensions(axis: Any) -> None:
         assert_allclose(found, data.var(axis, keepdims=True), rtol=1e-4)
 
 
+@pytest.mark.parametrize(("first", "last"), [(0, 1100), (70, 1100), (300, 900)])
+def test_the_variance_of_a_long_row_or_a_part_of_it(first: int, last: int) -> None:
+    data = normal(32, 1100) + np.linspace(0, 9, 1100, dtype=np.float32)
+    found = in_new(lambda language, x: language.var(x[:, first:last], 1), data)
+    assert_allclose(found, data[:, first:last].var(1, keepdims=True), rtol=1e-4)
+
+
 @BOTH
 def test_compositions(run: Callable[..., Any]) -> None:
     weights = np.exp(X - X.max(axis=1, keepdims=True))

@@ -49,9 +49,11 @@ std::optional<std::string> advice(const DmaSpec& spec, const InstructionTemplate
     }
     const std::int64_t used =
         (pieces.rows + spec.partitions_per_engine - 1) / spec.partitions_per_engine;
-    if (pieces.rows > 1 && 2 * used < spec.engines) {
-        return text(pieces.rows) + " partitions occupy " + text(used) + " of " +
-               text(spec.engines) + " DMA engines; spread the tile over 128 partitions [NKI-DMA]";
+    if (pieces.rows > 0 && 2 * used < spec.engines) {
+        return text(pieces.rows) +
+               (pieces.rows == 1 ? " partition occupies " : " partitions occupy ") + text(used) +
+               " of " + text(spec.engines) +
+               " DMA engines; spread the tile over 128 partitions [NKI-DMA]";
     }
     return std::nullopt;
 }

@@ -143,7 +143,7 @@ DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instr
     }
     assert(result.count > 0);
     const Operand* side = partitioned_side(dst, instruction.at(Role::Src));
-    result.rows = side == nullptr ? 1 : side->partitions;
+    result.rows = side == nullptr ? 0 : side->partitions;
     result.piece = Bytes{(result.bytes.value + result.count - 1) / result.count};
     return result;
 }
@@ -154,7 +154,7 @@ DmaTransferCost transfer_cost(const DmaSpec& spec,
                               const InstructionTemplate& instruction,
                               std::int32_t first_partition) {
     const DmaDescriptors pieces = descriptors(spec, instruction);
-    const bool spreads = pieces.rows == 1 || instruction.op == Opcode::DmaTranspose;
+    const bool spreads = pieces.rows == 0 || instruction.op == Opcode::DmaTranspose;
     const Split split =
         spreads ? split_evenly(spec, pieces.count, first_partition / spec.partitions_per_engine)
                 : split_by_partition(spec, pieces.count, pieces.rows, first_partition);

@@ -106,6 +106,17 @@ void InstructionEmitter::emit_compute(const PlannedStep& step) {
     const IssueTemplate& what = *table_.compute(step.instruction, step.engine, step.groups);
     push(step.queue, what, step.when->own, what.touches_psum ? psum_banks(step) : 0);
     record(step, number);
+    if (step.engine == Engine::Scalar && plans_[step.instruction].is_accumulated) {
+        read_accumulator(step);
+    }
+}
+
+void InstructionEmitter::read_accumulator(const PlannedStep& step) {
+    const std::uint64_t number = writer_.next_number(step.queue);
+    const IssueTemplate& what = *table_.read_accumulator(step.instruction);
+    readout_.met = step.when->own.met;
+    push(step.queue, what, readout_, what.touches_psum ? psum_banks(step, true) : 0);
+    record(step, number, true);
 }
 
 void InstructionEmitter::load_stationary(const PlannedStep& step) {
@@ -186,10 +197,10 @@ void InstructionEmitter::push(QueueId queue,
     }
 }
 
-void InstructionEmitter::record(const PlannedStep& step, std::uint64_t number) {
+void InstructionEmitter::record(const PlannedStep& step, std::uint64_t number, bool of_readout) {
     const bool loads_copy = plans_[step.instruction].loads_copy;
     for (const ResolvedOperand& operand : step.operands) {
-        if (!operand.is_streamed) {
+        if (!operand.is_streamed || operand.is_accumulated != of_readout) {
             continue;
         }
         operand.record(step.queue, number, loads_copy);
@@ -199,10 +210,10 @@ void InstructionEmitter::record(const PlannedStep& step, std::uint64_t number) {
     }
 }
 
-std::uint64_t InstructionEmitter::psum_banks(const PlannedStep& step) const {
+std::uint64_t InstructionEmitter::psum_banks(const PlannedStep& step, bool of_readout) const {
     std::uint64_t banks = 0;
     for (const ResolvedOperand& operand : step.operands) {
-        if (operand.operand->space == Space::Psum) {
+        if (operand.operand->space == Space::Psum && operand.is_accumulated == of_readout) {
             const std::int64_t base = base_of(operand);
             banks |= banks_of(psum_, base + operand.region.begin(), base + operand.region.end());
         }

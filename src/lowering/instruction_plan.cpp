@@ -54,6 +54,7 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
         const InstructionTemplate& instruction = program.templates[index];
         InstructionPlan plan;
         plan.uses_array = uses_array(instruction.op);
+        plan.is_accumulated = neuron_core::is_accumulated(instruction);
         for (const Operand& operand : instruction.operands) {
             plan.operands.push_back(
                 {.shape = RegionShape(operand.indirect ? whole_buffer(program, operand.buffer)
@@ -64,7 +65,7 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
         for (const Engine engine : table.engines(index)) {
             plan.costs.push_back(is_dma(instruction.op)
                                      ? Picoseconds{}
-                                     : neuron_core::cost(chip, engine, instruction).interval);
+                                     : neuron_core::occupancy(chip, engine, instruction));
         }
         plan.table = neuron_core::activation_table(instruction.attributes.function);
         plan.ring = rings.ring[index];

@@ -6,6 +6,7 @@
 #include "trnsim/lowering/meeting.hpp"
 #include "trnsim/lowering/stationary.hpp"
 #include "trnsim/neuron_core/instruction_timing.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <fmt/format.h>
@@ -86,6 +87,19 @@ int way_of(const DmaTrigger& trigger) {
 
 }  // namespace
 
+bool accesses(const IssueTemplate& what, const InstructionTemplate& from, const Operand& operand) {
+    switch (what.operation) {
+        case Operation::LoadStationary:
+            return is_loaded(from, operand);
+        case Operation::MultiplyMoving:
+            return is_streamed(from, operand);
+        case Operation::ReadAccumulator:
+            return operand.role == Role::ReduceResult;
+        default:
+            return what.engine != Engine::Scalar || operand.role != Role::ReduceResult;
+    }
+}
+
 IssueTable::IssueTable(const program::Program& program, const ChipSpec& chip)
     : program_(program), chip_(chip) {
     for (const InstructionTemplate& instruction : program.templates) {
@@ -164,6 +178,20 @@ const IssueTemplate* IssueTable::compute(std::uint32_t instruction,
     } else if (what.operation == Operation::StreamTranspose) {
         what.state_key = static_cast<std::uint32_t>(groups);
     }
+    return &what;
+}
+
+const IssueTemplate* IssueTable::read_accumulator(std::uint32_t instruction) {
+    const Key key{Kind::Readout, instruction, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const Space result = program_.templates[instruction].at(Role::ReduceResult).space;
+    IssueTemplate& what = add(key, Operation::ReadAccumulator, Engine::Scalar, instruction);
+    what.name = "ACTIVATION_READ_ACCUMULATOR";
+    what.cost = neuron_core::read_accumulator_cost(chip_.neuron_core.scalar_engine);
+    what.touches_sbuf = result == Space::Sbuf;
+    what.touches_psum = result == Space::Psum;
     return &what;
 }
 
@@ -363,11 +391,7 @@ std::int64_t IssueTable::elements(const IssueTemplate& what) const {
     const InstructionTemplate& from = program_.templates[what.source];
     std::int64_t most = 0;
     for (const Operand& operand : from.operands) {
-        const bool is_accessed =
-            what.operation == Operation::LoadStationary   ? is_loaded(from, operand)
-            : what.operation == Operation::MultiplyMoving ? is_streamed(from, operand)
-                                                          : true;
-        if (is_accessed && operand.space != Space::Hbm) {
+        if (accesses(what, from, operand) && operand.space != Space::Hbm) {
             most = std::max(most, operand.elements());
         }
     }

@@ -219,6 +219,8 @@ void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedSte
         resolved.operand = &operand;
         resolved.is_loaded = is_on_array && operand_plan.is_loaded;
         resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
+        resolved.is_accumulated =
+            planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;
         const RegionShape& shape = operand_plan.shape;
         // Where indices say the place, it may be anywhere.
         auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);

@@ -6,6 +6,7 @@
 #include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/lowering/psum_banks.hpp"
 #include "trnsim/lowering/stationary.hpp"
+#include "trnsim/neuron_core/scalar_engine_timing.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,17 @@ std::int64_t capacity_of(const ChipSpec& chip, Space space) {
         default:
             return chip.hbm.stacks * chip.hbm.stack_gib * kKib * kKib * kKib;
     }
+}
+
+/// The same with those of its signals that are, or are not, raised once its sources are read.
+QueuedInstruction signals_of(QueuedInstruction instruction, bool at_read) {
+    const auto end = std::remove_if(
+        instruction.signal_list.begin(),
+        instruction.signal_list.begin() + instruction.signal_count,
+        [at_read](const neuron_core::SemaphoreSignal& each) { return each.at_read != at_read; });
+    instruction.signal_count =
+        static_cast<std::uint8_t>(std::distance(instruction.signal_list.begin(), end));
+    return instruction;
 }
 
 }  // namespace
@@ -63,10 +75,7 @@ void Replay::count_signals() {
     }
 }
 
-void Replay::push(InstructionSink& sink,
-                  const Step& step,
-                  const QueuedInstruction& next,
-                  Half half) {
+void Replay::push(InstructionSink& sink, const Step& step, const QueuedInstruction& next) {
     const std::uint32_t index = program_.runs[step.run].instruction;
     const InstructionTemplate& from = program_.templates[index];
     RaceDetector::Entry entry;
@@ -75,8 +84,7 @@ void Replay::push(InstructionSink& sink,
     entry.signals.assign(next.signals().begin(), next.signals().end());
     for (std::size_t i = 0; i < from.operands.size(); ++i) {
         const Operand& operand = from.operands[i];
-        if ((half == Half::Stationary && !is_loaded(from, operand)) ||
-            (half == Half::Rest && !is_streamed(from, operand))) {
+        if (!accesses(*next.what, from, operand)) {
             continue;
         }
         if (operand.indirect) {  // The indices say where, and they are not in the trace.
@@ -229,15 +237,20 @@ bool Replay::produce(InstructionSink& sink) {
         QueuedInstruction load = next;
         load.what = table_.load_stationary(index);
         load.signal_count = 0;
-        push(sink, *step, load, Half::Stationary);
+        push(sink, *step, load);
         next.what = table_.multiply_moving(index);
         next.wait_count = 0;
     } else {
         const Engine engine = from.engines.front();
         next.what = table_.compute(index, engine, table_.groups(index, engine, step->at));
     }
-    const bool is_tensor = next.what->operation == neuron_core::Operation::MultiplyMoving;
-    push(sink, *step, next, is_tensor ? Half::Rest : Half::All);
+    if (from.engines.front() == Engine::Scalar && neuron_core::is_accumulated(from)) {
+        push(sink, *step, signals_of(next, true));
+        next = signals_of(next, false);
+        next.what = table_.read_accumulator(index);
+        next.wait_count = 0;
+    }
+    push(sink, *step, next);
     return true;
 }
 

@@ -26,16 +26,19 @@ Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
 Sequencer::Issue DataPathEngine::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
     const InstructionCost& cost = next.what->cost;
     const Picoseconds begin = now();
-    Picoseconds extra = state_change_time(*next.what);
+    Picoseconds shared;
     if (next.what->touches_sbuf) {
-        extra += memories_.sbuf.access(engine_, begin, cost.interval, cost.uses_fast_mode);
+        shared += memories_.sbuf.access(engine_, begin, cost);
     }
     if (next.what->touches_psum) {
-        extra += memories_.psum.access(engine_, begin, cost.interval, next.psum_banks);
+        shared += memories_.psum.access(engine_, begin, cost, next.psum_banks);
     }
-    free_ = begin + cost.interval + extra;
-    return {
-        .interval = cost.interval + extra, .read = cost.read + extra, .done = cost.done + extra};
+    const StateChange change = state_change(*next.what);
+    const Picoseconds interval = cost.interval + shared + change.interval;
+    free_ = begin + interval;
+    return {.interval = interval,
+            .read = cost.read + shared + change.interval,
+            .done = std::max(interval, cost.done + shared + change.done)};
 }
 
 }  // namespace trnsim::neuron_core

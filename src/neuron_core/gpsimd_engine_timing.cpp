@@ -69,10 +69,11 @@ double work_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& inst
 
 InstructionCost gpsimd_engine_cost(const GpsimdEngineSpec& spec,
                                    const InstructionTemplate& instruction) {
-    const double work = work_cycles(spec, instruction);
-    return cost_from_cycles(work + static_cast<double>(spec.issue_overhead_cycles.value),
-                            work + static_cast<double>(spec.completion_overhead_cycles.value),
-                            spec.clock_ghz);
+    return cost_from_cycles(
+        {.streaming = work_cycles(spec, instruction),
+         .issue = static_cast<double>(spec.issue_overhead_cycles.value),
+         .completion = static_cast<double>(spec.completion_overhead_cycles.value)},
+        spec.clock_ghz);
 }
 
 }  // namespace trnsim::neuron_core

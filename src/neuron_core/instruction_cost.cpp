@@ -6,7 +6,7 @@ namespace trnsim::neuron_core {
 
 std::ostream& operator<<(std::ostream& os, const InstructionCost& cost) {
     return os << "{interval " << cost.interval << ", read " << cost.read << ", done " << cost.done
-              << (cost.uses_fast_mode ? ", fast mode}" : "}");
+              << ", streaming " << cost.streaming << (cost.uses_fast_mode ? ", fast mode}" : "}");
 }
 
 }  // namespace trnsim::neuron_core

@@ -40,4 +40,11 @@ InstructionCost cost(const ChipSpec& chip, Engine engine, const InstructionTempl
     }
 }
 
+Picoseconds occupancy(const ChipSpec& chip, Engine engine, const InstructionTemplate& instruction) {
+    const Picoseconds own = cost(chip, engine, instruction).interval;
+    return engine == Engine::Scalar && is_accumulated(instruction)
+               ? own + read_accumulator_cost(chip.neuron_core.scalar_engine).interval
+               : own;
+}
+
 }  // namespace trnsim::neuron_core

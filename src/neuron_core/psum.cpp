@@ -27,7 +27,7 @@ Picoseconds Psum::earliest(Engine engine) const {
 
 Picoseconds Psum::access(Engine engine,
                          Picoseconds now,
-                         Picoseconds interval,
+                         const InstructionCost& cost,
                          std::uint64_t banks) {
     const Port* other = rival(engine);
     if (other == nullptr) {
@@ -35,10 +35,10 @@ Picoseconds Psum::access(Engine engine,
     }
     Picoseconds extra;
     if (spec_.same_bank_halves_rate && (other->banks & banks) != 0 && other->until > now) {
-        extra = std::min(other->until - now, interval);
+        extra = std::min(other->until - now, cost.streaming);
     }
     Port& own = engine == Engine::Vector ? vector_ : scalar_;
-    own = {.until = now + interval + extra, .banks = banks};
+    own = {.until = now + cost.interval + extra, .banks = banks};
     return extra;
 }
 

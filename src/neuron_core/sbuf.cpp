@@ -25,18 +25,18 @@ Picoseconds Sbuf::earliest(Engine engine) const {
     return spec_.vector_gpsimd_exclusive && other != nullptr ? other->until : Picoseconds{};
 }
 
-Picoseconds Sbuf::access(Engine engine, Picoseconds now, Picoseconds interval, bool fast_mode) {
+Picoseconds Sbuf::access(Engine engine, Picoseconds now, const InstructionCost& cost) {
     const Port* other = rival(engine);
     if (other == nullptr) {
         return Picoseconds{};
     }
     Picoseconds extra;
-    const bool shares = spec_.fast_modes_share_bus && (fast_mode || other->fast_mode);
+    const bool shares = spec_.fast_modes_share_bus && (cost.uses_fast_mode || other->fast_mode);
     if (shares && other->until > now) {
-        extra = std::min(other->until - now, interval);
+        extra = std::min(other->until - now, cost.streaming);
     }
     Port& own = engine == Engine::Vector ? vector_ : gpsimd_;
-    own = {.until = now + interval + extra, .fast_mode = fast_mode};
+    own = {.until = now + cost.interval + extra, .fast_mode = cost.uses_fast_mode};
     return extra;
 }
 

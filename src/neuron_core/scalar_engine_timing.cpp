@@ -60,26 +60,26 @@ InstructionCost scalar_engine_cost(const ScalarEngineSpec& spec,
                             stride_factor(sbuf, instruction);
     const Cycles vectors = vector_reads(spec, instruction) * spec.vector_operand_cycles;
     InstructionCost cost =
-        cost_from_cycles(elements + static_cast<double>((issue + vectors).value),
-                         elements + static_cast<double>((completion + vectors).value),
+        cost_from_cycles({.streaming = elements,
+                          .issue = static_cast<double>((issue + vectors).value),
+                          .completion = static_cast<double>((completion + vectors).value)},
                          spec.clock_ghz);
-    if (instruction.find(Role::ReduceResult) != nullptr) {
-        const InstructionCost readout = read_accumulator_cost(spec);
-        const InstructionCost ready =
-            cost_from_cycles(0.0,
-                             elements + static_cast<double>(spec.accumulator_ready_cycles.value),
-                             spec.clock_ghz);
-        const Picoseconds start = std::max(cost.interval, ready.done);
-        cost.interval = start + readout.interval;
-        cost.done = std::max(cost.done, start + readout.done);
+    if (is_accumulated(instruction)) {
+        const InstructionCost readable = cost_from_cycles(
+            {.streaming = elements,
+             .completion = static_cast<double>(spec.accumulator_ready_cycles.value)},
+            spec.clock_ghz);
+        cost.interval = std::max(cost.interval, readable.done);
+        cost.done = std::max(cost.done, cost.interval);
     }
     return cost;
 }
 
 InstructionCost read_accumulator_cost(const ScalarEngineSpec& spec) {
-    return cost_from_cycles(static_cast<double>(spec.read_accumulator_issue_cycles.value),
-                            static_cast<double>(spec.read_accumulator_completion_cycles.value),
-                            spec.clock_ghz);
+    return cost_from_cycles(
+        {.issue = static_cast<double>(spec.read_accumulator_issue_cycles.value),
+         .completion = static_cast<double>(spec.read_accumulator_completion_cycles.value)},
+        spec.clock_ghz);
 }
 
 std::string_view activation_table(std::string_view function) {

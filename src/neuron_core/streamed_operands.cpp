@@ -72,11 +72,17 @@ bool touches(Space space, const InstructionTemplate& instruction) {
                        [&](const Operand& operand) { return operand.space == space; });
 }
 
-InstructionCost cost_from_cycles(double interval, double done, Gigahertz clock) {
-    const Picoseconds visible = to_picoseconds(Cycles{std::llround(done)}, clock);
-    const Picoseconds busy =
-        std::min(visible, to_picoseconds(Cycles{std::llround(interval)}, clock));
-    return {.interval = busy, .read = busy, .done = visible, .uses_fast_mode = false};
+InstructionCost cost_from_cycles(const CostCycles& cycles, Gigahertz clock) {
+    const auto time = [&](double fixed) {
+        return to_picoseconds(Cycles{std::llround(fixed + cycles.streaming)}, clock);
+    };
+    const Picoseconds visible = time(cycles.completion);
+    const Picoseconds busy = std::min(visible, time(cycles.issue));
+    return {.interval = busy,
+            .read = busy,
+            .done = visible,
+            .streaming = std::min(busy, time(0.0)),
+            .uses_fast_mode = false};
 }
 
 }  // namespace trnsim::neuron_core

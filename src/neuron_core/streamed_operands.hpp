@@ -28,7 +28,15 @@ namespace trnsim::neuron_core {
 [[nodiscard]] bool is_in(Space space, const Operand* operand);
 [[nodiscard]] bool touches(Space space, const InstructionTemplate& instruction);
 
-/// Rounds both to whole cycles and makes times of them; the interval never exceeds done.
-[[nodiscard]] InstructionCost cost_from_cycles(double interval, double done, Gigahertz clock);
+/// An instruction's cycles: those that elements stream, and the fixed ones to the next instruction
+/// and to the result.
+struct CostCycles {
+    double streaming = 0.0;
+    double issue = 0.0;
+    double completion = 0.0;
+};
+
+/// Rounds to whole cycles and makes times of them; the interval never exceeds done.
+[[nodiscard]] InstructionCost cost_from_cycles(const CostCycles& cycles, Gigahertz clock);
 
 }  // namespace trnsim::neuron_core

@@ -26,7 +26,7 @@ Picoseconds control_time(const SyncEngineSpec& spec, Opcode op) {
 InstructionCost sync_engine_cost(const SyncEngineSpec& spec,
                                  const InstructionTemplate& instruction) {
     const Picoseconds time = control_time(spec, instruction.op);
-    return {.interval = time, .read = time, .done = time, .uses_fast_mode = false};
+    return {.interval = time, .read = time, .done = time};
 }
 
 }  // namespace trnsim::neuron_core

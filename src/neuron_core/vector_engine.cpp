@@ -12,18 +12,20 @@ VectorEngine::VectorEngine(const sc_core::sc_module_name& name,
                            const CoreMemories& memories)
     : DataPathEngine(name, Engine::Vector, services, memories), spec_(spec) {}
 
-Picoseconds VectorEngine::state_change_time(const IssueTemplate& next) {
+VectorEngine::StateChange VectorEngine::state_change(const IssueTemplate& next) {
     if (next.operation == Operation::StreamTranspose) {
         const bool changed = transpose_key_ != next.state_key;
         transpose_key_ = next.state_key;
-        return changed ? transpose_regroup_time(spec_) : Picoseconds{};
+        // Its completion was measured with the change.
+        return {.interval = changed ? transpose_regroup_time(spec_) : Picoseconds{}};
     }
     transpose_key_ = 0;
     if (next.operation == Operation::StreamShuffle && shuffle_key_ != next.state_key) {
         shuffle_key_ = next.state_key;
-        return shuffle_mask_load_time(spec_);
+        const Picoseconds load = shuffle_mask_load_time(spec_);
+        return {.interval = load, .done = load};
     }
-    return Picoseconds{};
+    return {};
 }
 
 }  // namespace trnsim::neuron_core

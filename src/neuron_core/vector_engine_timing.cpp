@@ -166,22 +166,26 @@ InstructionCost vector_engine_cost(const VectorEngineSpec& spec,
                                    const InstructionTemplate& instruction) {
     const auto cycles = [](Cycles count) { return static_cast<double>(count.value); };
     if (instruction.op == Opcode::NcTranspose) {
-        return cost_from_cycles(cycles(spec.transpose_interval_cycles),
-                                cycles(spec.transpose_completion_cycles),
+        const auto elements = static_cast<double>(streamed_elements(instruction));
+        return cost_from_cycles({.streaming = elements,
+                                 .issue = cycles(spec.transpose_interval_cycles) - elements,
+                                 .completion = cycles(spec.transpose_completion_cycles) - elements},
                                 spec.clock_ghz);
     }
-    const double per_element = vector_cycles_per_element(spec, sbuf, instruction);
-    double work = per_element * static_cast<double>(streamed_elements(instruction)) +
-                  cycles(vector_operands(instruction) * spec.vector_operand_cycles);
+    double fixed = cycles(vector_operands(instruction) * spec.vector_operand_cycles);
     if (instruction.find(Role::ReduceResult) != nullptr) {
-        work += cycles(spec.accumulator_readout_cycles);
+        fixed += cycles(spec.accumulator_readout_cycles);
     }
     const double completion = instruction.op == Opcode::Memset
                                   ? cycles(spec.memset_completion_cycles)
                                   : cycles(spec.completion_overhead_cycles);
     const double top8 = is_top8(instruction.op) ? cycles(spec.top8_extra_cycles) : 0.0;
-    InstructionCost cost = cost_from_cycles(
-        cycles(spec.issue_overhead_cycles) + work, completion + work + top8, spec.clock_ghz);
+    InstructionCost cost =
+        cost_from_cycles({.streaming = vector_cycles_per_element(spec, sbuf, instruction) *
+                                       static_cast<double>(streamed_elements(instruction)),
+                          .issue = cycles(spec.issue_overhead_cycles) + fixed,
+                          .completion = completion + fixed + top8},
+                         spec.clock_ghz);
     cost.uses_fast_mode = can_use_fast_mode(instruction.op) && base_cycles(spec, instruction) < 1.0;
     return cost;
 }

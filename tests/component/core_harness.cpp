@@ -79,7 +79,7 @@ IssueTemplate timed(const std::string& name,
                     Picoseconds done) {
     IssueTemplate what;
     what.name = name;
-    what.cost = {.interval = interval, .read = read, .done = done};
+    what.cost = {.interval = interval, .read = read, .done = done, .streaming = interval};
     return what;
 }
 

@@ -269,12 +269,20 @@ private:
                             piece(Role::Data1, sbuf_site(), n, rows),
                             piece(Role::Data2, sbuf_site(), n, rows)},
                            {.op0 = "add"});
-            case 3:
-                return run(Opcode::Activation,
+            case 3: {
+                std::vector<Piece> pieces{
+                    piece(Role::Dst, sbuf_site(), n, rows),
+                    piece(Role::Data, one_in(2) ? psum_site() : sbuf_site(), n, rows)};
+                if (one_in(2)) {
+                    return run(
+                        Opcode::Activation, {Engine::Scalar}, pieces, {.function = function});
+                }
+                pieces.push_back(piece(Role::ReduceResult, sbuf_site(), 1, rows));
+                return run(Opcode::ActivationReduce,
                            {Engine::Scalar},
-                           {piece(Role::Dst, sbuf_site(), n, rows),
-                            piece(Role::Data, one_in(2) ? psum_site() : sbuf_site(), n, rows)},
-                           {.function = function});
+                           pieces,
+                           {.reduce_op = "add", .function = function});
+            }
             case 4:
                 return emit_matmul();
             case 5:

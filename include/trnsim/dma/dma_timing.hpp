@@ -17,7 +17,7 @@ namespace trnsim::dma {
 struct DmaDescriptors {
     std::int64_t count = 0;  ///< Of the whole transfer.
     std::int64_t rows =
-        1;          ///< Partition rows on the side that decides the engines; 1: none (HBM to HBM).
+        0;          ///< Partition rows on the side that decides the engines; 0: none (HBM to HBM).
     Bytes bytes{};  ///< Moved by the engines: the wider side where the types differ.
     Bytes piece{};  ///< Mean bytes of one descriptor, rounded up.
 };
@@ -36,7 +36,7 @@ struct DmaTransferCost {
 };
 
 /// Engine e serves the partitions e x partitions_per_engine and following, so P rows from
-/// `first_partition` use ceil(P / 8) engines; a single row and a transfer between HBM addresses are
+/// `first_partition` use ceil(P / 8) engines; transposes and transfers between HBM addresses are
 /// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
 /// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
 /// dma_transpose or dma_compute. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the

@@ -66,6 +66,7 @@ private:
     /// Puts the load of an activation table ahead of an instruction that needs another one.
     void load_table(std::uint32_t instruction);
     void emit_compute(const PlannedStep& step);
+    void read_accumulator(const PlannedStep& step);
     void load_stationary(const PlannedStep& step);
     void emit_matmul(const PlannedStep& step);
     void emit_transfer(const PlannedStep& step);
@@ -77,8 +78,9 @@ private:
               const neuron_core::IssueTemplate& what,
               const PlannedStep::Condition& when,
               std::uint64_t psum_banks = 0);
-    void record(const PlannedStep& step, std::uint64_t number);
-    [[nodiscard]] std::uint64_t psum_banks(const PlannedStep& step) const;
+    /// Of the operands that the instruction itself accesses, or the readout of its accumulator.
+    void record(const PlannedStep& step, std::uint64_t number, bool of_readout = false);
+    [[nodiscard]] std::uint64_t psum_banks(const PlannedStep& step, bool of_readout = false) const;
     void check_bank(const PlannedStep& step, const ResolvedOperand& dst) const;
     [[nodiscard]] RegionAccess spill_access(const Tile& tile, Access access);
     void move(Tile& tile, const RegionAccess& access, bool is_save);
@@ -98,6 +100,7 @@ private:
     std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole spilled tile.
     // Large, and so not made anew each time:
     PlannedStep::Condition triggered_;  ///< Of a transfer that has a trigger,
+    PlannedStep::Condition readout_;    ///< of an accumulator's, which waits for nothing itself,
     PlannedStep::Condition moved_;      ///< and of a tile that leaves memory or comes back.
     StationaryReuse::Load loaded_;      ///< What a matmul would load.
     std::int64_t table_loads_ = 0;

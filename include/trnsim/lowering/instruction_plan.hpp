@@ -30,6 +30,7 @@ struct InstructionPlan {
     bool is_transfer = false;        ///< DMA.
     bool loads_copy = false;         ///< What it writes is in HBM too, and stays there.
     bool uses_array = false;         ///< Of the Tensor Engine, if it runs there.
+    bool is_accumulated = false;     ///< On Scalar an ACTIVATION_READ_ACCUMULATOR follows.
 };
 
 /// The plans by template.

@@ -21,6 +21,12 @@
 
 namespace trnsim::lowering {
 
+/// Whether an instruction made of template `from` accesses that operand: a template may be two, as
+/// LoadStationary and MultiplyMoving, or an activation and the readout of its accumulator.
+[[nodiscard]] bool accesses(const neuron_core::IssueTemplate& what,
+                            const InstructionTemplate& from,
+                            const Operand& operand);
+
 /// Makes issue templates on demand and keeps them at fixed addresses. Costs come from *_timing,
 /// once per template.
 class IssueTable : public neuron_core::TemplateNames {
@@ -45,6 +51,8 @@ public:
     [[nodiscard]] const IssueTemplate* compute(std::uint32_t instruction,
                                                Engine engine,
                                                std::int32_t groups);
+    /// ACTIVATION_READ_ACCUMULATOR after an instruction of that template on Scalar.
+    [[nodiscard]] const IssueTemplate* read_accumulator(std::uint32_t instruction);
     /// The two halves of a matmul or of a transpose on the Tensor Engine.
     [[nodiscard]] const IssueTemplate* load_stationary(std::uint32_t instruction);
     [[nodiscard]] const IssueTemplate* multiply_moving(std::uint32_t instruction);
@@ -73,6 +81,7 @@ public:
 private:
     enum class Kind : std::uint8_t {
         Compute,
+        Readout,
         Load,
         Multiply,
         Transfer,

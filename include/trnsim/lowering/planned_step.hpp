@@ -18,9 +18,10 @@ struct ResolvedOperand {
     Tile* tile = nullptr;             ///< On chip, if the lowering chooses the place.
     MemoryHistory* memory = nullptr;  ///< Else, if anybody ever writes there.
     Region region{};
-    bool is_loaded = false;     ///< Accessed by LoadStationary,
-    bool is_streamed = true;    ///< by the instruction itself; indices may be by both.
-    bool is_collected = false;  ///< What it waits for is among its step's conditions.
+    bool is_loaded = false;       ///< Accessed by LoadStationary,
+    bool is_streamed = true;      ///< by the instruction itself; indices may be by both.
+    bool is_accumulated = false;  ///< Written by the ACTIVATION_READ_ACCUMULATOR after it.
+    bool is_collected = false;    ///< What it waits for is among its step's conditions.
 
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;

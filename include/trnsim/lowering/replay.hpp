@@ -31,13 +31,9 @@ public:
     [[nodiscard]] neuron_core::ExecutionObserver& observer() { return races_; }
 
 private:
-    /// Which operands an entry accesses.
-    enum class Half : std::uint8_t { Stationary, Rest, All };
-
     void push(neuron_core::InstructionSink& sink,
               const program::Step& step,
-              const neuron_core::QueuedInstruction& next,
-              Half half);
+              const neuron_core::QueuedInstruction& next);
     void count_signals();
     void check_semaphores() const;
     void check_rings() const;

@@ -29,10 +29,12 @@ public:
                    const CoreMemories& memories);
 
 protected:
-    /// Added to interval and done because of what the engine did before.
-    [[nodiscard]] virtual Picoseconds state_change_time(const IssueTemplate& /*next*/) {
-        return Picoseconds{};
-    }
+    /// Added to an instruction's cost because of what the engine did before.
+    struct StateChange {
+        Picoseconds interval{};
+        Picoseconds done{};
+    };
+    [[nodiscard]] virtual StateChange state_change(const IssueTemplate& /*next*/) { return {}; }
 
 private:
     [[nodiscard]] Picoseconds earliest(const QueuedInstruction& next) const override;

@@ -16,6 +16,12 @@ namespace trnsim::neuron_core {
                                    Engine engine,
                                    const InstructionTemplate& instruction);
 
+/// How long the engine is taken: the cost's interval, with that of the ACTIVATION_READ_ACCUMULATOR
+/// that follows on the Scalar Engine. \pre as cost()
+[[nodiscard]] Picoseconds occupancy(const ChipSpec& chip,
+                                    Engine engine,
+                                    const InstructionTemplate& instruction);
+
 /// Whether `engine` of this chip executes (for DMA operations: may trigger) the instruction with
 /// these operands, attributes and types. [NKI-ISA] [NKI-ARCH-V2] [NKI-ARCH-V3] [NKI-ARCH-V4]
 [[nodiscard]] bool can_run(const ChipSpec& chip,

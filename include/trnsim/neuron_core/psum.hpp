@@ -4,6 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/instruction_cost.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
 
 #include <systemc>
@@ -28,9 +29,12 @@ public:
     /// When `engine` may begin an access.
     [[nodiscard]] Picoseconds earliest(Engine engine) const;
 
-    /// Begins an access to `banks` (a bit each) of `interval` now; returns by how much sharing
-    /// lengthens it.
-    Picoseconds access(Engine engine, Picoseconds now, Picoseconds interval, std::uint64_t banks);
+    /// Begins an instruction's access to `banks` (a bit each) now; returns by how much sharing
+    /// lengthens it: at most by the time that its elements stream.
+    Picoseconds access(Engine engine,
+                       Picoseconds now,
+                       const InstructionCost& cost,
+                       std::uint64_t banks);
 
     [[nodiscard]] const PsumSpec& spec() const { return spec_; }
 

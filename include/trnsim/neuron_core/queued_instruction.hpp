@@ -36,6 +36,7 @@ enum class Operation : std::uint8_t {
     StreamTranspose,  ///< 32x32 transpose on the Vector Engine: slower when its quadrants change.
     StreamShuffle,    ///< nc_stream_shuffle: loads its mask when that changes.
     ActivationTableLoad,  ///< ACT_TABLE_LOAD.
+    ReadAccumulator,      ///< ACTIVATION_READ_ACCUMULATOR.
     Control,              ///< Registers, barriers, waits that did not fit: no data path.
     Trigger,              ///< DMA_DIRECT2D: lets a transfer on a DMA ring begin; no data path.
     Transfer,             ///< DMA.

@@ -4,6 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/instruction_cost.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
 
 #include <systemc>
@@ -27,8 +28,9 @@ public:
     /// When `engine` may begin an access.
     [[nodiscard]] Picoseconds earliest(Engine engine) const;
 
-    /// Begins an access of `interval` now; returns by how much sharing lengthens it.
-    Picoseconds access(Engine engine, Picoseconds now, Picoseconds interval, bool fast_mode);
+    /// Begins an instruction's access now; returns by how much sharing lengthens it: at most by the
+    /// time that its elements stream.
+    Picoseconds access(Engine engine, Picoseconds now, const InstructionCost& cost);
 
     [[nodiscard]] const SbufSpec& spec() const { return spec_; }
 

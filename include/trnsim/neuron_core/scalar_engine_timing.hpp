@@ -14,11 +14,16 @@ namespace trnsim::neuron_core {
 /// interval = issue_overhead + vector_operand x k + N and done = completion_overhead + the same, in
 /// ScalarE cycles, with constants by source memory (SBUF, PSUM) and kind (activation, copy); k =
 /// [P,1] operands, the implicit bias of functions other than copy included. [M-VOYAGER]
-/// [TRACES-TRN2] With a reduce_result, the read_accumulator_cost() that follows is included. Leaves
-/// out the table load. \pre can_run(chip, Engine::Scalar, instruction)
+/// [TRACES-TRN2] If it is_accumulated(), the interval lasts until the accumulator may be read.
+/// Leaves out that read and the table load. \pre can_run(chip, Engine::Scalar, instruction)
 [[nodiscard]] InstructionCost scalar_engine_cost(const ScalarEngineSpec& spec,
                                                  const SbufSpec& sbuf,
                                                  const InstructionTemplate& instruction);
+
+/// Whether ACTIVATION_READ_ACCUMULATOR follows, which writes the reduce_result.
+[[nodiscard]] inline bool is_accumulated(const InstructionTemplate& instruction) {
+    return instruction.find(Role::ReduceResult) != nullptr;
+}
 
 /// ACTIVATION_READ_ACCUMULATOR, an instruction of its own. [M-VOYAGER]
 [[nodiscard]] InstructionCost read_accumulator_cost(const ScalarEngineSpec& spec);

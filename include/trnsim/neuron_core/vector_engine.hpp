@@ -23,7 +23,7 @@ public:
                  const CoreMemories& memories);
 
 private:
-    [[nodiscard]] Picoseconds state_change_time(const IssueTemplate& next) override;
+    [[nodiscard]] StateChange state_change(const IssueTemplate& next) override;
 
     const VectorEngineSpec spec_;
     std::uint32_t transpose_key_ = 0;  ///< Quadrants of the last instruction if it was a transpose.

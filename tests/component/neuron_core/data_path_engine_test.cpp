@@ -158,6 +158,18 @@ TEST_F(DataPathEngineTest, TheFirstTransposeOfARowRegroupsAndTheNextDoNot) {
     EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(0, 225, 315));
 }
 
+TEST_F(DataPathEngineTest, RegroupingKeepsTheNextOneWaitingAndNotTheResult) {
+    IssueTemplate what = test::timed("transpose", ns(90), ns(90), ns(240));
+    what.operation = Operation::StreamTranspose;
+    what.state_key = 1;
+    const IssueTemplate& transpose = core_.script.define(what);
+    add(Engine::Vector, transpose);
+    add(Engine::Vector, transpose);
+    run();
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(0, 225));
+    EXPECT_THAT(core_.ends(Engine::Vector), ElementsAre(240, 465));
+}
+
 TEST_F(DataPathEngineTest, ATransposeOfOtherQuadrantsRegroups) {
     add(Engine::Vector, on_vector(Operation::StreamTranspose, 1));
     add(Engine::Vector, on_vector(Operation::StreamTranspose, 2));

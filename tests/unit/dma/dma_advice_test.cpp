@@ -53,7 +53,9 @@ TEST(DmaAdvice, TellsOfFewPartitions) {
               "32 partitions occupy 4 of 16 DMA engines; spread the tile over 128 partitions "
               "[NKI-DMA]");
     EXPECT_EQ(advice_on(load(Dtype::Float32, 64, 1024)), "") << "half of the engines";
-    EXPECT_EQ(advice_on(load(Dtype::Float32, 1, 8192)), "") << "dealt out by descriptor";
+    EXPECT_EQ(advice_on(load(Dtype::Float32, 1, 8192)),
+              "1 partition occupies 1 of 16 DMA engines; spread the tile over 128 partitions "
+              "[NKI-DMA]");
 }
 
 TEST(DmaAdvice, IsSilentAboutSingleDescriptorsAndExchanges) {

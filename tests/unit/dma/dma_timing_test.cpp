@@ -138,9 +138,14 @@ TEST(DmaEngines, ServeEightPartitionsEach) {
     EXPECT_EQ(on("trn2", load(4, 2048, 2048), 32).engine_mask, 0x10U);
 }
 
-TEST(DmaEngines, ShareSingleRowsAndHbmCopiesByDescriptor) {
-    EXPECT_EQ(on("trn2", load(1, 4096, 4096)).engine_mask, 0xfU);
-    EXPECT_EQ(on("trn2", load(1, 4096, 4096), 120).engine_mask, 0x8007U) << "from engine 15 on";
+TEST(DmaEngines, MoveASingleRowByThatOfItsPartition) {
+    EXPECT_EQ(on("trn2", load(1, 4096, 4096)).engine_mask, 0x1U);
+    EXPECT_EQ(on("trn2", load(1, 4096, 4096), 120).engine_mask, 0x8000U);
+    EXPECT_EQ(on("trn2", load(1, 8192, 8192)).service, on("trn2", load(8, 1024, 8192)).service)
+        << "one engine and the same descriptors";
+}
+
+TEST(DmaEngines, ShareHbmCopiesByDescriptor) {
     EXPECT_EQ(on("trn2", in_hbm(1 << 20)).engine_mask, kAllEngines);
 }
 

@@ -179,6 +179,38 @@ TEST(IssueTableTest, ATableLoadTakesTheChipsTime) {
     EXPECT_EQ(load->cost.done, load->cost.interval);
 }
 
+TEST(IssueTableTest, AReadoutWritesTheSumAndTheActivationAllElse) {
+    test::ProgramBuilder builder;
+    const auto data = builder.tile("data", Space::Psum, Dtype::Float32, {128, 512});
+    const auto result = builder.tile("result", Space::Psum, Dtype::Float32, {128, 512});
+    const auto sum = builder.tile("sum", Space::Sbuf, Dtype::Float32, {128, 1});
+    const auto reduce = builder.add(Opcode::ActivationReduce,
+                                    {Engine::Scalar},
+                                    {builder.whole(Role::Dst, result),
+                                     builder.whole(Role::Data, data),
+                                     builder.whole(Role::ReduceResult, sum)},
+                                    {.reduce_op = "add", .function = "exp"});
+    const program::Program program = builder.build();
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(program, trn2);
+    const auto* main = table.compute(reduce, Engine::Scalar, 0);
+    const auto* readout = table.read_accumulator(reduce);
+    EXPECT_EQ(readout, table.read_accumulator(reduce));
+    EXPECT_EQ(readout->name, "ACTIVATION_READ_ACCUMULATOR");
+    EXPECT_EQ(readout->cost.interval, to_picoseconds(Cycles{222}, Gigahertz{1.2}));
+    EXPECT_TRUE(readout->touches_sbuf);
+    EXPECT_FALSE(readout->touches_psum);
+    EXPECT_EQ(table.elements(*readout), 1);
+    EXPECT_EQ(table.elements(*main), 512);
+    const InstructionTemplate& from = program.templates[reduce];
+    for (const Operand& operand : from.operands) {
+        EXPECT_NE(accesses(*main, from, operand), accesses(*readout, from, operand))
+            << name(operand.role);
+    }
+    EXPECT_EQ(neuron_core::occupancy(trn2, Engine::Scalar, from),
+              main->cost.interval + readout->cost.interval);
+}
+
 TEST(IssueTableTest, ASpillMovesTheWholeTileOnceToHbmOrBack) {
     const Sample sample;
     const ChipSpec trn2 = chip("trainium2");

@@ -160,6 +160,33 @@ TEST(LoweringTest, ALoopInOrderKeepsItsOrderInAnyWindow) {
     EXPECT_THAT(on_vector(true), ElementsAre("tensor_copy", "reciprocal"));
 }
 
+TEST(LoweringTest, WhoReadsTheSumOfAnActivationWaitsForItsReadoutAndNobodyElse) {
+    ProgramBuilder builder;
+    const auto data = builder.tile("data", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto result = builder.tile("result", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto sum = builder.tile("sum", Space::Sbuf, Dtype::Float32, {128, 1});
+    const auto reduce = builder.add(Opcode::ActivationReduce,
+                                    {Engine::Scalar},
+                                    {builder.whole(Role::Dst, result),
+                                     builder.whole(Role::Data, data),
+                                     builder.whole(Role::ReduceResult, sum)},
+                                    {.reduce_op = "add", .function = "exp"});
+    const auto of_result = builder.unary(Opcode::TensorCopy, Engine::Vector, data, result);
+    const auto of_sum = builder.unary(Opcode::TensorCopy, Engine::Gpsimd, sum, sum);
+    builder.alloc(data).alloc(result).alloc(sum).run(reduce).run(of_result).run(of_sum);
+    const LoweredProgram lowered(builder.build());
+    EXPECT_THAT(lowered.names(),
+                ElementsAre("ACT_TABLE_LOAD",
+                            "activation_reduce",
+                            "ACTIVATION_READ_ACCUMULATOR",
+                            "tensor_copy",
+                            "tensor_copy"));
+    const auto ends = std::to_string(test::done_semaphore(queue_of(Engine::Scalar)));
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Scalar)).at(2)), "");
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Vector)).at(0)), ends + ">=2");
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Gpsimd)).at(0)), ends + ">=3");
+}
+
 TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
     const LoweredProgram lowered(activations({"exp", "gelu", "exp"}));
     EXPECT_EQ(lowered.lowering().table_loads(), 3);

@@ -197,9 +197,22 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
     if (instruction.op == Opcode::NcMatmul) {
         assign_matmul(executed, accesses);
     } else {
+        const bool is_read_out =
+            step.engine == Engine::Scalar && instruction.find(Role::ReduceResult) != nullptr;
         Node& node = take_node();
         EXPECT_EQ(node.name, name(instruction.op));
-        node.accesses = accesses;
+        if (is_read_out) {
+            const auto& operands = instruction.operands;
+            const auto sum = std::ranges::find(operands, Role::ReduceResult, &Operand::role);
+            const auto place = accesses.begin() + (sum - operands.begin());
+            const PhysicalAccess read_out = *place;
+            accesses.erase(place);
+            node.accesses = accesses;
+            take_node().accesses = {read_out};
+            EXPECT_EQ(nodes_.back().name, "ACTIVATION_READ_ACCUMULATOR");
+        } else {
+            node.accesses = accesses;
+        }
     }
     EXPECT_EQ(nodes_.back().queue, step.queue);
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {

@@ -143,6 +143,30 @@ TEST(ReplayTest, AMatmulWaitsWithItsLoadAndSignalsWithItsProduct) {
     EXPECT_EQ(multiply.signals().size(), 1U);
 }
 
+TEST(ReplayTest, AnAccumulatingActivationWaitsItselfAndSignalsItsEndWithTheReadout) {
+    Lowered p;
+    const auto activation =
+        p.builder.add(Opcode::ActivationReduce,
+                      {Engine::Scalar},
+                      {lowered_operand(Role::Dst, Space::Sbuf, Dtype::Float32, 64),
+                       lowered_operand(Role::Data, Space::Sbuf, Dtype::Float32, 64),
+                       lowered_operand(Role::ReduceResult, Space::Sbuf, Dtype::Float32, 1)},
+                      {.reduce_op = "add", .function = "exp"});
+    p.builder.run(activation, {}, {{1, affine(1)}}, {{2, 3, false}, {4, 5, true}});
+    const Played played = p.play();
+    ASSERT_EQ(played.names(),
+              (std::vector<std::string>{"activation_reduce", "ACTIVATION_READ_ACCUMULATOR"}));
+    const auto& main = played.entries()[0].instruction;
+    const auto& readout = played.entries()[1].instruction;
+    EXPECT_EQ(waits_of(main), "1>=1");
+    EXPECT_EQ(waits_of(readout), "");
+    ASSERT_EQ(main.signals().size(), 1U);
+    EXPECT_EQ(main.signals()[0].semaphore, 4) << "its sources are read";
+    ASSERT_EQ(readout.signals().size(), 1U);
+    EXPECT_EQ(readout.signals()[0].semaphore, 2);
+    EXPECT_EQ(readout.signals()[0].add, 3);
+}
+
 TEST(ReplayTest, CountsExecutedInstructionsOfTheTrace) {
     Lowered p;
     const auto matmul = p.matmul();

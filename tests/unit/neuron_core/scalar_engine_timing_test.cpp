@@ -144,14 +144,30 @@ TEST(ScalarEngineCost, ReadAccumulatorTakes279nsAndStartsEvery185ns) {
     expect_near_measured(cost.done, 279);
 }
 
-TEST(ScalarEngineCost, ReduceResultWaitsForTheAccumulatorAndReadsIt) {
+TEST(ScalarEngineCost, WithAReduceResultLastsUntilTheAccumulatorMayBeRead) {
     const InstructionCost plain = scalar_on("trn2", activation("exp", kSbuf, 512));
     const InstructionCost reduced =
         scalar_on("trn2", with(activation("exp", kSbuf, 512), Role::ReduceResult));
-    const double readable_ns = 512 / 1.2 + 201;
-    expect_near_measured(reduced.interval, readable_ns + 185);
-    expect_near_measured(reduced.done, readable_ns + 279);
+    expect_near_measured(reduced.interval, 512 / 1.2 + 201);
+    EXPECT_GT(reduced.interval, plain.interval);
     EXPECT_EQ(reduced.read, plain.read);
+    EXPECT_EQ(reduced.done, plain.done) << "the accumulator does not keep the other result back";
+}
+
+TEST(ScalarEngineCost, IsDoneNoEarlierThanItsAccumulatorMayBeRead) {
+    ScalarEngineSpec spec = chip("trn2").neuron_core.scalar_engine;
+    spec.accumulator_ready_cycles = Cycles{12'000};
+    const auto reduced = with(activation("exp", kSbuf, 512), Role::ReduceResult);
+    const InstructionCost cost = scalar_engine_cost(spec, chip("trn2").neuron_core.sbuf, reduced);
+    EXPECT_EQ(cost.done, cost.interval);
+}
+
+TEST(ScalarEngineCost, StreamsItsElementsAndNotItsFixedPart) {
+    const InstructionCost cost = scalar_on("trn2", activation("exp", kSbuf, 512));
+    expect_near_measured(cost.streaming, 512 / 1.2);
+    EXPECT_LT(cost.streaming, cost.interval);
+    EXPECT_EQ(read_accumulator_cost(chip("trn2").neuron_core.scalar_engine).streaming,
+              Picoseconds{});
 }
 
 TEST(ScalarEngineCost, AGivenBiasReplacesTheImplicitOne) {

@@ -45,7 +45,7 @@ def after_load(body: Any, argument: Any = F32, chip: str = "trn2") -> Any:
     (lambda t: nl.cos(t), ["tensor_scalar", "activation"]),
     (lambda t: nl.tan(t), ["tensor_scalar", "activation", "reciprocal", "activation",
                            "tensor_tensor"]),
-    (lambda t: nl.floor(t), ["tensor_copy", "tensor_copy", "tensor_tensor", "tensor_tensor"]),
+    (lambda t: nl.floor(t), ["scalar_tensor_tensor"]),
     (lambda t: nl.sum(t, axis=1), ["tensor_reduce"]),
     (lambda t: nl.mean(t, axis=[1]), ["tensor_reduce", "tensor_scalar"]),
     (lambda t: nl.var(t, axis=1), ["bn_stats", "bn_aggr"]),
@@ -70,6 +70,11 @@ def after_load(body: Any, argument: Any = F32, chip: str = "trn2") -> Any:
     (lambda t: nl.device_print("t", t), [])])
 def test_a_function_is_these_instructions(body: Any, expected: list[str]) -> None:
     assert ops(after_load(body)) == expected
+
+
+def test_what_is_in_psum_is_copied_before_it_is_rounded() -> None:
+    product = after_load(lambda t: nl.floor(nl.matmul(t[:, 0:128], t, transpose_x=True)))
+    assert ops(product) == ["nc_matmul", "tensor_copy", "scalar_tensor_tensor"]
 
 
 @pytest.mark.parametrize(("body", "role", "name"), [

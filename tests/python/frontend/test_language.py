@@ -42,8 +42,8 @@ def lowering(body: Any, chip: str = "trn2") -> list[str]:
     (lambda t, v, u: nl.negative(t), ["tensor_scalar"]),
     (lambda t, v, u: nl.abs(t), ["tensor_scalar"]),
     (lambda t, v, u: nl.sin(t), ["tensor_scalar", "activation"]),
-    (lambda t, v, u: nl.floor(t), ["tensor_copy", "tensor_copy", "tensor_tensor",
-                                   "tensor_tensor"]),
+    (lambda t, v, u: nl.cos(t), ["tensor_scalar", "activation"]),
+    (lambda t, v, u: nl.floor(t), ["scalar_tensor_tensor"]),
     (lambda t, v, u: nl.sum(t, axis=1), ["tensor_reduce"]),
     (lambda t, v, u: nl.max(t, axis=[1]), ["tensor_reduce"]),
     (lambda t, v, u: nl.mean(t, axis=1), ["tensor_reduce", "tensor_scalar"]),
@@ -105,7 +105,17 @@ def test_two_operands_in_psum_are_not_read_at_once() -> None:
     def body(t: Any, v: Any, u: Any) -> None:
         one = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum)
         nl.add(one, one)
-    assert lowering(body) == ["tensor_copy", "tensor_tensor"]
+        nl.floor(one)
+    assert lowering(body) == ["tensor_copy", "tensor_tensor", "tensor_copy", "scalar_tensor_tensor"]
+
+
+def test_a_choice_has_the_type_of_what_is_chosen() -> None:
+    def body(t: Any, v: Any, u: Any) -> None:
+        half, full = nl.copy(u, nl.bfloat16), nl.copy(u, nl.float32)
+        assert nl.where(nl.greater(full, 0.0), half, half).dtype is nl.bfloat16
+        assert nl.where(nl.greater(half, 0.0), full, half).dtype is nl.float32
+        assert nl.where(nl.greater(half, 0.0), 1.0, 0.0).dtype is nl.bfloat16, "there is no other"
+    lowering(body)
 
 
 def test_a_store_from_psum_goes_through_sbuf() -> None:

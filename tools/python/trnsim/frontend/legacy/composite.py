@@ -24,6 +24,7 @@ from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, load
 from trnsim.frontend.legacy.views import view_as
+from trnsim.frontend.nki.elementwise import REMAINDERS
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
@@ -95,18 +96,17 @@ def tangent(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
 
 
 def rounding(name: str) -> Callable[..., Any]:
-    """floor, ceil: to int32 and back, then a correction where the copy rounded away. trunc is the
-    difference to the remainder of 1."""
-    step, compare = ("subtract", "greater") if name == "floor" else ("add", "less")
+    """floor, ceil, trunc: x less a remainder, in one instruction."""
+    operator, number = REMAINDERS[name]
 
     def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         tile = flush(as_tile(x, f"x of nl.{name}"))
-        if name == "trunc":
-            rest = flush(binary("fmod", tile, 1.0, dtype=float32, mask=mask))
-            return binary("subtract", tile, rest, dtype=dtype or tile.dtype, mask=mask)
-        whole = flush(copy(flush(copy(tile, dtype=int32, mask=mask)), dtype=float32, mask=mask))
-        wrong = flush(binary(compare, whole, tile, dtype=float32, mask=mask))
-        return binary(step, whole, wrong, dtype=dtype or tile.dtype, mask=mask)
+        if tile.space == PSUM:
+            tile = flush(copy(tile, mask=mask))
+        return produce("scalar_tensor_tensor", [("data", "read", tile), ("operand1", "read", tile)],
+                       {"op0": operator, "op1": "subtract"}, tile.shape,
+                       result_dtype(dtype, tile.dtype), mask=mask,
+                       immediates=(number, False, True))
     function.__doc__ = f"{name} of a tile."
     return named(function, name)
 

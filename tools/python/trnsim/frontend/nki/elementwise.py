@@ -14,7 +14,7 @@ from typing import Any
 from collections.abc import Callable, Sequence
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, int32, uint8
+from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, uint8
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.issue import vectors
@@ -144,33 +144,39 @@ def reciprocal(x: Any, dtype: Any = None) -> View:
 
 def sine(x: Any, dtype: Any = None) -> View:
     """sin(x): a range reduction, then the activation."""
-    reduced = _with_scalar("mod", tile(x, "sin"), 2.0 * pi, float32, False)
-    return unary_function("sin", reduced, dtype or x.dtype)
+    data = tile(x, "sin")
+    return unary_function("sin", _with_scalar("mod", data, 2.0 * pi, float32, False),
+                          dtype or data.dtype)
 
 def cosine(x: Any, dtype: Any = None) -> View:
-    """cos(x) as the sine of x + pi / 2."""
-    return sine(_with_scalar("add", tile(x, "cos"), pi / 2.0, float32, False), dtype or x.dtype)
+    """cos(x) as the sine of x + pi / 2, which the range reduction adds too."""
+    data = tile(x, "cos")
+    turned = emit("tensor_scalar", fresh(data.shape, float32), (("data", "read", data),),
+                  (pi / 2.0, False, 2.0 * pi, False), op0="add", op1="mod")
+    return unary_function("sin", turned, dtype or data.dtype)
 
 def tangent(x: Any, dtype: Any = None) -> View:
     """tan(x) as sin(x) / cos(x)."""
     inverse = reciprocal(cosine(x, float32), float32)
     return binary("multiply", sine(x, float32), inverse, dtype or x.dtype)
 
+REMAINDERS = {"floor": ("mod", 1.0), "ceil": ("mod", -1.0), "trunc": ("fmod", 1.0)}
+"""What the functions that round take away: the operator and its number."""
+
 def rounded(name: str, x: Any, dtype: Any = None) -> View:
-    """floor, ceil: to int32 and back, then a correction where the copy rounded away. trunc is the
-    difference to the remainder of 1."""
+    """floor, ceil, trunc: x less a remainder, in one instruction."""
     data = tile(x, name)
-    if name == "trunc":
-        return binary("subtract", data, _with_scalar("fmod", data, 1.0, float32, False),
-                      dtype or data.dtype)
-    whole = copy(copy(data, int32), float32)
-    wrong = binary("greater" if name == "floor" else "less", whole, data, float32)
-    return binary("subtract" if name == "floor" else "add", whole, wrong, dtype or data.dtype)
+    if data.space == PSUM:
+        data = copy(data)
+    operator, number = REMAINDERS[name]
+    return emit("scalar_tensor_tensor", fresh(data.shape, result_dtype(dtype, x)),
+                (("data", "read", data), ("operand1", "read", data)), (number, False, True),
+                op0=operator, op1="subtract")
 
 def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
     """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
     mask = tile(condition, "where")
-    kind = result_dtype(dtype, *(one for one in (x, y, mask) if isinstance(one, View)))
+    kind = result_dtype(dtype, *([one for one in (x, y) if isinstance(one, View)] or [mask]))
     active = recorder.required()
     if mask.dtype.name not in ("uint8", "uint16", "uint32"):
         mask = emit("tensor_copy", fresh(mask.shape, uint8, name="predicate"),

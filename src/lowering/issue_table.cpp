@@ -302,6 +302,7 @@ const IssueTemplate* IssueTable::trigger(const IssueTemplate& transfer) {
     const Picoseconds held = dma::trigger_interval(transfer.dge, transfer.dge_cost);
     IssueTemplate& what = add(key, Operation::Trigger, transfer.trigger, transfer.source);
     what.name = "DMA_DIRECT2D";
+    what.dge = transfer.dge;
     what.cost = {.interval = held, .read = Picoseconds{}, .done = held};
     if (const auto spilled = spill_buffers_.find(transfer.index); spilled != spill_buffers_.end()) {
         spill_buffers_.emplace(what.index, spilled->second);

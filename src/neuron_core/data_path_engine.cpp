@@ -6,6 +6,15 @@
 
 namespace trnsim::neuron_core {
 
+namespace {
+
+/// Triggers of transfers that GpSimd does not describe itself.
+bool needs_no_data_path(const IssueTemplate& what) {
+    return what.operation == Operation::Trigger && what.dge != DgeMode::Software;
+}
+
+}  // namespace
+
 DataPathEngine::DataPathEngine(const sc_core::sc_module_name& name,
                                Engine engine,
                                const CoreServices& services,
@@ -13,7 +22,10 @@ DataPathEngine::DataPathEngine(const sc_core::sc_module_name& name,
     : Sequencer(name, queue_of(engine), services), engine_(engine), memories_(memories) {}
 
 Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
-    Picoseconds time = free_;
+    if (needs_no_data_path(*next.what)) {
+        return sequencer_free_;
+    }
+    Picoseconds time = std::max(free_, sequencer_free_);
     if (next.what->touches_sbuf) {
         time = std::max(time, memories_.sbuf.earliest(engine_));
     }
@@ -23,9 +35,21 @@ Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
     return time;
 }
 
-Sequencer::Issue DataPathEngine::issue(const QueuedInstruction& next, std::uint64_t /*sequence*/) {
+std::uint64_t DataPathEngine::predecessor(const QueuedInstruction& next,
+                                          std::uint64_t sequence) const {
+    const bool is_kept = !needs_no_data_path(*next.what) && free_ > sequencer_free_;
+    return is_kept ? last_streamed_ : sequence - 1;
+}
+
+Sequencer::Issue DataPathEngine::issue(const QueuedInstruction& next, std::uint64_t sequence) {
     const InstructionCost& cost = next.what->cost;
     const Picoseconds begin = now();
+    if (needs_no_data_path(*next.what)) {
+        sequencer_free_ = begin + cost.interval;
+        return {.interval = cost.interval, .read = cost.read, .done = cost.done};
+    }
+    sequencer_free_ = begin;
+    last_streamed_ = sequence;
     Picoseconds shared;
     if (next.what->touches_sbuf) {
         shared += memories_.sbuf.access(engine_, begin, cost);

@@ -116,10 +116,11 @@ Cycles load_stationary_interval(const TensorEngineSpec& spec,
 Cycles multiply_moving_interval(const TensorEngineSpec& spec,
                                 const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
-    const auto columns = static_cast<double>(
-        std::max(shape.moving_columns, spec.multiply_min_interval_cycles.value));
+    const double factor = cycles_per_column(spec, shape) * moving_stride_factor(spec, instruction);
+    const double efficiency = shape.is_fp32 ? 1.0 : spec.multiply_efficiency;
     const double streaming =
-        columns * cycles_per_column(spec, shape) * moving_stride_factor(spec, instruction);
+        factor * std::max(static_cast<double>(shape.moving_columns) / efficiency,
+                          static_cast<double>(spec.multiply_min_interval_cycles.value));
     const double overlap = shape.is_transpose && spec.background_transpose ? 0.5 : 1.0;
     const Cycles pass =
         Cycles{std::llround(std::ceil(streaming * overlap))} + multiply_overhead(spec, shape);

@@ -5,7 +5,6 @@
 namespace trnsim::spec {
 namespace {
 
-constexpr Range kShare{0.01, 1};
 constexpr Range kLinkRate{0.01, 1e6};
 
 /// Where the links of an instance end, and what is beyond them.

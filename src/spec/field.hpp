@@ -28,6 +28,7 @@ struct Range {
 inline constexpr Range kTime{0, 1e9};
 inline constexpr Range kCycles{0, 1e6};
 inline constexpr Range kCost{0.01, 1000};
+inline constexpr Range kShare{0.01, 1};
 inline constexpr auto kCostUnit = "cycles/element";
 
 /// Where a field's value lives. Strong types hide that times are in nanoseconds in the file.

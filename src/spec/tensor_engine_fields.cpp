@@ -35,6 +35,12 @@ void list_multiply(FieldList& list, TensorEngineSpec& spec) {
                 "cycles",
                 kCycles,
                 "Least streaming time of a MATMUL instruction.");
+    list.number("multiply_efficiency",
+                spec.multiply_efficiency,
+                "1",
+                kShare,
+                "Share of the array's column rate that a stream of MATMUL instructions sustains, "
+                "but for FP32.");
     list.number("multiply_overhead_cycles",
                 spec.multiply_overhead_cycles,
                 "cycles",

@@ -16,7 +16,8 @@ namespace trnsim::lowering {
 /// ended, at the cost that *_timing gives it, plus a wake-up where another queue is waited for.
 /// A matmul on a tile of the PE array keeps the Tensor Engine busy for the tile's share of its
 /// time. Leaves out memory ports, the clock gate, that LoadStationary runs behind the matmul before
-/// it, and how DMA engines are shared: they serve one transfer after the other.
+/// it and a trigger behind any instruction, and how DMA engines are shared: they serve one transfer
+/// after the other.
 class TimeEstimate {
 public:
     /// The chip must outlive it. `dma_rate`: share of their rate at which DMA engines serve, above

@@ -19,8 +19,10 @@ struct CoreMemories {
 ///
 ///     sequencer --> [ memory ports ] --> busy for the cost's interval --> done
 ///
-/// Models: initiation interval, completion, port exclusions and sharing. Does not model: overlap of
-/// an instruction's first reads with the last writes of the one before beyond those two numbers.
+/// Models: initiation interval, completion, port exclusions and sharing; the sequencer triggers
+/// transfers that hardware describes while the data path still works [NKI-ARCH-V3]. Does not model:
+/// overlap of an instruction's first reads with the last writes of the one before beyond those two
+/// numbers.
 class DataPathEngine : public Sequencer {
 public:
     DataPathEngine(const sc_core::sc_module_name& name,
@@ -38,11 +40,15 @@ protected:
 
 private:
     [[nodiscard]] Picoseconds earliest(const QueuedInstruction& next) const override;
+    [[nodiscard]] std::uint64_t predecessor(const QueuedInstruction& next,
+                                            std::uint64_t sequence) const override;
     Issue issue(const QueuedInstruction& next, std::uint64_t sequence) override;
 
     const Engine engine_;
     CoreMemories memories_;
-    Picoseconds free_;
+    Picoseconds free_;            ///< The data path,
+    Picoseconds sequencer_free_;  ///< and what issues to it.
+    std::uint64_t last_streamed_ = 0;
 };
 
 }  // namespace trnsim::neuron_core

@@ -64,7 +64,7 @@ struct IssueTemplate {
         0;  ///< Vector Engine state it needs: quadrant pair, or shuffle mask (0: none).
     dma::DmaTransferCost transfer{};  ///< Transfer.
     dma::DgeCost dge_cost{};          ///< Transfer.
-    DgeMode dge = DgeMode::None;      ///< Transfer.
+    DgeMode dge = DgeMode::None;      ///< Transfer, Trigger.
     Engine trigger = Engine::Dma;     ///< Transfer: in whose queue its trigger is; Dma: in none.
     std::uint32_t meeting_cores = 0;  ///< Starts when these and its own have come; 0: at once.
     std::uint32_t meeting_channel = 0;

@@ -34,7 +34,8 @@ struct TensorEngineSpec {
 
     // MultiplyMoving (MATMUL).
     Cycles multiply_min_interval_cycles{64};  ///< MM_INIT_LATENCY.
-    Cycles multiply_overhead_cycles{8};       ///< Added to every MATMUL instruction.
+    double multiply_efficiency = 1.0;    ///< Columns per cycle that a stream sustains; FP32: 1.
+    Cycles multiply_overhead_cycles{8};  ///< Added to every MATMUL instruction.
     Cycles multiply_overhead_fp32_cycles{8};  ///< The same, of one FP32 pass.
     Cycles transpose_overhead_cycles{4};      ///< The same for transposes.
     Cycles fill_cycles{391};                  ///< End of streaming to result visible in PSUM.

@@ -38,6 +38,12 @@ protected:
         what.state_key = key;
         return core_.script.define(what);
     }
+    const IssueTemplate& trigger(DgeMode dge, std::int64_t interval) {
+        IssueTemplate what = test::timed("DMA_DIRECT2D", ns(interval));
+        what.operation = Operation::Trigger;
+        what.dge = dge;
+        return core_.script.define(what);
+    }
     test::Script::Item& add(Engine engine, const IssueTemplate& what) {
         return core_.script.add(engine, what);
     }
@@ -147,6 +153,35 @@ TEST_F(DataPathEngineTest, OnV3OrdinaryVectorWorkDoesNotDisturbGpsimd) {
     add(Engine::Gpsimd, work(300, true, false));
     run(kSbufV3, kPsumV3);
     EXPECT_THAT(core_.ends(Engine::Gpsimd), ElementsAre(300));
+}
+
+// "DGE and the compute pipeline of ScalarE are independent." [NKI-ARCH-V3]
+TEST_F(DataPathEngineTest, ATriggerBeginsBehindTheInstructionThatStillRuns) {
+    add(Engine::Scalar, work(300, true, false));
+    add(Engine::Scalar, trigger(DgeMode::Hardware, 120));
+    add(Engine::Scalar, trigger(DgeMode::Hardware, 120));
+    add(Engine::Scalar, work(100, true, false));
+    add(Engine::Scalar, trigger(DgeMode::Hardware, 120));
+    add(Engine::Scalar, work(10, true, false));
+    run();
+    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 0, 120, 300, 300, 420));
+    EXPECT_EQ(scalar_stats_.active, ns(430));
+}
+
+TEST_F(DataPathEngineTest, AnInstructionWaitsForTheTriggerBeforeIt) {
+    add(Engine::Scalar, work(50, true, false));
+    add(Engine::Scalar, trigger(DgeMode::Hardware, 120));
+    add(Engine::Scalar, work(100, true, false));
+    run();
+    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 0, 120));
+}
+
+TEST_F(DataPathEngineTest, GpsimdDescribesTransfersWhenItHasDoneWhatCameBefore) {
+    add(Engine::Gpsimd, work(300, true, false));
+    add(Engine::Gpsimd, trigger(DgeMode::Software, 120));
+    add(Engine::Gpsimd, work(100, true, false));
+    run();
+    EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(0, 300, 420));
 }
 
 TEST_F(DataPathEngineTest, TheFirstTransposeOfARowRegroupsAndTheNextDoNot) {

@@ -40,11 +40,12 @@ Picoseconds active(const RunResult& result, Engine engine) {
     return result.engines.at(engine).active;
 }
 
-TEST(DmaTrigger, HardwareTriggersTakeTheTimeOfTheEngineThatIsNamed) {
+TEST(DmaTrigger, HardwareTriggersTakeTheTimeOfTheSequencerThatIsNamedBesideItsComputing) {
     const auto alone = run_beside(Engine::Scalar, DgeMode::Hardware, Engine::Sync);
     const auto both = run_beside(Engine::Scalar, DgeMode::Hardware, Engine::Scalar);
     const Picoseconds trigger = test::chip("trn2").neuron_core.dge.hardware.sequencer_ns;
-    EXPECT_EQ(active(both, Engine::Scalar), active(alone, Engine::Scalar) + kRounds * trigger);
+    EXPECT_LT(active(alone, Engine::Scalar), kRounds * trigger);
+    EXPECT_EQ(active(both, Engine::Scalar), kRounds * trigger) << "each hides a copy";
     EXPECT_EQ(active(alone, Engine::Sync), kRounds * trigger);
     EXPECT_EQ(both.engines.at(Engine::Scalar).instructions, 2 * kRounds);
     EXPECT_EQ(both.dma.transfers, kRounds);
@@ -209,7 +210,7 @@ TEST(DmaTrigger, AnEngineInOrderTriggersBehindWhatItStillWaitsFor) {
                          timeline.of("DMA_DIRECT2D").at(0).start};
     };
     const auto [copied, triggered] = starts({.matmul_window = 256, .reorder_window = 1});
-    EXPECT_GT(triggered, copied);
+    EXPECT_EQ(triggered, copied) << "behind it, and at once";
     const auto [later, earlier] = starts({.reorder_window = 16});
     EXPECT_LT(earlier, later) << "an engine that is not kept in order";
 }

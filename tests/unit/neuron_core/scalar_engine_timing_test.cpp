@@ -177,6 +177,12 @@ TEST(ScalarEngineCost, AGivenBiasReplacesTheImplicitOne) {
               scalar_on("trn2", with(activation("exp", kSbuf, 512), Role::Scale)).interval);
 }
 
+TEST(ScalarEngineFigure, ScaleAndBiasCostNothingOnTrn1) {  // [NKI-ARCH-V2]
+    const auto plain = activation("exp", kSbuf, 512);
+    EXPECT_EQ(scalar_on("trn1", with(with(plain, Role::Bias), Role::Scale)),
+              scalar_on("trn1", plain));
+}
+
 TEST(ScalarEngineCost, CopiesOf16BitDoubleOnTrn3) {
     const auto copy = unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 1024);
     const auto fp32 = unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 1024);

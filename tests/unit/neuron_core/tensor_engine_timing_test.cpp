@@ -86,6 +86,18 @@ TEST(TensorEngineFigure, Bf16MatmulOf128ColumnsOnTrn1Takes219ns) {
                          219);
 }
 
+TEST(TensorEngineFigure, ShortProductsOnTrn1FollowEvery64Cycles) {  // [NKI-PERF]
+    for (const std::int64_t n : {1, 8, 32}) {
+        EXPECT_EQ(multiply_moving_interval(array("trn1"), matmul(Dtype::Bfloat16, n)), Cycles{64})
+            << n;
+    }
+}
+
+TEST(TensorEngineFigure, LongProductsOnTrn1Sustain86PercentOfThePeak) {  // [M-TRN1]
+    const auto interval = multiply_moving_interval(array("trn1"), matmul(Dtype::Bfloat16, 512));
+    EXPECT_NEAR(512.0 / static_cast<double>(interval.value), 0.86, 0.002);
+}
+
 // Laws of isolated instructions, which meet a cold array. [M-VOYAGER]
 TEST(TensorEngineLaw, IsolatedBf16MatmulIsReproducedWithinFivePercent) {
     for (const std::int64_t n : {128, 512}) {

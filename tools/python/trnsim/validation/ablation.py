@@ -46,6 +46,7 @@ VARIANTS: tuple[Variant, ...] = (
     _physics("pe_fill", "no fill of the PE array", f"{_TENSOR}.fill_cycles=0",
              f"{_TENSOR}.fill_cold_cycles=0"),
     _physics("matmul_overhead", "a matmul costs its columns",
+             f"{_TENSOR}.multiply_efficiency=1",
              f"{_TENSOR}.multiply_overhead_cycles=0",
              f"{_TENSOR}.multiply_overhead_fp32_cycles=0"),
     _physics("load_stationary", "LoadStationary at 128 columns a cycle",

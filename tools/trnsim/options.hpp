@@ -44,7 +44,7 @@ void add_check(CLI::App& command, ValueOptions& options);
 
 /// --set and --policy, each repeatable, and --method.
 struct ModelOptions {
-    std::string method = "profiler";
+    std::string method{};  ///< Empty: "profiler", but nki.benchmark in scripts.
     std::vector<std::string> settings;
     std::vector<std::string> policies;
 };

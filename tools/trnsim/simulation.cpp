@@ -57,7 +57,9 @@ report::Report simulate_input(Input& input,
         require_supported(program, input.text());
     }
     RunOptions options{.policies = choose_policies(program.header.api, simulation.model.policies),
-                       .method = method_from_name(simulation.model.method).value(),
+                       .method = simulation.model.method.empty()
+                                     ? Method::Profiler
+                                     : method_from_name(simulation.model.method).value(),
                        .timeline = timeline,
                        .progress = {}};
     Progress progress("simulating " + input.text());

@@ -72,14 +72,14 @@ def test_every_kernel_call_has_a_line_and_the_slowest_the_screen(
     assert outcome.status == 0, outcome.error
     lines = outcome.output.splitlines()
     assert lines[0] == "arguments ['--batch', '4']"
-    assert lines[1].startswith("p50 2") and lines[1].endswith(" True")
+    assert lines[1].startswith("p50 1") and lines[1].endswith(" True")
     assert lines[2] == "close True"
     assert "driver.py: 5 kernel calls, " in lines[4]
     calls = [line.split()[:3] for line in lines[7:12]]
     assert [call[:2] for call in calls] == [
         ["1", "double"], ["2", "double"], ["3", "double"], ["4", "double"], ["5", "halves"]]
     assert calls[0][2] == f"driver.py:{line_of('bench(x)')}"
-    assert "call 1, the slowest; --call N shows another" in lines
+    assert "call 4, the slowest; --call N shows another" in lines
     assert "double on trainium2, one NeuronCore-v3" in lines
     assert max(map(len, lines)) <= 100
 
@@ -90,6 +90,18 @@ def test_the_benchmark_result_is_the_simulated_latency(trnsim: CommandLine, scri
     printed = float(outcome.output.splitlines()[1].split()[1])
     assert printed == calls[0]["result"]["summary"]["latency_us"]
     assert (trnsim.folder / "p" / "profile.ntff").read_text().startswith("Written by trnsim")
+
+
+def test_what_nki_benchmark_launches_is_timed_as_it_does(trnsim: CommandLine,
+                                                         script: Path) -> None:
+    def latencies(*options: str) -> list[float]:
+        trnsim("run", "driver.py", "--json", "calls.json", *options)
+        calls = json.loads((trnsim.folder / "calls.json").read_text())["calls"]
+        return [call["result"]["summary"]["latency_us"] for call in calls]
+    first, *others = latencies()
+    assert first == latencies("--method", "benchmark")[0]
+    assert others == latencies("--method", "profiler")[1:]
+    assert first < latencies("--method", "profiler")[0]
 
 
 def test_json_lists_all_calls_and_fits_its_schema(trnsim: CommandLine, script: Path) -> None:

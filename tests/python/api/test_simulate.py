@@ -202,14 +202,9 @@ def test_no_binary_is_an_error_that_says_how_to_get_one(
         trnsim.simulate(double, X)
 
 
-def test_values_are_computed_or_refused() -> None:
-    from trnsim.api import value_engine
+def test_values_are_computed_if_they_are_asked_for() -> None:
     x = np.ones((128, 4), np.float32)
-    if value_engine() is None:
-        with pytest.raises(trnsim.UserError, match="values=True, but this version"):
-            trnsim.simulate(double, x, values=True)
-    else:
-        assert np.all(trnsim.simulate(double, x, values=True).outputs == 2)
+    assert np.all(trnsim.simulate(double, x, values=True).outputs == 2)
     assert trnsim.simulate(double, x).outputs is None
 
 
@@ -242,6 +237,14 @@ def test_the_user_says_how_often_a_loop_of_unknown_length_runs() -> None:
     assert chips["trn2"].latency_us == many.latency_us
     with pytest.raises(trnsim.UserError, match="a trip count for register 'row': no loop's end"):
         trnsim.simulate(counted, *arguments, trip_counts={"row": 3})
+
+
+@pytest.mark.parametrize("count", [3, 6])
+def test_values_say_how_often_a_loop_of_unknown_length_runs(count: int) -> None:
+    array, rows = np.ones((128, 64), np.float32), np.full((1, 1), count, np.int32)
+    valued = trnsim.simulate(counted, array, rows, values=True)
+    told = trnsim.simulate(counted, array, rows, trip_counts={"rows": count})
+    assert valued.latency_us == told.latency_us
 
 
 def test_a_trace_has_its_trip_counts(tmp_path: Path) -> None:

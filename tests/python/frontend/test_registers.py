@@ -99,12 +99,59 @@ def test_a_known_register_moves_the_access() -> None:
     assert dict(executed[3].attributes)["dge"] == '"hardware"'
 
 
-def test_a_moved_access_stays_inside() -> None:
+def gather_row(table: Any, row: Any, **mode: Any) -> None:
+    tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row), **mode)
+
+
+@pytest.mark.parametrize("row", [1024, 5000])
+def test_a_known_register_beyond_the_tensor_is_an_error(row: int) -> None:
+    with pytest.raises(ProgramError, match=f"register 'row' is {row} and moves an access to "
+                       f"elements {row * 64} to {row * 64 + 63} of 'table', which has 65536; keep "
+                       "it in bounds or pass oob_mode=skip"):
+        traced(lambda table: gather_row(table, registers.VirtualRegister(row, "row")), TABLE)
+
+
+def test_what_a_register_moves_away_may_be_skipped() -> None:
     def kernel(table: Any) -> None:
-        row = nisa.register_alloc(5000)
-        tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], scalar_offset=row))
-    assert traced(kernel, TABLE)[1].operand("src")[6] == 1023 * 64
+        gather_row(table, nisa.register_alloc(5000), oob_mode=nisa.oob_mode.skip)
+        gather_row(table, nisa.register_alloc(5), oob_mode=nisa.oob_mode.skip)
+    assert ops(traced(kernel, TABLE)) == ["register_move", "register_move", "dma_copy"]
+
+
+def test_an_access_in_assumed_iterations_stays_inside() -> None:
+    def kernel(table: Any, count: Any) -> None:
+        for i in nl.dynamic_range(loaded(count)):
+            gather_row(table, i * 512)
+    moves = [one for one in traced(kernel, TABLE, COUNT) if one.op == "dma_copy"]
+    assert [one.operand("src")[6] for one in moves] == [0, 512 * 64] + 6 * [1023 * 64]
+
+
+def test_what_leaves_its_tensor_in_assumed_iterations_says_so() -> None:
+    def kernel(table: Any, count: Any) -> None:
+        for i in nl.dynamic_range(loaded(count)):
+            nl.load(table[i * 256:i * 256 + 128, 0:64])
+    with pytest.raises(ProgramError, match="; how often the loop over register 'rows' runs is "
+                       "assumed: say it with --assume rows=COUNT"):
+        traced(kernel, TABLE, COUNT)
+
+
+@pytest.mark.parametrize(("holds", "condition"), [
+    (True, lambda r: r == 3), (False, lambda r: r == 4), (True, lambda r: r != 4),
+    (False, lambda r: r != 3), (True, lambda r: r % 2 == 1), (True, lambda r: r == r + 0)])
+def test_equality_of_registers_is_that_of_their_values(holds: bool, condition: Any) -> None:
+    def kernel(table: Any) -> None:
+        if condition(nisa.register_alloc(3)):
+            nl.load(table[0:128, 0:64])
+    assert ("dma_copy" in ops(traced(kernel, TABLE))) == holds
+
+
+def test_a_register_is_not_none() -> None:
+    def kernel(table: Any) -> None:
+        register = nisa.register_alloc(3)
+        assert register != None and not register == None  # noqa: E711
+        assert register in [None, register]
+    assert ops(traced(kernel, TABLE)) == ["register_move"]
 
 
 def test_a_condition_that_is_not_known_holds_once_per_question() -> None:

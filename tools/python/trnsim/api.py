@@ -19,6 +19,7 @@ from trnsim.frontend.impersonate import install
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
+from trnsim.frontend.running import run_program
 from trnsim.frontend.tracing import trace as record
 from trnsim.result import Comparison, Result
 from trnsim.simulator import Options, Overrides, assignments, run_trace
@@ -46,7 +47,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
     a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
     `trnsim diff` compares. `trip_counts` says how often loops run whose bounds are in registers, by
-    the register's name; without it they run 8 times.
+    the register's name; without it they run 8 times, or with `values` as often as these say.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
@@ -61,10 +62,15 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
             return run_trace(Path(str(kernel)), options, str(kernel))
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
+    outputs = None
+    asks_values = values and bool(program.unknown_bounds)
+    if asks_values:
+        program, outputs = compute(function, arguments, keywords, chip)
     with _in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
-    if values:
-        result.outputs = compute(function, arguments, keywords, chip)
+    if values and not asks_values:
+        _, outputs = compute(function, arguments, keywords, chip)
+    result.outputs = outputs
     return result
 
 
@@ -130,21 +136,10 @@ def trace_bytes(program: Program) -> bytes:
 
 
 def compute(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
-            chip: str) -> Any:
-    """What a kernel computes. UserError if this version of the frontend computes no values."""
-    run_kernel = value_engine()
-    if run_kernel is None:
-        raise UserError("values=True, but this version of trnsim records what kernels do without "
-                        "computing values; leave it out")
-    return run_kernel(function, *(as_tensor(value) for value in arguments), chip=chip, values=True,
-                      **{name: as_tensor(value) for name, value in keywords.items()})
-
-
-def value_engine() -> Callable[..., Any] | None:
-    """trnsim.frontend.run_kernel, or None where it is not built in."""
-    import trnsim.frontend as frontend
-
-    return getattr(frontend, "run_kernel", None)
+            chip: str) -> tuple[Program, Any]:
+    """The trace of a kernel that runs on values, and what it computes."""
+    return run_program(function, [as_tensor(value) for value in arguments],
+                       {name: as_tensor(value) for name, value in keywords.items()}, chip)
 
 
 def _chip(chip: Any) -> str:

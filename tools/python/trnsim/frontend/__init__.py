@@ -12,10 +12,10 @@ from trnsim.frontend.errors import (FrontendError, IllegalInstruction, ProgramEr
                                     UnsupportedFeature, UserError)
 from trnsim.frontend.impersonate import install
 from trnsim.frontend.program import Program
-from trnsim.frontend.running import run_kernel, run_ranks
+from trnsim.frontend.running import run_kernel, run_program, run_ranks
 from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
 
 __all__ = ["FrontendError", "IllegalInstruction", "Program", "ProgramError", "TensorArgument",
-           "UnsupportedFeature", "UserError", "dtype", "install", "run_kernel", "run_ranks",
-           "trace", "trace_script"]
+           "UnsupportedFeature", "UserError", "dtype", "install", "run_kernel", "run_program",
+           "run_ranks", "trace", "trace_script"]

@@ -67,9 +67,14 @@ class Program:
         """Writes the trace, compressed with zstd, to a file that appears when it is complete."""
         save(Path(path), compressed(self.write))
 
+    @property
+    def unknown_bounds(self) -> set[str]:
+        """Registers that end loops and whose values were not known."""
+        return set().union(*(one.unknown_bounds for one in self._recorders))
+
     def require_unknown_bounds(self, registers: Iterable[str]) -> None:
         """UserError for a register whose value ends no loop, or is known."""
-        known = sorted(set().union(*(one.unknown_bounds for one in self._recorders)))
+        known = sorted(self.unknown_bounds)
         for name in registers:
             if name not in known:
                 raise UserError(f"a trip count for register {name!r}: no loop's end is an unknown "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a kernel on arrays.
-"""run_kernel(function, *arguments) -> what the kernel computes; run_ranks for collectives."""
+"""run_kernel(function, *arguments) -> what the kernel computes; run_program also how; run_ranks for
+collectives."""
 
 from __future__ import annotations
 
@@ -24,11 +25,22 @@ def run_kernel(function: Callable[..., Any], *arguments: Any, chip: str | Chip =
     UserError if the kernel raises or the arguments do not fit, ProgramError if the chip would not
     execute it, or if it reads what nothing has written (which is NaN with `reads_unwritten`).
     """
+    program, outputs = run_program(function, arguments, keywords, chip, values=values, seed=seed,
+                                   api=api, reads_unwritten=reads_unwritten)
+    return outputs if values else program.result
+
+
+def run_program(function: Callable[..., Any], arguments: Sequence[Any],
+                keywords: Mapping[str, Any], chip: str | Chip = "trn2", *, values: bool = True,
+                seed: int = 0, api: str | None = None,
+                reads_unwritten: bool = False) -> tuple[Program, Any]:
+    """The trace of a run on values, whose loops run as often as these say, and what run_kernel
+    returns."""
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     set_target(target)
     program = trace(function, arguments, target, keywords=keywords, api=api, values=values,
                     seed=seed, reads_unwritten=reads_unwritten)
-    return _computed(program) if values else program.result
+    return program, _computed(program) if values else None
 
 
 def run_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]],

@@ -48,19 +48,23 @@ class BenchmarkResult:
 
 
 class TimedKernel(Kernel):
-    """A kernel that is launched to see how long it takes; `inner` is the kernel itself."""
+    """A kernel that is launched to see how long it takes; `inner` is the kernel itself.
 
-    def __init__(self, inner: Kernel, options: dict[str, Any]) -> None:
+    `method` says what its latency counts: "benchmark" or "profiler".
+    """
+
+    def __init__(self, inner: Kernel, options: dict[str, Any], method: str) -> None:
         self.__dict__.update(inner.__dict__)
+        self.method = method
         self.inner = inner
         self.options = options
         self._result: BenchmarkResult | None = None
 
     def __getitem__(self, grid: Any) -> TimedKernel:
-        return TimedKernel(self.inner[grid], self.options)
+        return TimedKernel(self.inner[grid], self.options, self.method)
 
     def changed(self, **attributes: Any) -> TimedKernel:
-        return TimedKernel(self.inner.changed(**attributes), self.options)
+        return TimedKernel(self.inner.changed(**attributes), self.options, self.method)
 
     @property
     def benchmark_result(self) -> BenchmarkResult:
@@ -91,13 +95,13 @@ def _write_stand_in(path: Path, kernel: str, latency_us: float) -> None:
                         ) from problem
 
 
-def timed(make: Callable[[Any], Kernel]) -> Callable[..., Any]:
+def timed(make: Callable[[Any], Kernel], method: str) -> Callable[..., Any]:
     """A decorator like `make` whose kernels are timed; with and without arguments."""
     def decorate(kernel: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
         function = func if kernel is None else kernel
         if isinstance(function, TimedKernel):
             function = function.inner
         if callable(function):
-            return TimedKernel(launched_on(make(function), **options), options)
+            return TimedKernel(launched_on(make(function), **options), options, method)
         return lambda inner: decorate(inner, **options)
     return decorate

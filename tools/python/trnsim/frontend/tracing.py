@@ -19,7 +19,7 @@ from trnsim.frontend import psum, source
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.errors import FrontendError, IllegalInstruction, OutOfBounds, UserError
 from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.misfits import called, parameters_of
@@ -143,10 +143,15 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     try:
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
-    except FrontendError:
+    except FrontendError as problem:
         suspected = active.shortcuts.suspected()
         if suspected is not None:
             raise suspected from None
+        assumed = sorted(active.unknown_bounds - set(active.trip_counts))
+        if isinstance(problem, (IllegalInstruction, OutOfBounds)) and assumed:
+            raise type(problem)(
+                f"{problem}; how often the loop over register {assumed[0]!r} runs is assumed: say "
+                f"it with --assume {assumed[0]}=COUNT") from None
         raise
     finally:
         active.forget()

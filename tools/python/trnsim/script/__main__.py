@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cores", type=int)
     parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--policy", action="append", default=[], dest="policies")
-    parser.add_argument("--method", default="profiler")
+    parser.add_argument("--method")
     parser.add_argument("--permissive", action="store_true")
     parser.add_argument("--json", default="")
     parser.add_argument("--timeline", default="")
@@ -56,8 +56,9 @@ def main(words: list[str] | None = None) -> int:
     else:
         stream = sys.stdout
     simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
-                         options.permissive, options.method)
-    calls = Calls(str(options.script), options.chip, simulation, not options.no_values)
+                         options.permissive)
+    calls = Calls(str(options.script), options.chip, simulation, options.method,
+                  not options.no_values)
     status = 0
     try:
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))

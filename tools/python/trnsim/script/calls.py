@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
-from collections.abc import Callable
 
-from trnsim.api import compute, trace_bytes, value_engine
+from trnsim.api import compute, trace_bytes
 from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.frameworks import as_given
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.launch_result import results_of
+from trnsim.frontend.program import Program
 from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
@@ -43,16 +44,19 @@ class Calls:
     """All launches of a script, in their order.
 
     `chip` None is the default, asked for at each launch, because scripts set the environment.
+    `method` None is nki.benchmark's for what that launches, and else a profiler's.
     """
 
-    def __init__(self, name: str, chip: str | None, options: Options, values: bool) -> None:
+    def __init__(self, name: str, chip: str | None, options: Options, method: str | None,
+                 values: bool) -> None:
         self.done: list[Call] = []
         self.notes: list[str] = []
         self._name = name
         self._chip = chip
         self._options = options
+        self._method = method
         self._values = values
-        self._known: dict[tuple[str, bytes], Result] = {}
+        self._known: dict[tuple[Options, bytes], Result] = {}
 
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
@@ -65,39 +69,52 @@ class Calls:
         target = load_chip(chip)
         set_target(target)
         program = trace(kernel, arguments, target, keywords=keywords)
-        result = self._simulate(trace_bytes(program), chip, f"{shown_path(at.path)}:{at.line}")
+        computing = None
+        if self._values and not isinstance(kernel, TimedKernel):
+            computing = _Computation(kernel, arguments, keywords, chip)
+            if program.unknown_bounds:
+                program = computing.program
+        method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
+        result = self._simulate(trace_bytes(program), replace(self._options, chip=chip,
+                                                              method=method),
+                                f"{shown_path(at.path)}:{at.line}")
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
-        computing = None
-        if self._computes() and not isinstance(kernel, TimedKernel):
-            computing = _computation(kernel, arguments, keywords, chip)
-            if program.result is None:
-                return computing()
+        if computing is not None and program.result is None:
+            return computing()
         return results_of(program.result, kernel.name, self._note, computing)
 
-    def _simulate(self, recorded: bytes, chip: str, at: str) -> Result:
+    def _simulate(self, recorded: bytes, options: Options, at: str) -> Result:
         """Simulates a trace, once for all launches that have the same one."""
-        options = replace(self._options, chip=chip)
-        key = chip, recorded
+        key = options, recorded
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = run_trace(recorded, options, self._name)
         self.done.append(Call(len(self.done) + 1, at, recorded, options, found))
         return found
 
-    def _computes(self) -> bool:
-        return self._values and value_engine() is not None
-
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
 
 
-def _computation(kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 chip: str) -> Callable[[], Any]:
-    """Computes what a launch returns, when called."""
-    def run() -> Any:
+class _Computation:
+    """What a launch returns: computed once, when it is called or its trace is asked for."""
+
+    def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
+                 chip: str) -> None:
+        self._launch = kernel, arguments, keywords, chip
+
+    @cached_property
+    def _run(self) -> tuple[Program, Any]:
         sys.stdout.flush()
-        return as_given((*arguments, *keywords.values()),
-                        compute(kernel, arguments, keywords, chip))
-    return run
+        return compute(*self._launch)
+
+    @property
+    def program(self) -> Program:
+        """The trace of the run on values."""
+        return self._run[0]
+
+    def __call__(self) -> Any:
+        _, arguments, keywords, _ = self._launch
+        return as_given((*arguments, *keywords.values()), self._run[1])

@@ -52,7 +52,7 @@ def modules() -> dict[str, ModuleType]:
     top = _module("neuronxcc.nki", __path__=[], language=language, isa=isa, compiler=compiler,
                   typing=typing, jit=decorators.jit, trace=decorators.jit,
                   baremetal=decorators.jit, benchmark=decorators.benchmark,
-                  profile=decorators.benchmark,
+                  profile=decorators.profile,
                   simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
                   __version__="0.1")
     return {"neuronxcc": _module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,

@@ -40,7 +40,8 @@ def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
     return lambda inner: jit(inner, **options)
 
 
-benchmark = timed(jit)
+benchmark = timed(jit, "benchmark")
+profile = timed(jit, "profiler")
 
 
 def simulate_kernel(kernel: Any, *arguments: Any, **keywords: Any) -> Any:

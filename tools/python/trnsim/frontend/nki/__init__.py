@@ -43,13 +43,13 @@ def modules() -> dict[str, ModuleType]:
     from trnsim.frontend.nki.objects import NKIObject
     from trnsim.frontend.nki.tensor import NkiTensor
     from trnsim.frontend.timed import timed
-    benchmark = timed(jit)
+    benchmark, profile = timed(jit, "benchmark"), timed(jit, "profiler")
     experimental = _module("nki.experimental", while_loop=registers.while_loop,
                            fori_loop=registers.fori_loop)
     typing = _module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
     dtype = _module("nki.dtype", DType=DType, **{
         name: value for name, value in vars(language).items() if isinstance(value, DType)})
-    top = _module("nki", __path__=[], jit=jit, benchmark=benchmark, profile=benchmark,
+    top = _module("nki", __path__=[], jit=jit, benchmark=benchmark, profile=profile,
                   baremetal=jit, trace=jit, simulate=simulate, language=language, isa=isa,
                   collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
                   NKIObject=NKIObject, __version__="0.6.0")

@@ -15,6 +15,7 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.parameters_dma import check_dge_mode, check_transpose
+from trnsim.frontend.nki.tensor import UnusableTensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -40,6 +41,8 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
         is_indirect = dst.indices is not None or src.indices is not None
     except AttributeError:
         raise _not_tensors(dst, src) from None
+    if oob_mode is enums.oob_mode.skip and (_is_moved_away(dst) or _is_moved_away(src)):
+        return HANDLE
     if is_indirect:
         operands = indexed((("dst", "write", dst), ("src", "read", src)))
         attributes = _attributes(dst, src, priority, dge_mode, engine)
@@ -54,6 +57,11 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
             active.templates[key] = shape
     active.issue_two(shape, dst, src)
     return HANDLE
+
+
+def _is_moved_away(view: View) -> bool:
+    """Whether a register moves it out of its tensor."""
+    return isinstance(view, UnusableTensor) and view.is_moved
 
 
 def _not_tensors(dst: Any, src: Any) -> Exception:

@@ -112,6 +112,18 @@ class VirtualRegister(NKIObject):
     def __rshift__(self, other: Any) -> VirtualRegister:
         return self._combine(other, lambda a, b: a >> b)
 
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, (int, VirtualRegister)):
+            return NotImplemented  # As None, with which a kernel may ask whether there is one.
+        return self._combine(other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, (int, VirtualRegister)):
+            return NotImplemented
+        return self._combine(other, lambda a, b: a != b)
+
+    __hash__ = NKIObject.__hash__
+
     def __lt__(self, other: Any) -> VirtualRegister:
         return self._combine(other, lambda a, b: a < b)
 

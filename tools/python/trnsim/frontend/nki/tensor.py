@@ -539,9 +539,11 @@ class NkiTensor(WithoutOperators, View):
         return self.form.strides[axis] * self.form.dtype.itemsize // dtype.itemsize
 
     def _at_register(self, register: VirtualRegister, step: int) -> NkiTensor:
-        """The view moved by a register times `step` elements, as far as the storage reaches.
+        """The view moved by a register times `step` elements.
 
-        The start counts from 0 if the register is not known.
+        The start counts from 0 if the register is not known, and a register that follows from a
+        number of iterations that was assumed moves it as far as the storage reaches. Beyond that
+        the view cannot be used, but by a DMA that skips it.
         """
         give_up()
         low, high = self.form.span
@@ -551,6 +553,13 @@ class NkiTensor(WithoutOperators, View):
         offset = self.element_offset
         wanted = offset + (register.value or 0) * step
         inside = max(-low, min(wanted, capacity - 1 - high))
+        active = recorder.required()
+        if inside != wanted and (active.has_values or not active.unknown_bounds):
+            return UnusableTensor(self.form, OutOfBounds(
+                f"{source.here()}: register {register.name!r} is {register.value} and moves an "
+                f"access to elements {wanted + low} to {wanted + high} of "
+                f"{self.name!r}, which has {capacity}; keep it in bounds or pass oob_mode=skip"),
+                True)
         if inside != wanted and step:
             inside = offset + (inside - offset) // step * step
         return NkiTensor(self.storage, self.form, self.position + inside - offset, register)
@@ -652,12 +661,14 @@ def whole(storage: Storage) -> NkiTensor:
 
 
 class UnusableTensor(NkiTensor):
-    """A view that leaves its storage: it has a shape and a type, and any use of it is an error."""
+    """A view that leaves its storage: it has a shape and a type, and any use of it is an error;
+    but a DMA may skip one that `is_moved` out of it at run time."""
 
-    __slots__ = ("_problem",)
+    __slots__ = ("_problem", "is_moved")
 
-    def __init__(self, form: Form, problem: OutOfBounds) -> None:
+    def __init__(self, form: Form, problem: OutOfBounds, is_moved: bool = False) -> None:
         self.form = form
+        self.is_moved = is_moved
         self.position = 0
         self.indices = None
         self._problem = problem

@@ -78,13 +78,19 @@ bool casts(const InstructionTemplate& instruction) {
         });
 }
 
+/// Computes take static descriptors, and hardware makes those of transposes of 16 rows only, which
+/// the kernel asks for by name. [NKI-ISA]
+bool is_plain_copy(Opcode op) {
+    return op != Opcode::DmaCompute && op != Opcode::DmaTranspose;
+}
+
 double efficiency(const DmaSpec& spec, const InstructionTemplate& instruction) {
     switch (instruction.op) {
         case Opcode::DmaTranspose:
             return instruction.at(Role::Src).space == Space::Hbm ? spec.transpose_efficiency_hbm
                                                                  : spec.transpose_efficiency_sbuf;
         case Opcode::DmaCompute:
-            return spec.compute_efficiency;
+            return 2.0 * spec.compute_efficiency;  // That of a sum of two, each counted.
         default:
             return 1.0;
     }
@@ -229,6 +235,9 @@ DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction)
     }
     if (most_indices > 1 || instruction.attributes.trigger == Engine::Gpsimd) {
         return DgeMode::Software;
+    }
+    if (most_indices == 0 && !is_plain_copy(instruction.op)) {
+        return DgeMode::None;
     }
     const std::optional<Engine> trigger = instruction.attributes.trigger;
     if (!spec.hardware.available || (trigger && !can_trigger(*trigger, DgeMode::Hardware))) {

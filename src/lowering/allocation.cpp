@@ -58,16 +58,35 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
-std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
-    const auto live = static_cast<double>(site.live_peak);
-    const auto wanted = static_cast<std::int64_t>(
-        std::floor(policies.buffer_factor * live + static_cast<double>(policies.buffer_extra)));
-    return std::clamp(wanted, site.live_peak, site.instances);
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+/// By site: tiles that an iteration of a loop of the run time allocates. The hardware repeats the
+/// body as it is, and so every iteration has them at the same places. [NKI-DYNAMIC-LOOPS]
+std::vector<std::int64_t> tiles_of_iteration(const Program& program) {
+    std::vector<std::int64_t> tiles(program.buffers.size());
+    std::vector<std::int64_t> around{kNoLimit};  ///< Executions in an iteration, by open loop.
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Loop) {
+            const program::Loop& loop = program.loops[node.index];
+            const bool is_repeated = loop.kind == program::LoopKind::Runtime;
+            const std::int64_t before = around.back();
+            const bool has_no_limit = before > kNoLimit / std::max<std::int64_t>(loop.count, 1);
+            around.push_back(is_repeated ? 1 : has_no_limit ? kNoLimit : before * loop.count);
+        } else if (node.kind == program::Node::Kind::End) {
+            around.pop_back();
+        } else if (node.kind == program::Node::Kind::Alloc) {
+            std::int64_t& sum = tiles[node.index];
+            sum = sum > kNoLimit - around.back() ? kNoLimit : sum + around.back();
+        }
+    }
+    std::ranges::replace(tiles, 0, kNoLimit);
+    return tiles;
 }
 
-/// As many as fit into an empty memory and are of use; what is too much is taken away again.
-std::int64_t most_slots(const SiteLiveness& site, std::int64_t most) {
-    return std::clamp(most, site.live_peak, site.instances);
+std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
+    const auto live = static_cast<double>(site.live_peak);
+    return static_cast<std::int64_t>(
+        std::floor(policies.buffer_factor * live + static_cast<double>(policies.buffer_extra)));
 }
 
 template <typename SlotBytes>
@@ -80,6 +99,7 @@ std::vector<PackedSite> candidates(const Program& program,
                                    SlotBytes slot_bytes) {
     const bool fills_memory =
         space == Space::Psum && policies.psum_buffers == PsumBuffers::AllBanks;
+    const std::vector<std::int64_t> tiles = tiles_of_iteration(program);
     std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -94,14 +114,17 @@ std::vector<PackedSite> candidates(const Program& program,
             continue;
         }
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
-        result.push_back({.site = site,
-                          .live = life.live_peak,
-                          .wanted = fills_memory ? most_slots(life, capacity / bytes)
-                                                 : wanted_slots(life, policies),
-                          .slot_bytes = bytes,
-                          .alignment = std::min(bytes, alignment),
-                          .first_step = life.first_step,
-                          .last_step = life.last_step});
+        // Of a memory that is filled, what is too much is taken away again.
+        const std::int64_t wanted = fills_memory ? capacity / bytes : wanted_slots(life, policies);
+        const std::int64_t of_use = std::min(life.instances, tiles[site]);
+        result.push_back(
+            {.site = site,
+             .live = life.live_peak,
+             .wanted = std::clamp(wanted, life.live_peak, std::max(life.live_peak, of_use)),
+             .slot_bytes = bytes,
+             .alignment = std::min(bytes, alignment),
+             .first_step = life.first_step,
+             .last_step = life.last_step});
     }
     for (PackedSite& site : result) {
         site.is_computed = !is_loaded[site.site];

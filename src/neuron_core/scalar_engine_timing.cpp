@@ -18,13 +18,15 @@ bool is_table_free(std::string_view function) {
            function == "square";
 }
 
-/// The [P,1] reads: explicit ones, and the bias that functions other than copies read in any case.
+/// The [P,1] reads: explicit ones, and the bias that functions other than copies read in any case;
+/// but activate2 can leave it out. [NKI-ARCH-V4]
 std::int64_t vector_reads(const ScalarEngineSpec& spec, const InstructionTemplate& instruction) {
     const std::string& function = instruction.attributes.function;
     const bool copies =
         is_copy_operation(instruction.op) || function == "copy" || function == "identity";
-    const bool reads_implicit_bias =
-        spec.implicit_bias && !copies && instruction.find(Role::Bias) == nullptr;
+    const bool reads_implicit_bias = spec.implicit_bias && !copies &&
+                                     instruction.op != Opcode::Activate2 &&
+                                     instruction.find(Role::Bias) == nullptr;
     return vector_operands(instruction) + (reads_implicit_bias ? 1 : 0);
 }
 

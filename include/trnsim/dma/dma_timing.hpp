@@ -39,8 +39,9 @@ struct DmaTransferCost {
 /// `first_partition` use ceil(P / 8) engines; transposes and transfers between HBM addresses are
 /// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
 /// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
-/// dma_transpose or dma_compute. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the
-/// latencies before and after.
+/// dma_transpose or dma_compute, which reads every source and writes a sum of two at its
+/// efficiency. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the latencies before and
+/// after.
 [[nodiscard]] DmaTransferCost transfer_cost(const DmaSpec& spec,
                                             const HbmSpec& hbm,
                                             const DgeModeSpec& mode,
@@ -66,9 +67,9 @@ struct DgeCost {
 [[nodiscard]] bool can_trigger(Engine engine, DgeMode mode);
 
 /// The mode of a DMA: the one it asks for; else software for gathers, scatters and GpSimd triggers;
-/// else hardware where the chip has it and Sync, Scalar or nobody in particular triggers, but for
-/// casts, which it does not make: these go by software, or by none if an engine is named; else
-/// none. [NKI-DGE] [NKI-ISA]
+/// none for computes and transposes, of which hardware describes few shapes; else hardware where
+/// the chip has it and Sync, Scalar or nobody in particular triggers, but for casts, which it does
+/// not make: these go by software, or by none if an engine is named; else none. [NKI-DGE] [NKI-ISA]
 [[nodiscard]] DgeMode resolve_dge(const DgeSpec& spec, const InstructionTemplate& instruction);
 
 }  // namespace trnsim::dma

@@ -235,6 +235,13 @@ TEST(DmaTransferCost, OfTransposesAndComputesIsLongerByTheirEfficiency) {
     EXPECT_NEAR(moving(transpose), copy / 0.5, 1.0);
 }
 
+TEST(DmaTransferCost, OfASumOfTwoIsTwiceThatOfACopy) {  // [NKI-ARCH-V4]
+    InstructionTemplate sum = load(128, 512, 512);
+    sum.op = Opcode::DmaCompute;
+    sum.operands.push_back(sum.operands[1]);
+    EXPECT_EQ(on("trn2", sum).service, 2 * on("trn2", load(128, 512, 512)).service);
+}
+
 TEST(DmaTransferCost, KnowsShortPiecesWasteHbm) {
     const auto jumping =
         make(Opcode::DmaCopy,
@@ -259,6 +266,14 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     transfer.operands.back().partitions = 1;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
     EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::Software);
+    transfer = load(128, 512, 512);
+    for (const Opcode op : {Opcode::DmaCompute, Opcode::DmaTranspose}) {
+        transfer.op = op;
+        EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None);
+        transfer.attributes.dge = DgeMode::Hardware;
+        EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
+        transfer.attributes.dge = DgeMode::Auto;
+    }
     transfer = load(128, 512, 512);
     transfer.attributes.trigger = Engine::Gpsimd;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);

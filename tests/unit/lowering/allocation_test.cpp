@@ -2,7 +2,9 @@
 // Allocation: who gets how many slots where, and what gives when memory is short.
 #include "trnsim/lowering/allocation.hpp"
 
+#include "support/program_builder.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/lowering/liveness.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +100,31 @@ TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
     const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
     EXPECT_EQ(sites.allocate({.buffer_factor = 1.25, .buffer_extra = 2}).sites[site].slots, 5);
     EXPECT_EQ(sites.allocate({.buffer_factor = 3.0}).sites[site].slots, 9);
+}
+
+// "Tensors allocated inside the loop body are allocated once and reused." [NKI-DYNAMIC-LOOPS]
+TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces) {
+    const auto slots = [](program::LoopKind outer, program::LoopKind inner) {
+        test::ProgramBuilder builder;
+        const auto once = builder.tile("once", Space::Sbuf, Dtype::Float32, {128, 16});
+        const auto thrice = builder.tile("thrice", Space::Sbuf, Dtype::Float32, {128, 16});
+        const auto copy = [&](std::uint32_t tile) {
+            return builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+        };
+        builder.loop(10).alloc(once).run(copy(once));
+        builder.loop(3).alloc(thrice).run(copy(thrice)).end().end();
+        program::Program program = builder.build();
+        program.loops[0].kind = outer;
+        program.loops[1].kind = inner;
+        const Allocation result =
+            allocate(program, analyse_liveness(program), NeuronCoreSpec{}, {.buffer_factor = 4.0});
+        return std::pair{result.sites[once].slots, result.sites[thrice].slots};
+    };
+    using program::LoopKind;
+    EXPECT_EQ(slots(LoopKind::Static, LoopKind::Static), std::pair(4L, 4L));
+    EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Static), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Static, LoopKind::Runtime), std::pair(4L, 1L));
+    EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Runtime), std::pair(1L, 1L));
 }
 
 TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) {

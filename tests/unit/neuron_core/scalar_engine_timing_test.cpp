@@ -183,6 +183,13 @@ TEST(ScalarEngineFigure, ScaleAndBiasCostNothingOnTrn1) {  // [NKI-ARCH-V2]
               scalar_on("trn1", plain));
 }
 
+TEST(ScalarEngineCost, Activate2ReadsNoBiasOfItsOwn) {  // [NKI-ARCH-V4]
+    InstructionTemplate instruction = activation("exp", kSbuf, 512);
+    const Picoseconds with_bias = scalar_on("trn3", instruction).interval;
+    instruction.op = Opcode::Activate2;
+    expect_near_measured(with_bias - scalar_on("trn3", instruction).interval, 109 / 1.2);
+}
+
 TEST(ScalarEngineCost, CopiesOf16BitDoubleOnTrn3) {
     const auto copy = unary(Opcode::TensorCopy, kSbuf, kBf16, kSbuf, kBf16, 1024);
     const auto fp32 = unary(Opcode::TensorCopy, kSbuf, kF32, kSbuf, kF32, 1024);

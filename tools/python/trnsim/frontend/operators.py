@@ -59,12 +59,17 @@ def _operator_name(operator: Any) -> str:
     return _ALIASES.get(name, name)
 
 
+def _shown(operator: Any) -> str:
+    """A function by its name, anything else as it is."""
+    return getattr(operator, "__name__", None) or repr(operator)
+
+
 def alu(operator: Any, argument: str) -> str:
     """The name of an ALU operator; IllegalInstruction if it is none."""
     name = operator_name(operator)
     if name not in ALU:
-        raise IllegalInstruction(f"{source.here()}: {argument}={operator!r} is not a math operator "
-                                 f"of NKI; use one of {', '.join(sorted(ALU))}")
+        raise IllegalInstruction(f"{source.here()}: {argument}={_shown(operator)} is not a math "
+                                 f"operator of NKI; use one of {', '.join(sorted(ALU))}")
     return name
 
 
@@ -78,6 +83,6 @@ def function(operator: Any, argument: str = "op") -> str:
     name = operator_name(operator)
     if name not in FUNCTIONS:
         raise IllegalInstruction(
-            f"{source.here()}: {argument}={operator!r} is not an activation function of NKI; use "
-            f"one of {', '.join(sorted(FUNCTIONS))}")
+            f"{source.here()}: {argument}={_shown(operator)} is not an activation function of NKI; "
+            f"use one of {', '.join(sorted(FUNCTIONS))}")
     return name

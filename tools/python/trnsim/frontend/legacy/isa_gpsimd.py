@@ -16,6 +16,7 @@ from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
+from trnsim.frontend.nki.parameters import check_probability
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import SBUF
@@ -146,6 +147,7 @@ def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:
 def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
     """The data with elements zeroed at random."""
     tile = as_tile(data, "data of dropout")
+    check_probability(prob)
     probability = vector("operand0", prob, tile)
     return produce("dropout", [("data", "read", tile), *probability], {}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, immediates=(prob,))

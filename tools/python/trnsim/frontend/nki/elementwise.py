@@ -18,6 +18,7 @@ from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, uint8
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.issue import vectors
+from trnsim.frontend.nki.parameters import check_probability
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import HBM, PSUM, View
 
@@ -198,6 +199,7 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
 def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
     """x with elements zeroed at random."""
     data = tile(x, "dropout")
+    check_probability(rate)
     return emit("dropout", fresh(data.shape, result_dtype(dtype, data)), (
         ("data", "read", data), *vectors(("operand0", "read", rate))), (rate,))
 

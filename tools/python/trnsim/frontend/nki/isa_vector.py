@@ -14,8 +14,8 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
                                        wide_vectors)
 from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_exponential,
-                                            check_fill, check_maximum, check_range,
-                                            check_same_type, check_second, check_unary)
+                                            check_fill, check_maximum, check_probability,
+                                            check_range, check_same_type, check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
@@ -262,6 +262,7 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:
     """dst = data with elements zeroed at random."""
     check_same_type("dropout", data=data, dst=dst)
+    check_probability(prob)
     return issue("dropout", (("dst", "write", dst), ("data", "read", data),
                              *vectors(("operand0", "read", prob))), {}, _any, (prob,))
 

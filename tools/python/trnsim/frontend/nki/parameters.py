@@ -52,6 +52,12 @@ def check_unary(op: str, op0: str, operand0: Any) -> None:
         raise _refused(op, f"operand0 is {operand0}, but {op0} takes one operand; pass 0")
 
 
+def check_probability(probability: Any) -> None:
+    """What dropout takes as a number is one."""
+    if isinstance(probability, (int, float)) and not 0 <= probability <= 1:
+        raise _refused("dropout", f"prob is {probability}, but a probability is 0 to 1; change it")
+
+
 def check_command(op: str, command: Any) -> None:
     """reduce_cmd is one that the instruction takes."""
     name = getattr(command, "name", command)

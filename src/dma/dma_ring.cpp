@@ -3,6 +3,7 @@
 #include "trnsim/dma/dma_ring.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace trnsim::dma {
 
@@ -47,6 +48,13 @@ neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
     dge_.serve(ring_, begin);
     const Picoseconds interval =
         std::max(engines_.spec().ring_interval_ns, what.dge_cost.sequencer);
+    if (begin == next_trigger_ && ring_stats_.transfer_count > 0) {
+        if (paced_.size() <= what.index) {
+            paced_.resize(what.index + std::size_t{1});
+        }
+        paced_[what.index] += begin - std::clamp(ready_at(), last_trigger_, begin);
+    }
+    last_trigger_ = begin;
     next_trigger_ = begin + interval;
     engines_.submit(ring_, transfer, begin + what.dge_cost.first_byte);
     ++ring_stats_.transfer_count;

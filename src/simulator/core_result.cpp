@@ -95,6 +95,40 @@ void collect_lines(const NeuronCore& core,
 
 /// Below this share of the run a slow transfer is not worth a word. [ASSUMED]
 constexpr std::int64_t kLeastAdvisedShare = 100;
+/// And below this one, that transfers stand behind the interval of their ring. [ASSUMED]
+constexpr std::int64_t kLeastPacedShare = 5;
+
+double in_microseconds(Picoseconds time) {
+    return time.nanoseconds() / 1e3;
+}
+
+/// Of transfers that are too small for the pace of their ring.
+void advise_pace(const NeuronCore& core,
+                 const CoreSource& source,
+                 const ChipSpec& chip,
+                 RunResult& result) {
+    for (const auto& ring : core.dma_rings()) {
+        for (std::size_t index = 0; index < ring->paced().size(); ++index) {
+            const Picoseconds paced = ring->paced()[index];
+            const neuron_core::IssueTemplate* what = core.log().templates()[index].what;
+            if (kLeastPacedShare * paced < result.total || what == nullptr) {
+                continue;
+            }
+            const Picoseconds of_rings = chip.dma.ring_interval_ns;
+            const Picoseconds interval = std::max(of_rings, what->dge_cost.sequencer);
+            result.advice.push_back(
+                {.source = source.names().source_text(*what),
+                 .op = what->name,
+                 .text = fmt::format("a ring begins one every {:.2f} us{}, {} KiB move in {:.2f}; "
+                                     "move more with each",
+                                     in_microseconds(interval),
+                                     interval == of_rings ? " (dma_interval_ns)" : "",
+                                     what->transfer.bytes.value / kKib,
+                                     in_microseconds(what->transfer.service)),
+                 .time = paced});
+        }
+    }
+}
 
 void collect_advice(const NeuronCore& core,
                     const CoreSource& source,
@@ -123,6 +157,7 @@ void collect_advice(const NeuronCore& core,
             result.advice.push_back(std::move(advice));
         }
     }
+    advise_pace(core, source, chip, result);
     std::ranges::stable_sort(result.advice, std::ranges::greater{}, &Advice::time);
 }
 

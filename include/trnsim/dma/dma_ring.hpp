@@ -7,6 +7,8 @@
 #include "trnsim/neuron_core/dge.hpp"
 #include "trnsim/neuron_core/sequencer.hpp"
 
+#include <vector>
+
 namespace trnsim::dma {
 
 /// A queue of transfers bound to one way of descriptor generation.
@@ -28,6 +30,10 @@ public:
 
     [[nodiscard]] const DmaRingStats& ring_stats() const { return ring_stats_; }
 
+    /// How long transfers that could begin stood behind the ring's interval, by index of their
+    /// template; shorter than the run's list of these.
+    [[nodiscard]] const std::vector<Picoseconds>& paced() const { return paced_; }
+
     /// How the ring's transfers so far were described to hardware.
     [[nodiscard]] DgeMode dge_mode() const { return mode_; }
 
@@ -46,10 +52,12 @@ private:
     const int ring_;
     DmaEngines& engines_;
     neuron_core::Dge& dge_;
+    Picoseconds last_trigger_;
     Picoseconds next_trigger_;
     DgeMode mode_ = DgeMode::None;
     RingBuffer<Outstanding> outstanding_;
     DmaRingStats ring_stats_;
+    std::vector<Picoseconds> paced_;
 };
 
 }  // namespace trnsim::dma

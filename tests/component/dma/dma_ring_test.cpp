@@ -62,6 +62,10 @@ protected:
         stats_ = all.front()->ring_stats();
         sequencer_stats_ = all.front()->stats();
         mode_ = all.front()->dge_mode();
+        paced_ = Picoseconds{};
+        for (const Picoseconds time : all.front()->paced()) {
+            paced_ += time;
+        }
     }
 
     [[nodiscard]] std::vector<double> starts(int ring) const {
@@ -83,6 +87,7 @@ protected:
     DmaRingStats stats_;
     neuron_core::EngineStats sequencer_stats_;
     DgeMode mode_ = DgeMode::Auto;
+    Picoseconds paced_;
 };
 
 TEST_F(DmaRingTest, ATransferTakesFirstByteServiceAndCompletion) {
@@ -101,6 +106,25 @@ TEST_F(DmaRingTest, TriggersFollowAtTheRingsInterval) {
     EXPECT_THAT(starts(0), ElementsAre(0, 60, 120));
     EXPECT_THAT(ends(0), ElementsAre(1800, 2300, 2800))
         << "the engines are shared, the latency is not";
+}
+
+TEST_F(DmaRingTest, CountsHowLongTransfersStandBehindTheInterval) {
+    const IssueTemplate& copy = transfer(500);
+    add(0, copy);
+    add(0, copy);
+    add(0, copy);
+    run();
+    EXPECT_EQ(paced_, ns(120)) << "the second and the third, 60 ns each";
+}
+
+TEST_F(DmaRingTest, WhatWaitsForOthersDoesNotStandBehindTheInterval) {
+    const IssueTemplate& copy = transfer(500);
+    const IssueTemplate& work = core_.script.define(test::timed("work", ns(500)));
+    add(0, copy);
+    core_.script.add(Engine::Vector, work).signal(1);
+    add(0, copy).wait(1, 1);
+    run();
+    EXPECT_EQ(paced_, ns(0));
 }
 
 TEST_F(DmaRingTest, ATriggerThatHoldsItsSequencerForLongerSetsTheInterval) {

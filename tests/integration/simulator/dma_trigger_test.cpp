@@ -215,5 +215,27 @@ TEST(DmaTrigger, AnEngineInOrderTriggersBehindWhatItStillWaitsFor) {
     EXPECT_LT(earlier, later) << "an engine that is not kept in order";
 }
 
+/// Loads of so many bytes a partition, as fast as a ring begins them.
+RunResult stream(std::int64_t bytes, std::int64_t interval) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, bytes});
+    const auto memory = builder.input("memory", Dtype::Uint8, {128, bytes});
+    const auto load = builder.copy(tile, memory, DgeMode::None);
+    builder.loop(kRounds).alloc(tile).run(load).end();
+    return test::run(
+        builder.build(), test::chip("trn2"), {.buffer_factor = 64, .dma_interval_ns = interval});
+}
+
+TEST(DmaPace, OfSmallTransfersIsTheirRingsAndTheAdviceSaysSo) {
+    const RunResult small = stream(512, 1050);
+    ASSERT_EQ(small.advice.size(), 1U);
+    EXPECT_EQ(small.advice[0].text,
+              "a ring begins one every 1.05 us (dma_interval_ns), 64 KiB move in 0.21; move more "
+              "with each");
+    EXPECT_EQ(small.advice[0].time, (kRounds - 1) * from_nanoseconds(1050));
+    EXPECT_TRUE(stream(512, 0).advice.empty());
+    EXPECT_TRUE(stream(16384, 1050).advice.empty()) << "the engines need longer";
+}
+
 }  // namespace
 }  // namespace trnsim

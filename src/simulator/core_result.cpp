@@ -98,10 +98,6 @@ constexpr std::int64_t kLeastAdvisedShare = 100;
 /// And below this one, that transfers stand behind the interval of their ring. [ASSUMED]
 constexpr std::int64_t kLeastPacedShare = 5;
 
-double in_microseconds(Picoseconds time) {
-    return time.nanoseconds() / 1e3;
-}
-
 /// Of transfers that are too small for the pace of their ring.
 void advise_pace(const NeuronCore& core,
                  const CoreSource& source,
@@ -119,12 +115,11 @@ void advise_pace(const NeuronCore& core,
             result.advice.push_back(
                 {.source = source.names().source_text(*what),
                  .op = what->name,
-                 .text = fmt::format("a ring begins one every {:.2f} us{}, {} KiB move in {:.2f}; "
-                                     "move more with each",
-                                     in_microseconds(interval),
+                 .text = fmt::format("a ring begins one in {:.2f} us{}, of any size; "
+                                     "move more than {} KiB with each",
+                                     interval.nanoseconds() / 1e3,
                                      interval == of_rings ? " (dma_interval_ns)" : "",
-                                     what->transfer.bytes.value / kKib,
-                                     in_microseconds(what->transfer.service)),
+                                     what->transfer.bytes.value / kKib),
                  .time = paced});
         }
     }

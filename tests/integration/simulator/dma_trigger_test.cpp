@@ -230,7 +230,7 @@ TEST(DmaPace, OfSmallTransfersIsTheirRingsAndTheAdviceSaysSo) {
     const RunResult small = stream(512, 1050);
     ASSERT_EQ(small.advice.size(), 1U);
     EXPECT_EQ(small.advice[0].text,
-              "a ring begins one every 1.05 us (dma_interval_ns), 64 KiB move in 0.21; move more "
+              "a ring begins one in 1.05 us (dma_interval_ns), of any size; move more than 64 KiB "
               "with each");
     EXPECT_EQ(small.advice[0].time, (kRounds - 1) * from_nanoseconds(1050));
     EXPECT_TRUE(stream(512, 0).advice.empty());

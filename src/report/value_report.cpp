@@ -119,6 +119,19 @@ std::string first_text(const DifferingElement& first) {
                        first.expected);
 }
 
+/// What to try where a few elements are off by little: kernels round between their steps, and
+/// references seldom do.
+std::string hint(const OutputCheck& check) {
+    constexpr std::int64_t kFew = 100;  // One in as many. [ASSUMED]
+    const bool are_few = check.differing_count * kFew < check.element_count;
+    return are_few && std::isfinite(check.max_error)
+               ? fmt::format(
+                     "; if the kernel rounds values in between, which so few elements may "
+                     "show, allow it with --atol {:.2g}",
+                     check.max_error)
+               : std::string{};
+}
+
 }  // namespace
 
 bool ValueReport::passes() const {
@@ -162,13 +175,14 @@ std::string failure(const ValueReport& values, const std::string& kernel) {
     std::string text;
     for (const OutputValues& output : values.outputs) {
         if (output.check && output.check->first) {
-            text += fmt::format("{}{}: {} is not what {} computes: {}, {}",
+            text += fmt::format("{}{}: {} is not what {} computes: {}, {}{}",
                                 text.empty() ? "" : "\n",
                                 kernel,
                                 output.name,
                                 values.reference,
                                 check_text(*output.check),
-                                first_text(*output.check->first));
+                                first_text(*output.check->first),
+                                hint(*output.check));
         }
     }
     return text;

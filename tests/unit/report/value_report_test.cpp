@@ -51,6 +51,17 @@ TEST(ValueReportTest, AFailureNamesOutputReferenceAndFirstElement) {
               "0.25");
 }
 
+TEST(ValueReportTest, AFailureOfFewElementsSaysHowToAllowRounding) {
+    ValueReport values = matmul_values();
+    OutputCheck& check = *values.outputs.front().check;
+    check.max_error = 0.0625;
+    EXPECT_THAT(failure(values, "k.py::matmul"),
+                testing::EndsWith("; if the kernel rounds values in between, which so few elements "
+                                  "may show, allow it with --atol 0.062"));
+    check.differing_count = check.element_count / 100 + 1;
+    EXPECT_THAT(failure(values, "k.py::matmul"), testing::EndsWith("expected 0.25"));
+}
+
 TEST(ValueReportTest, HalfAReportIsOurFault) {
     const std::string text = sample_text();
     for (const std::string& broken : {text.substr(0, text.size() / 2), std::string{"{}"}}) {

@@ -180,11 +180,12 @@ void InstructionEmitter::push_transfer(QueueId ring,
         return;
     }
     const QueueId queue = queue_of(what.trigger);
-    triggered_.waits.clear();
-    triggered_.waits.need_read(queue, writer_.next_number(queue));
-    triggered_.met = std::max(estimate_.free_at(queue), when.met);
+    const Picoseconds met = std::max(estimate_.free_at(queue), when.met);
     push(queue, *table_.trigger(what), when);
-    push(ring, what, triggered_);
+    writer_.push_triggered(*sink_, ring, what, queue);
+    if (keeps_estimate_) {
+        estimate_.push(ring, what, met);
+    }
 }
 
 void InstructionEmitter::push(QueueId queue,

@@ -87,15 +87,14 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       is_written_(written_buffers(program)),
       is_in_order_(runs_in_order(program)),
       window_(reach_of(policies), capacity_of(policies), estimate_, tiles_) {
-    constexpr std::int64_t kSemaphores = std::int64_t{2} * neuron_core::kQueues;
-    if (chip.neuron_core.semaphore_file.count < kSemaphores) {
+    if (chip.neuron_core.semaphore_file.count < kOrderingSemaphores) {
         throw ConfigError(fmt::format(
             "neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "
             "set at least {}",
             chip.neuron_core.semaphore_file.count,
-            kSemaphores,
+            kOrderingSemaphores,
             neuron_core::kQueues,
-            kSemaphores));
+            kOrderingSemaphores));
     }
     find_used_queues();
 }

@@ -48,11 +48,33 @@ void QueueWriter::push(InstructionSink& sink,
             known.add_read(producer, need.read);
         }
     }
+    end(queue, *instruction);
+}
+
+void QueueWriter::push_triggered(InstructionSink& sink,
+                                 QueueId ring,
+                                 const neuron_core::IssueTemplate& what,
+                                 QueueId triggers) {
+    QueuedInstruction& instruction = begin(sink, ring, what, 0);
+    instruction.wait_list[0] = {
+        .semaphore = static_cast<std::uint16_t>(trigger_semaphore(triggers)),
+        .at_least = triggers_[triggers] & neuron_core::SemaphoreWait::kMostValue};
+    instruction.wait_count = 1;
+    end(ring, instruction);
+}
+
+void QueueWriter::end(QueueId queue, QueuedInstruction& instruction) {
     const auto done = static_cast<std::uint16_t>(2 * queue);
-    instruction->signal_list[0] = {.semaphore = done, .add = 1, .at_read = false};
-    instruction->signal_list[1] = {
-        .semaphore = static_cast<std::uint16_t>(done + 1), .add = 1, .at_read = true};
-    instruction->signal_count = 2;
+    instruction.signal_list[0] = {.semaphore = done};
+    instruction.signal_list[1] = {.semaphore = static_cast<std::uint16_t>(done + 1),
+                                  .at_read = true};
+    instruction.signal_count = 2;
+    if (instruction.what->operation == neuron_core::Operation::Trigger) {
+        instruction.signal_list[2] = {
+            .semaphore = static_cast<std::uint16_t>(trigger_semaphore(queue)), .at_begin = true};
+        instruction.signal_count = 3;
+        ++triggers_[queue];
+    }
     ++numbers_[queue];
 }
 

@@ -167,7 +167,7 @@ void Sequencer::start(const QueuedInstruction& next) {
     account(lengths, execution);
     services_.log.started(execution);
     if (is_end_known) {
-        signal_all(next, producer_of(execution), read_until_, begin + lengths.done);
+        signal_all(next, producer_of(execution), begin, read_until_, begin + lengths.done);
         services_.log.finished(execution);
     }
     issued(execution);
@@ -205,10 +205,11 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
 
 void Sequencer::signal_all(const QueuedInstruction& instruction,
                            const Producer& producer,
+                           Picoseconds begin,
                            Picoseconds read,
                            Picoseconds done) {
     for (const SemaphoreSignal& signal : instruction.signals()) {
-        const Picoseconds at = signal.at_read ? read : done;
+        const Picoseconds at = signal.at_begin ? begin : signal.at_read ? read : done;
         if (at != kNotKnown) {
             services_.semaphores.signal(signal.semaphore, signal.add, at, producer);
         }
@@ -223,7 +224,7 @@ Producer Sequencer::producer_of(const Execution& execution) {
 
 void Sequencer::announce_read(const Execution& execution) {
     read_until_ = std::max(read_until_, now());
-    signal_all(*execution.instruction, producer_of(execution), read_until_, kNotKnown);
+    signal_all(*execution.instruction, producer_of(execution), kNotKnown, read_until_, kNotKnown);
 }
 
 void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
@@ -233,7 +234,7 @@ void Sequencer::announce_done(const Execution& execution, Picoseconds done) {
     ended.duration = done - execution.start;
     stats_.covered += std::max(Picoseconds{}, done - std::max(execution.start, stats_.last_done));
     stats_.last_done = done;
-    signal_all(*execution.instruction, producer_of(execution), kNotKnown, done);
+    signal_all(*execution.instruction, producer_of(execution), kNotKnown, kNotKnown, done);
     services_.log.finished(ended);
 }
 

@@ -30,6 +30,12 @@ Script::Item& Script::Item::signal_at_read(int semaphore, int add) {
     return *this;
 }
 
+Script::Item& Script::Item::signal_at_begin(int semaphore, int add) {
+    signal(semaphore, add);
+    instruction_.signal_list[instruction_.signal_count - 1U].at_begin = true;
+    return *this;
+}
+
 Script::Item& Script::Item::banks(std::uint64_t mask) {
     instruction_.psum_banks = mask;
     return *this;

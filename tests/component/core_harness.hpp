@@ -29,6 +29,7 @@ public:
         Item& wait(int semaphore, std::uint64_t at_least);
         Item& signal(int semaphore, int add = 1);
         Item& signal_at_read(int semaphore, int add = 1);
+        Item& signal_at_begin(int semaphore, int add = 1);
         Item& banks(std::uint64_t mask);
 
     private:

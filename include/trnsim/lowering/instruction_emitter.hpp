@@ -99,10 +99,9 @@ private:
     std::string_view table_in_place_;
     std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole spilled tile.
     // Large, and so not made anew each time:
-    PlannedStep::Condition triggered_;  ///< Of a transfer that has a trigger,
-    PlannedStep::Condition readout_;    ///< of an accumulator's, which waits for nothing itself,
-    PlannedStep::Condition moved_;      ///< and of a tile that leaves memory or comes back.
-    StationaryReuse::Load loaded_;      ///< What a matmul would load.
+    PlannedStep::Condition readout_;  ///< Of an accumulator, which waits for nothing itself,
+    PlannedStep::Condition moved_;    ///< and of a tile that leaves memory or comes back.
+    StationaryReuse::Load loaded_;    ///< What a matmul would load.
     std::int64_t table_loads_ = 0;
     LoweringCounts counts_;
     LoweringObserver* observer_ = nullptr;

@@ -11,10 +11,18 @@
 
 namespace trnsim::lowering {
 
+/// How many semaphores it uses.
+inline constexpr int kOrderingSemaphores = 2 * neuron_core::kQueues + neuron_core::kEngineQueues;
+
+/// The one that counts the transfers that an engine's queue has let begin.
+[[nodiscard]] constexpr int trigger_semaphore(neuron_core::QueueId queue) {
+    return 2 * neuron_core::kQueues + queue;
+}
+
 /// Every queue owns two semaphores: 2q counts its instructions that are done, 2q + 1 those that
-/// have read their sources. Waits that an earlier instruction of the same queue already made are
-/// left out; waits that do not fit into the instruction go into EVENT_SEMAPHORE instructions before
-/// it.
+/// have read their sources; and an engine's one more, for its triggers. Waits that an earlier
+/// instruction of the same queue already made are left out; waits that do not fit into the
+/// instruction go into EVENT_SEMAPHORE instructions before it.
 class QueueWriter {
 public:
     explicit QueueWriter(IssueTable& table) : table_(table) {}
@@ -36,7 +44,15 @@ public:
               const WaitSet& waits,
               std::uint64_t psum_banks = 0);
 
+    /// Appends a transfer that starts with the latest trigger of an engine's queue.
+    void push_triggered(neuron_core::InstructionSink& sink,
+                        neuron_core::QueueId ring,
+                        const neuron_core::IssueTemplate& what,
+                        neuron_core::QueueId triggers);
+
 private:
+    /// Its signals: the end of an instruction.
+    void end(neuron_core::QueueId queue, neuron_core::QueuedInstruction& instruction);
     /// A new instruction of a queue, still without waits.
     static neuron_core::QueuedInstruction& begin(neuron_core::InstructionSink& sink,
                                                  neuron_core::QueueId queue,
@@ -45,6 +61,7 @@ private:
 
     IssueTable& table_;
     std::array<std::uint64_t, neuron_core::kQueues> numbers_{};
+    std::array<std::uint64_t, neuron_core::kEngineQueues> triggers_{};
     std::array<KnownWaits, neuron_core::kQueues> known_{};
 };
 

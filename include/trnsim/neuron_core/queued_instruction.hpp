@@ -79,11 +79,13 @@ struct SemaphoreWait {
     std::uint64_t at_least : 48 = 0;
 };
 
-/// Add to a semaphore when the sources have been read, or when the result is visible.
+/// Add to a semaphore when the instruction begins, when its sources have been read, or when the
+/// result is visible.
 struct SemaphoreSignal {
     std::uint16_t semaphore = 0;
     std::uint16_t add = 1;
     bool at_read = false;
+    bool at_begin = false;
 };
 
 /// One entry of an instruction queue.

@@ -119,9 +119,10 @@ private:
     void met_by(const SemaphoreFile::Update& update);
     void start(const QueuedInstruction& next);
     void account(const Issue& issue, Execution& execution);
-    /// Announces when it has read and when it is done, but for what is not known.
+    /// Announces when it begins, has read and is done, but for what is not known.
     void signal_all(const QueuedInstruction& instruction,
                     const Producer& producer,
+                    Picoseconds begin,
                     Picoseconds read,
                     Picoseconds done);
     [[nodiscard]] static Producer producer_of(const Execution& execution);

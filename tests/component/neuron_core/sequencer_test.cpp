@@ -160,6 +160,16 @@ TEST_F(SequencerTest, SourcesAreFreeWhenReadNotWhenDone) {
     EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(310));
 }
 
+TEST_F(SequencerTest, WhatIsSaidAtTheBeginIsNotHeldUpByEarlierReads) {
+    const IssueTemplate& slow = define(timed("slow", ns(10), ns(200), ns(500)));
+    const IssueTemplate& fast = define(timed("fast", ns(10)));
+    add(Engine::Scalar, slow);
+    add(Engine::Scalar, fast).signal_at_begin(1);
+    add(Engine::Vector, fast).wait(1, 1);
+    run();
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(20)) << "it begins at 10";
+}
+
 TEST_F(SequencerTest, ResultsAndReadsOfAQueueComeInItsOrder) {
     const IssueTemplate& slow = define(timed("slow", ns(10), ns(200), ns(500)));
     const IssueTemplate& fast = define(timed("fast", ns(10), ns(10), ns(20)));

@@ -300,8 +300,8 @@ TEST(LoweringTest, AChipWithTooFewSemaphoresIsAnError) {
     } catch (const ConfigError& error) {
         EXPECT_STREQ(
             error.what(),
-            "neuron_core.semaphore_file.count: 41, but 42 are needed to order 21 queues; set at "
-            "least 42");
+            "neuron_core.semaphore_file.count: 41, but 47 are needed to order 21 queues; set at "
+            "least 47");
     }
 }
 
@@ -380,8 +380,11 @@ TEST(LoweringTest, ATransferWaitsForItsTriggerAloneAndTheTriggerForAllElse) {
     EXPECT_EQ(waits_of(entries[1].instruction),
               std::to_string(test::done_semaphore(entries[0].queue)) + ">=1");
     EXPECT_EQ(waits_of(entries[2].instruction),
-              std::to_string(test::done_semaphore(entries[1].queue) + 1) + ">=1")
-        << "its sources are read when it begins";
+              std::to_string(trigger_semaphore(entries[1].queue)) + ">=1");
+    const auto signals = entries[1].instruction.signals();
+    ASSERT_EQ(signals.size(), 3U);
+    EXPECT_EQ(signals[2].semaphore, trigger_semaphore(entries[1].queue));
+    EXPECT_TRUE(signals[2].at_begin) << "whatever of its engine's instructions has still to read";
 }
 
 /// What Scalar does in which order: `tensor_copy` of what a transfer brings that `trigger` begins,

@@ -279,6 +279,9 @@ Node& PhysicalAccesses::take_node() {
                                           .name = entry.instruction.what->name});
     learn(node, entry.instruction);
     by_number_[{node.queue, node.number}] = nodes_.size() - 1;
+    if (entry.instruction.what->operation == Operation::Trigger) {
+        triggers_of_[node.queue].push_back(nodes_.size() - 1);
+    }
     return node;
 }
 
@@ -294,6 +297,12 @@ void PhysicalAccesses::learn(Node& node, const neuron_core::QueuedInstruction& i
         merge(nodes_[before->second]);
     }
     for (const neuron_core::SemaphoreWait& wait : instruction.waits()) {
+        if (wait.semaphore >= lowering::trigger_semaphore(0)) {
+            const auto engine =
+                static_cast<QueueId>(wait.semaphore - lowering::trigger_semaphore(0));
+            merge(nodes_[triggers_of_.at(engine).at(wait.at_least - 1)]);
+            continue;
+        }
         const auto queue = static_cast<QueueId>(wait.semaphore / 2);
         merge(nodes_[by_number_.at({queue, wait.at_least})]);
         lowering::WaitSet::Need& known = node.known[queue];

@@ -117,6 +117,7 @@ private:
     std::vector<Node> nodes_;
     std::array<std::uint64_t, neuron_core::kQueues> counted_{};
     std::array<std::uint64_t, neuron_core::kQueues> newest_{};  ///< Latest step of each queue.
+    std::map<neuron_core::QueueId, std::vector<std::size_t>> triggers_of_;  ///< Nodes, in order.
     std::map<std::pair<neuron_core::QueueId, std::uint64_t>, std::size_t> by_number_;
     std::map<neuron_core::QueueId, std::size_t> latest_;
     std::vector<Stay> stays_;

@@ -175,8 +175,7 @@ TEST(SpillingTest, GpsimdTriggersTheSpillsThatItDescribes) {
                             testing::AllOf(testing::StartsWith("DMA_DIRECT2D "),
                                            testing::HasSubstr(ring + ">=1"))))
         << "the save for the writer, the reload for the save";
-    const std::string trigger =
-        std::to_string(test::read_semaphore(queue_of(Engine::Gpsimd))) + ">=";
+    const std::string trigger = std::to_string(trigger_semaphore(queue_of(Engine::Gpsimd))) + ">=";
     std::vector<std::string> moves;
     for (const auto& move : lowered.of(queue_of_ring(0))) {
         moves.push_back(move.what->name + " " + waits_of(move));

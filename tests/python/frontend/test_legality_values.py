@@ -131,9 +131,10 @@ def test_gathers_and_searches_have_shapes_that_fit(body: Body, message: str) -> 
     refuses(body, message)
 
 
-def double_row(stationary: int, moving: int) -> Any:
-    return nisa.nc_matmul(nl.ndarray((16, 24), nl.float32, buffer=nl.psum),
-                          tile(32, stationary, nl.float8_e4m3), tile(32, moving, nl.float8_e4m3),
+def double_row(stationary: tuple[int, ...], moving: tuple[int, ...]) -> Any:
+    left, right = (nl.zeros((32, *shape), nl.float8_e4m3, buffer=nl.sbuf)
+                   for shape in (stationary, moving))
+    return nisa.nc_matmul(nl.ndarray((16, 24), nl.float32, buffer=nl.psum), left, right,
                           perf_mode=nisa.matmul_perf_mode.double_row)
 
 
@@ -141,8 +142,10 @@ VECTOR = nisa.engine.vector
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    (lambda: double_row(33, 48), "stationary has 33 elements per partition, but perf_mode double"),
-    (lambda: double_row(32, 49), "moving has 49 elements per partition, but perf_mode double_row"),
+    (lambda: double_row((3, 11), (2, 24)),
+     r"stationary has shape \[32, 3, 11\], but perf_mode double_row takes two rows"),
+    (lambda: double_row((2, 16), (48,)),
+     r"moving has shape \[32, 48\], but perf_mode double_row .*; reshape it to \[K, 2, N\]"),
     (lambda: nisa.rand_set_state(tile(32, 24, nl.uint32)),
      r"data is .*\[32, 24\], but the gpsimd engine's state has 6 elements per partition"),
     (lambda: nisa.rand_set_state(tile(32, 6, nl.uint32), VECTOR), "vector engine's state has 24"),
@@ -196,7 +199,7 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
     lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2), lambda: placed(32, 96),
     lambda: nisa.memset(nl.ndarray((64, 8), nl.float32, address=(32, 0))[32:64], 1.0),
     lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
-    lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row(32, 48),
+    lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row((2, 16), (2, 24)),
     lambda: tiled(96), lambda: nisa.memset(tile(), float("inf")),
     lambda: nisa.memset(tile(), np.float32(1.5)), lambda: nisa.memset(tile(), True),
     lambda: nisa.memset(tile(), 2**63 - 1),

@@ -35,9 +35,10 @@ def check_matmul(chip: Chip, it: Instruction) -> None:
         raise it.reject(f"the contraction takes {stationary.partitions} rows, but the tile of the "
                         f"PE array has {rows}; split it")
     for role, form in (("stationary", stationary), ("moving", moving)):
-        if form.free_elements % double:
-            raise it.reject(f"{role} has {form.free_elements} elements per partition, but "
-                            "perf_mode double_row takes two rows from each; pad it")
+        if double == 2 and (len(form.shape) < 3 or form.shape[1] != 2):
+            raise it.reject(f"{role} has shape {list(form.shape)}, but perf_mode double_row takes "
+                            "two rows of the contraction from each partition; reshape it to "
+                            "[K, 2, N]")
     stationary_free = stationary.free_elements // double
     moving_free = moving.free_elements // double
     if stationary_free > columns:

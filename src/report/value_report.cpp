@@ -123,12 +123,13 @@ std::string first_text(const DifferingElement& first) {
 /// references seldom do.
 std::string hint(const OutputCheck& check) {
     constexpr std::int64_t kFew = 100;  // One in as many. [ASSUMED]
+    constexpr double kRoundedUp = 1.06;
     const bool are_few = check.differing_count * kFew < check.element_count;
     return are_few && std::isfinite(check.max_error)
                ? fmt::format(
                      "; if the kernel rounds values in between, which so few elements may "
                      "show, allow it with --atol {:.2g}",
-                     check.max_error)
+                     kRoundedUp * check.max_error)
                : std::string{};
 }
 

@@ -98,6 +98,11 @@ constexpr std::int64_t kLeastAdvisedShare = 100;
 /// And below this one, that transfers stand behind the interval of their ring. [ASSUMED]
 constexpr std::int64_t kLeastPacedShare = 5;
 
+std::string amount(Bytes bytes) {
+    return bytes.value < kKib ? fmt::format("{} B", bytes.value)
+                              : fmt::format("{} KiB", bytes.value / kKib);
+}
+
 /// Of transfers that are too small for the pace of their ring.
 void advise_pace(const NeuronCore& core,
                  const CoreSource& source,
@@ -116,10 +121,10 @@ void advise_pace(const NeuronCore& core,
                 {.source = source.names().source_text(*what),
                  .op = what->name,
                  .text = fmt::format("a ring begins one in {:.2f} us{}, of any size; "
-                                     "move more than {} KiB with each",
+                                     "move more than {} with each",
                                      interval.nanoseconds() / 1e3,
                                      interval == of_rings ? " (dma_interval_ns)" : "",
-                                     what->transfer.bytes.value / kKib),
+                                     amount(what->transfer.bytes)),
                  .time = paced});
         }
     }

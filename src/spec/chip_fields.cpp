@@ -80,7 +80,7 @@ void list_fields(FieldList& list, DmaSpec& spec) {
                 spec.compute_efficiency,
                 "1",
                 kShare,
-                "dma_compute relative to a copy.");
+                "A dma_compute of two sources relative to a copy.");
 }
 
 void list_fields(FieldList& list, CollectiveSpec& spec) {

@@ -57,8 +57,8 @@ struct Note {
     friend bool operator==(const Note&, const Note&) = default;
 };
 
-/// A counted loop; `kind` says nothing of what it computes. Tiles of a runtime loop's body have the
-/// same places in every iteration.
+/// A counted loop; `kind` says nothing of what it computes. Tiles of a runtime loop's body have no
+/// more places than one iteration allocates.
 struct Loop {
     LoopKind kind = LoopKind::Affine;
     std::string index{};

@@ -176,6 +176,16 @@ TEST_F(DataPathEngineTest, AnInstructionWaitsForTheTriggerBeforeIt) {
     EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 0, 120));
 }
 
+TEST_F(DataPathEngineTest, ATransposesSourceIsReadWhenItHasRegrouped) {
+    IssueTemplate what = test::timed("transpose", ns(90), ns(90), ns(240));
+    what.operation = Operation::StreamTranspose;
+    what.state_key = 1;
+    add(Engine::Vector, core_.script.define(what)).signal_at_read(1);
+    add(Engine::Sync, work(10, false, false)).wait(1, 1);
+    run();
+    EXPECT_THAT(core_.starts(Engine::Sync), ElementsAre(235)) << "225 and the wake-up";
+}
+
 TEST_F(DataPathEngineTest, GpsimdDescribesTransfersWhenItHasDoneWhatCameBefore) {
     add(Engine::Gpsimd, work(300, true, false));
     add(Engine::Gpsimd, trigger(DgeMode::Software, 120));

@@ -234,6 +234,7 @@ TEST(DmaPace, OfSmallTransfersIsTheirRingsAndTheAdviceSaysSo) {
               "with each");
     EXPECT_EQ(small.advice[0].time, (kRounds - 1) * from_nanoseconds(1050));
     EXPECT_TRUE(stream(512, 0).advice.empty());
+    EXPECT_TRUE(stream(512, 70).advice.empty()) << "less than a fifth of the run";
     EXPECT_TRUE(stream(16384, 1050).advice.empty()) << "the engines need longer";
 }
 

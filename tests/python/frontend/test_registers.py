@@ -112,11 +112,66 @@ def test_a_known_register_beyond_the_tensor_is_an_error(row: int) -> None:
         traced(lambda table: gather_row(table, registers.VirtualRegister(row, "row")), TABLE)
 
 
+SKIP = nisa.oob_mode.skip
+
+
 def test_what_a_register_moves_away_may_be_skipped() -> None:
     def kernel(table: Any) -> None:
-        gather_row(table, nisa.register_alloc(5000), oob_mode=nisa.oob_mode.skip)
-        gather_row(table, nisa.register_alloc(5), oob_mode=nisa.oob_mode.skip)
-    assert ops(traced(kernel, TABLE)) == ["register_move", "register_move", "dma_copy"]
+        far, near = nisa.register_alloc(5000), nisa.register_alloc(5)
+        for row in (far, near):
+            gather_row(table, row, oob_mode=SKIP)
+            tile = nl.zeros((1, 64), nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(table.ap([[64, 1], [1, 64]], scalar_offset=row), tile, oob_mode=SKIP)
+            half = nl.zeros((64, 1), nl.float32, buffer=nl.sbuf)
+            nisa.dma_transpose(half, table.ap([[64, 1], [1, 64]], scalar_offset=row),
+                               oob_mode=SKIP)
+    moves = [one.op for one in traced(kernel, TABLE) if one.op.startswith("dma")]
+    assert moves == ["dma_copy", "dma_copy", "dma_transpose"]
+
+
+def test_what_leaves_its_tensor_by_a_fixed_pattern_is_not_skipped() -> None:
+    def kernel(table: Any) -> None:
+        tile = nl.zeros((1, 64), nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], offset=10**6), oob_mode=SKIP)
+    with pytest.raises(ProgramError, match="uses the view of"):
+        traced(kernel, TABLE)
+
+
+def by_comparison(table: Any, count: Any) -> None:
+    rows = loaded(count)
+    while rows > 0:
+        nl.load(table[0:128, 0:64])
+        nisa.register_load(rows, count)
+
+
+def by_inequality(table: Any, count: Any) -> None:
+    rows = loaded(count)
+    while rows != 0:
+        nl.load(table[0:128, 0:64])
+        nisa.register_load(rows, count)
+
+
+@pytest.mark.parametrize("kernel", [by_comparison, by_inequality])
+def test_a_while_ends_that_compares_an_unknown_register(kernel: Any) -> None:
+    program = trace(kernel, [TABLE, COUNT], "trn2", api="nki")
+    text = "".join(program.lines())
+    assert f"runs {DEFAULT_TRIPS} times: the value is not known" in text
+    assert f'"count":{DEFAULT_TRIPS}' in text
+
+
+def test_an_unknown_condition_is_noted() -> None:
+    def kernel(table: Any, count: Any) -> None:
+        if loaded(count) == 3:
+            nl.load(table[0:128, 0:64])
+    program = trace(kernel, [TABLE, COUNT], "trn2", api="nki")
+    assert program.depends_on_values and not program.unknown_bounds
+    assert "the condition on register 'rows' holds: its value is not known" in "".join(
+        program.lines())
+
+
+def test_registers_are_not_compared_with_fractions() -> None:
+    with pytest.raises(IllegalInstruction, match="takes integers and registers"):
+        traced(lambda table: nisa.register_alloc(3) == 3.0, TABLE)
 
 
 def test_an_access_in_assumed_iterations_stays_inside() -> None:

@@ -275,6 +275,11 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
         transfer.attributes.dge = DgeMode::Auto;
     }
     transfer = load(128, 512, 512);
+    transfer.op = Opcode::DmaTranspose;
+    transfer.operands[1].indirect = 2;
+    transfer.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint32, 1, 1));
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware) << "one index moves the start";
+    transfer = load(128, 512, 512);
     transfer.attributes.trigger = Engine::Gpsimd;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
     transfer.attributes.trigger = Engine::Scalar;

@@ -98,6 +98,11 @@ TEST(TensorEngineFigure, LongProductsOnTrn1Sustain86PercentOfThePeak) {  // [M-T
     EXPECT_NEAR(512.0 / static_cast<double>(interval.value), 0.86, 0.002);
 }
 
+TEST(TensorEngineFigure, PassesOfFp32OnTrn1TakeTheirColumnsAndAFixedPart) {  // [ACCURACY-STUDY]
+    EXPECT_EQ(multiply_moving_interval(array("trn1"), matmul(Dtype::Float32, 512)),
+              Cycles{4 * 512 + 600});
+}
+
 // Laws of isolated instructions, which meet a cold array. [M-VOYAGER]
 TEST(TensorEngineLaw, IsolatedBf16MatmulIsReproducedWithinFivePercent) {
     for (const std::int64_t n : {128, 512}) {

@@ -391,5 +391,14 @@ TEST(VectorEngineCost, IntervalNeverExceedsDone) {
     EXPECT_EQ(cost.read, cost.interval);
 }
 
+TEST(VectorEngineCost, StreamsItsElementsAndNotItsFixedPart) {
+    const auto copy = unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512);
+    test::expect_near_measured(vector_on("trn2", copy).streaming, 512 / 0.96);
+    const auto transpose = unary(Opcode::NcTranspose, kSbuf, kF32, kSbuf, kF32, 32);
+    test::expect_near_measured(vector_on("trn2", transpose).streaming, 32 / 0.96);
+    const auto one = unary(Opcode::RandSetState, kSbuf, kF32, kSbuf, kF32, 24);
+    EXPECT_EQ(vector_on("trn2", one).streaming, Picoseconds{});
+}
+
 }  // namespace
 }  // namespace trnsim::neuron_core

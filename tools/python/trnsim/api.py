@@ -47,7 +47,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
     a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
     `trnsim diff` compares. `trip_counts` says how often loops run whose bounds are in registers, by
-    the register's name; without it they run 8 times, or with `values` as often as these say.
+    the register's name; without it they run 8 times, and with `values` as often as these say.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
@@ -63,7 +63,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     outputs = None
-    asks_values = values and bool(program.unknown_bounds)
+    asks_values = values and program.depends_on_values
     if asks_values:
         program, outputs = compute(function, arguments, keywords, chip)
     with _in_python_words():

@@ -72,6 +72,12 @@ class Program:
         """Registers that end loops and whose values were not known."""
         return set().union(*(one.unknown_bounds for one in self._recorders))
 
+    @property
+    def depends_on_values(self) -> bool:
+        """Whether what it executes was assumed, because registers decide it."""
+        return bool(self.unknown_bounds) or any(one.has_unknown_conditions
+                                                for one in self._recorders)
+
     def require_unknown_bounds(self, registers: Iterable[str]) -> None:
         """UserError for a register whose value ends no loop, or is known."""
         known = sorted(self.unknown_bounds)

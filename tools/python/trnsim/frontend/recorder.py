@@ -128,6 +128,7 @@ class Recorder:
         self.trip_counts: Mapping[str, int] = {}
         """Trips of loops whose bounds are only known at run time, by the name of their register."""
         self.unknown_bounds: set[str] = set()
+        self.has_unknown_conditions = False
         """The registers whose loops `trip_counts` was asked about."""
         self.grid_rank = 0
         self.shortcuts = Shortcuts()

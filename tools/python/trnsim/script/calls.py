@@ -72,7 +72,7 @@ class Calls:
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
             computing = _Computation(kernel, arguments, keywords, chip)
-            if program.unknown_bounds:
+            if program.depends_on_values:
                 program = computing.program
         method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
         result = self._simulate(trace_bytes(program), replace(self._options, chip=chip,

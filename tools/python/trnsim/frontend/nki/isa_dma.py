@@ -41,7 +41,7 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
         is_indirect = dst.indices is not None or src.indices is not None
     except AttributeError:
         raise _not_tensors(dst, src) from None
-    if oob_mode is enums.oob_mode.skip and (_is_moved_away(dst) or _is_moved_away(src)):
+    if _is_skipped(oob_mode, dst, src):
         return HANDLE
     if is_indirect:
         operands = indexed((("dst", "write", dst), ("src", "read", src)))
@@ -59,9 +59,10 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
     return HANDLE
 
 
-def _is_moved_away(view: View) -> bool:
-    """Whether a register moves it out of its tensor."""
-    return isinstance(view, UnusableTensor) and view.is_moved
+def _is_skipped(oob_mode: Any, *views: View) -> bool:
+    """Whether a register moves one of them out of its tensor, and nothing is to be done then."""
+    return oob_mode is enums.oob_mode.skip and any([
+        isinstance(view, UnusableTensor) and view.is_moved for view in views])
 
 
 def _not_tensors(dst: Any, src: Any) -> Exception:
@@ -123,6 +124,8 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
         raise IllegalInstruction(f"{where}: dst has shape {list(dst.shape)}, but src "
                                  f"{list(src.shape)} transposed has {list(shape)}; make them equal")
     check_priority("dma_transpose", priority)
+    if _is_skipped(oob_mode, dst, src):
+        return HANDLE
     check_transpose(dst, src, dge_mode)
     attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
     operands = indexed((("dst", "write", dst), ("src", "read", src)))

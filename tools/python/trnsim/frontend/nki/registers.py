@@ -40,10 +40,12 @@ class _Test(NamedTuple):
 class VirtualRegister(NKIObject):
     """A 32-bit register. `value` is None if it is not known while tracing."""
 
-    def __init__(self, value: int | None = None, name: str = "") -> None:
+    def __init__(self, value: int | None = None, name: str = "",
+                 tests: dict[tuple[int, int], _Test] | None = None) -> None:
         self._value: int | LoopIndex | None = value
         self.name = name or "register"
-        self._tests: dict[tuple[int, int], _Test] = {}
+        # `while register > 0` makes a register each time that it is asked.
+        self._tests: dict[tuple[int, int], _Test] = {} if tests is None else tests
 
     @property
     def value(self) -> int | None:
@@ -68,9 +70,9 @@ class VirtualRegister(NKIObject):
                                      f"{other!r}, but takes integers and registers")
         recorder.required().record("register_move", None, (), {})
         if self.value is None or right is None:
-            return VirtualRegister(None, self.name)
+            return VirtualRegister(None, self.name, self._tests)
         pair = (right, self.value) if is_reversed else (self.value, right)
-        return VirtualRegister(int(compute(*pair)), self.name)
+        return VirtualRegister(int(compute(*pair)), self.name, self._tests)
 
     def __add__(self, other: Any) -> VirtualRegister:
         return self._combine(other, lambda a, b: a + b)
@@ -113,12 +115,12 @@ class VirtualRegister(NKIObject):
         return self._combine(other, lambda a, b: a >> b)
 
     def __eq__(self, other: object) -> Any:
-        if not isinstance(other, (int, VirtualRegister)):
+        if not isinstance(other, (int, float, VirtualRegister)):
             return NotImplemented  # As None, with which a kernel may ask whether there is one.
         return self._combine(other, lambda a, b: a == b)
 
     def __ne__(self, other: object) -> Any:
-        if not isinstance(other, (int, VirtualRegister)):
+        if not isinstance(other, (int, float, VirtualRegister)):
             return NotImplemented
         return self._combine(other, lambda a, b: a != b)
 
@@ -164,6 +166,11 @@ class VirtualRegister(NKIObject):
         if _is_while(frame):
             loop = recorder.required().open_loop(_origin(self.name))
             self._tests[key] = _Test(frame.f_lasti, loop, 0)
+        elif self.value is None:
+            active = recorder.required()
+            active.has_unknown_conditions = True
+            active.note("assumption", f"the condition on register {self.name!r} holds: its value "
+                                      "is not known")
         return True
 
     def _next_trip(self, key: tuple[int, int], test: _Test) -> bool:

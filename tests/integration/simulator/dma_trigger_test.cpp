@@ -92,6 +92,26 @@ TEST(DmaTrigger, AnEngineTriggersWhenItsEarlierInstructionsHaveBegun) {
     EXPECT_EQ(start_of_load(Engine::Vector), start) << "behind the copy that still reads";
 }
 
+TEST(DmaTrigger, TheInstructionBehindATriggerStandsBehindTheOneThatStillRan) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
+    const auto work = builder.unary(Opcode::TensorCopy, Engine::Scalar, right, left);
+    const auto load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
+                    {.dge = DgeMode::Hardware, .trigger = Engine::Scalar});
+    builder.alloc(tile).alloc(left).alloc(right).run(work).run(load).run(work);
+    const RunResult result = test::run(builder.build(), test::chip("trn2"));
+    for (const CriticalPathEntry& entry : result.critical_path) {
+        EXPECT_EQ(entry.what.find("DMA_DIRECT2D"), std::string::npos)
+            << entry.what << " " << entry.time;
+    }
+}
+
 TEST(DmaTrigger, ScratchOfTheOldApiIsStoredInScalarsTime) {  // [TRACES-TRN2]
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});

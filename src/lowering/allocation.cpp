@@ -61,7 +61,7 @@ std::int64_t end_of_fixed(const Program& program,
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// By site: tiles that an iteration of a loop of the run time allocates. The hardware repeats the
-/// body as it is, and so every iteration has them at the same places. [NKI-DYNAMIC-LOOPS]
+/// body as it is, and so all iterations have no more places than one. [NKI-DYNAMIC-LOOPS]
 std::vector<std::int64_t> tiles_of_iteration(const Program& program) {
     std::vector<std::int64_t> tiles(program.buffers.size());
     std::vector<std::int64_t> around{kNoLimit};  ///< Executions in an iteration, by open loop.

@@ -149,6 +149,15 @@ std::uint32_t ProgramBuilder::unary(Opcode op,
     return add(op, {engine}, {whole(Role::Dst, dst), whole(Role::Data, data)});
 }
 
+std::uint32_t ProgramBuilder::exp_and_sum(std::uint32_t dst,
+                                          std::uint32_t data,
+                                          std::uint32_t sum) {
+    return add(Opcode::ActivationReduce,
+               {Engine::Scalar},
+               {whole(Role::Dst, dst), whole(Role::Data, data), whole(Role::ReduceResult, sum)},
+               {.reduce_op = "add", .function = "exp"});
+}
+
 std::uint32_t ProgramBuilder::matmul(std::uint32_t dst,
                                      std::uint32_t stationary,
                                      std::uint32_t moving,

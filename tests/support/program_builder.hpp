@@ -66,6 +66,8 @@ public:
     std::uint32_t copy(std::uint32_t dst, std::uint32_t src, DgeMode dge = DgeMode::Auto);
     /// An instruction from whole buffer to whole buffer on one engine.
     std::uint32_t unary(Opcode op, Engine engine, std::uint32_t dst, std::uint32_t data);
+    /// exp of whole buffers on Scalar, with the sums of the rows.
+    std::uint32_t exp_and_sum(std::uint32_t dst, std::uint32_t data, std::uint32_t sum);
     /// nc_matmul of whole buffers.
     std::uint32_t matmul(std::uint32_t dst,
                          std::uint32_t stationary,

@@ -68,21 +68,33 @@ TEST(DmaTrigger, WhatNobodyTriggersTakesNobodysTime) {
     }
 }
 
-/// When the load behind one long instruction begins.
-Picoseconds start_of_load(std::optional<Engine> trigger) {
+/// One long copy on `engine` and a load behind it, maybe with the same copy behind that.
+program::Program copy_and_load(Engine engine,
+                               DgeMode dge,
+                               std::optional<Engine> trigger,
+                               bool copies_again = false) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
     const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
     const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
-    const auto work = builder.unary(Opcode::TensorCopy, Engine::Vector, right, left);
+    const auto work = builder.unary(Opcode::TensorCopy, engine, right, left);
     const auto load =
         builder.add(Opcode::DmaCopy,
                     {Engine::Dma},
                     {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
-                    {.dge = DgeMode::None, .trigger = trigger});
+                    {.dge = dge, .trigger = trigger});
     builder.alloc(tile).alloc(left).alloc(right).run(work).run(load);
-    return test::executions(builder.build(), test::chip("trn2"), "dma_copy").at(0).start;
+    if (copies_again) {
+        builder.run(work);
+    }
+    return builder.build();
+}
+
+/// When the load behind one long instruction begins.
+Picoseconds start_of_load(std::optional<Engine> trigger) {
+    const program::Program program = copy_and_load(Engine::Vector, DgeMode::None, trigger);
+    return test::executions(program, test::chip("trn2"), "dma_copy").at(0).start;
 }
 
 TEST(DmaTrigger, AnEngineTriggersWhenItsEarlierInstructionsHaveBegun) {
@@ -93,19 +105,8 @@ TEST(DmaTrigger, AnEngineTriggersWhenItsEarlierInstructionsHaveBegun) {
 }
 
 TEST(DmaTrigger, TheInstructionBehindATriggerStandsBehindTheOneThatStillRan) {
-    test::ProgramBuilder builder;
-    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
-    const auto left = builder.tile("left", Space::Sbuf, Dtype::Float32, {128, 8192});
-    const auto right = builder.tile("right", Space::Sbuf, Dtype::Float32, {128, 8192});
-    const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
-    const auto work = builder.unary(Opcode::TensorCopy, Engine::Scalar, right, left);
-    const auto load =
-        builder.add(Opcode::DmaCopy,
-                    {Engine::Dma},
-                    {builder.whole(Role::Dst, tile), builder.whole(Role::Src, memory)},
-                    {.dge = DgeMode::Hardware, .trigger = Engine::Scalar});
-    builder.alloc(tile).alloc(left).alloc(right).run(work).run(load).run(work);
-    const RunResult result = test::run(builder.build(), test::chip("trn2"));
+    const RunResult result = test::run(
+        copy_and_load(Engine::Scalar, DgeMode::Hardware, Engine::Scalar, true), test::chip("trn2"));
     for (const CriticalPathEntry& entry : result.critical_path) {
         EXPECT_EQ(entry.what.find("DMA_DIRECT2D"), std::string::npos)
             << entry.what << " " << entry.time;

@@ -184,12 +184,7 @@ TEST(IssueTableTest, AReadoutWritesTheSumAndTheActivationAllElse) {
     const auto data = builder.tile("data", Space::Psum, Dtype::Float32, {128, 512});
     const auto result = builder.tile("result", Space::Psum, Dtype::Float32, {128, 512});
     const auto sum = builder.tile("sum", Space::Sbuf, Dtype::Float32, {128, 1});
-    const auto reduce = builder.add(Opcode::ActivationReduce,
-                                    {Engine::Scalar},
-                                    {builder.whole(Role::Dst, result),
-                                     builder.whole(Role::Data, data),
-                                     builder.whole(Role::ReduceResult, sum)},
-                                    {.reduce_op = "add", .function = "exp"});
+    const auto reduce = builder.exp_and_sum(result, data, sum);
     const program::Program program = builder.build();
     const ChipSpec trn2 = chip("trainium2");
     IssueTable table(program, trn2);

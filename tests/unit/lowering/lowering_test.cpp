@@ -165,12 +165,7 @@ TEST(LoweringTest, WhoReadsTheSumOfAnActivationWaitsForItsReadoutAndNobodyElse) 
     const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 512});
     const auto result = builder.tile("result", Space::Sbuf, Dtype::Float32, {128, 512});
     const auto sum = builder.tile("sum", Space::Sbuf, Dtype::Float32, {128, 1});
-    const auto reduce = builder.add(Opcode::ActivationReduce,
-                                    {Engine::Scalar},
-                                    {builder.whole(Role::Dst, result),
-                                     builder.whole(Role::Data, from),
-                                     builder.whole(Role::ReduceResult, sum)},
-                                    {.reduce_op = "add", .function = "exp"});
+    const auto reduce = builder.exp_and_sum(result, from, sum);
     const auto of_result = builder.unary(Opcode::TensorCopy, Engine::Vector, from, result);
     const auto of_sum = builder.unary(Opcode::TensorCopy, Engine::Gpsimd, sum, sum);
     builder.alloc(from).alloc(result).alloc(sum).run(reduce).run(of_result).run(of_sum);

@@ -182,6 +182,50 @@ TEST(LoweringTest, WhoReadsTheSumOfAnActivationWaitsForItsReadoutAndNobodyElse) 
     EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Gpsimd)).at(0)), ends + ">=3");
 }
 
+TEST(LoweringTest, AnActivationTouchesTheBanksOfItsResultAndItsReadoutThatOfTheSum) {
+    ProgramBuilder builder;
+    const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 512});
+    const auto result = builder.tile("result", Space::Psum, Dtype::Float32, {128, 512}, {{0, 0}});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 1}, {{0, 3 * 2048}});
+    const auto reduce = builder.exp_and_sum(result, from, sum);
+    builder.alloc(from).alloc(result).alloc(sum).run(reduce);
+    const LoweredProgram lowered(builder.build());
+    const auto& on_scalar = lowered.of(queue_of(Engine::Scalar));
+    ASSERT_EQ(on_scalar.size(), 3U);
+    EXPECT_EQ(on_scalar[1].psum_banks, 1U << 0U);
+    EXPECT_EQ(on_scalar[2].psum_banks, 1U << 3U);
+}
+
+TEST(LoweringTest, BalancedEnginesCountTheReadoutOfASumAsWorkOfScalar) {
+    // Vector has more to do than the activation, and less than it with its readout.
+    const auto engine_behind = [](bool has_sum) {
+        ProgramBuilder builder;
+        const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 512});
+        const auto result = builder.tile("result", Space::Sbuf, Dtype::Float32, {128, 512});
+        const auto sum = builder.tile("sum", Space::Sbuf, Dtype::Float32, {128, 1});
+        const auto wide = builder.tile("wide", Space::Sbuf, Dtype::Float32, {128, 1500});
+        const auto small = builder.tile("small", Space::Sbuf, Dtype::Float32, {128, 64});
+        const auto exp =
+            has_sum
+                ? builder.exp_and_sum(result, from, sum)
+                : builder.add(Opcode::Activation,
+                              {Engine::Scalar},
+                              {builder.whole(Role::Dst, result), builder.whole(Role::Data, from)},
+                              {.function = "exp"});
+        const auto on_vector = builder.unary(Opcode::TensorCopy, Engine::Vector, wide, wide);
+        const auto copy =
+            builder.add(Opcode::TensorCopy,
+                        {Engine::Vector, Engine::Scalar},
+                        {builder.whole(Role::Dst, small), builder.whole(Role::Data, small)});
+        builder.alloc(from).alloc(result).alloc(sum).alloc(wide).alloc(small);
+        builder.run(exp).run(on_vector).run(copy);
+        const LoweredProgram lowered(builder.build(), {.engine_choice = EngineChoice::Balanced});
+        return lowered.of(queue_of(Engine::Vector)).size() == 2 ? Engine::Vector : Engine::Scalar;
+    };
+    EXPECT_EQ(engine_behind(false), Engine::Scalar);
+    EXPECT_EQ(engine_behind(true), Engine::Vector);
+}
+
 TEST(LoweringTest, CountsItsTableLoadsAndTheProgramsInstructions) {
     const LoweredProgram lowered(activations({"exp", "gelu", "exp"}));
     EXPECT_EQ(lowered.lowering().table_loads(), 3);

@@ -4,14 +4,12 @@
 
 #include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/lowering/psum_banks.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <limits>
 #include <string_view>
 
 namespace trnsim::lowering {
@@ -58,31 +56,6 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
-constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-
-/// By site: tiles that an iteration of a loop of the run time allocates. The hardware repeats the
-/// body as it is, and so all iterations have no more places than one. [NKI-DYNAMIC-LOOPS]
-std::vector<std::int64_t> tiles_of_iteration(const Program& program) {
-    std::vector<std::int64_t> tiles(program.buffers.size());
-    std::vector<std::int64_t> around{kNoLimit};  ///< Executions in an iteration, by open loop.
-    for (const program::Node& node : program.nodes) {
-        if (node.kind == program::Node::Kind::Loop) {
-            const program::Loop& loop = program.loops[node.index];
-            const bool is_repeated = loop.kind == program::LoopKind::Runtime;
-            const std::int64_t before = around.back();
-            const bool has_no_limit = before > kNoLimit / std::max<std::int64_t>(loop.count, 1);
-            around.push_back(is_repeated ? 1 : has_no_limit ? kNoLimit : before * loop.count);
-        } else if (node.kind == program::Node::Kind::End) {
-            around.pop_back();
-        } else if (node.kind == program::Node::Kind::Alloc) {
-            std::int64_t& sum = tiles[node.index];
-            sum = sum > kNoLimit - around.back() ? kNoLimit : sum + around.back();
-        }
-    }
-    std::ranges::replace(tiles, 0, kNoLimit);
-    return tiles;
-}
-
 std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
     const auto live = static_cast<double>(site.live_peak);
     return static_cast<std::int64_t>(
@@ -94,12 +67,9 @@ std::vector<PackedSite> candidates(const Program& program,
                                    const std::vector<SiteLiveness>& liveness,
                                    const Policies& policies,
                                    Space space,
-                                   std::int64_t capacity,
                                    std::int64_t alignment,
                                    SlotBytes slot_bytes) {
-    const bool fills_memory =
-        space == Space::Psum && policies.psum_buffers == PsumBuffers::AllBanks;
-    const std::vector<std::int64_t> tiles = tiles_of_iteration(program);
+    const std::vector<std::int64_t> tiles = most_places(program);
     std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -114,8 +84,7 @@ std::vector<PackedSite> candidates(const Program& program,
             continue;
         }
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
-        // Of a memory that is filled, what is too much is taken away again.
-        const std::int64_t wanted = fills_memory ? capacity / bytes : wanted_slots(life, policies);
+        const std::int64_t wanted = wanted_slots(life, policies);
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
             {.site = site,
@@ -163,6 +132,25 @@ void record(SlotPacker& packer, std::int64_t first, Allocation& result) {
                 placement.overlaid.push_back(other.site);
             }
         }
+    }
+}
+
+constexpr std::string_view kSharedBanks = "PSUM tiles smaller than a bank share banks";
+
+/// The sites that the banks go round.
+void record(const BankRotation& rotation,
+            const std::vector<SiteLiveness>& liveness,
+            Allocation& result) {
+    for (std::uint32_t site = 0; site < result.sites.size(); ++site) {
+        if (rotation.has(site)) {
+            result.sites[site] = {.slots = liveness[site].live_peak,
+                                  .slot_bytes = rotation.tile_bytes(site),
+                                  .is_pooled = true,
+                                  .overlaid = {}};
+        }
+    }
+    if (rotation.shares_banks()) {
+        result.notes.emplace_back(kSharedBanks);
     }
 }
 
@@ -224,7 +212,6 @@ void allocate_sbuf(const Program& program,
                        liveness,
                        policies,
                        Space::Sbuf,
-                       memory.capacity,
                        kSbufAlignment,
                        [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
             memory.capacity - first);
@@ -247,22 +234,6 @@ void allocate_sbuf(const Program& program,
     }
 }
 
-/// Bytes of a PSUM tile that shares its bank: powers of two, so that none crosses into another.
-std::int64_t part_of_bank(std::int64_t bytes, std::int64_t bank_bytes) {
-    return bytes >= bank_bytes
-               ? round_up(bytes, bank_bytes)
-               : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
-}
-
-constexpr std::ptrdiff_t kAllSites = std::numeric_limits<std::ptrdiff_t>::max();
-
-/// How many have no slot to run ahead with, and would use one.
-std::ptrdiff_t starved_sites(SlotPacker& packer) {
-    return std::ranges::count_if(packer.sites(), [](const PackedSite& site) {
-        return site.slots == site.live && site.wanted > site.live;
-    });
-}
-
 void allocate_psum(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const PsumSpec& spec,
@@ -274,41 +245,68 @@ void allocate_psum(const Program& program,
                         .capacity = capacity,
                         .spilling = policies.spilling,
                         .fixed_end = round_up(fixed, spec.bank_bytes)};
-    const auto packer_above = [&](std::int64_t first, auto tile_bytes) {
-        return SlotPacker(
-            candidates(
-                program, liveness, policies, Space::Psum, capacity, spec.bank_bytes, tile_bytes),
+    if (policies.psum_buffers == PsumBuffers::InTurn) {
+        result.rotation = BankRotation::plan(program, liveness, spec, memory.fixed_end);
+    }
+    if (result.rotation) {
+        record(*result.rotation, liveness, result);
+        return;
+    }
+    std::int64_t used = fixed;
+    const auto fits_above = [&](std::int64_t first, auto tile_bytes) {
+        SlotPacker packer(
+            candidates(program, liveness, policies, Space::Psum, spec.bank_bytes, tile_bytes),
             capacity - first);
+        const bool fits = packer.fit();
+        if (fits) {
+            used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;
+            record(packer, first, result);
+        }
+        return fits;
     };
     const auto whole_banks = [&](std::int64_t bytes) { return round_up(bytes, spec.bank_bytes); };
-    const auto parts = [&](std::int64_t bytes) { return part_of_bank(bytes, spec.bank_bytes); };
-    std::int64_t used = fixed;
+    const auto parts = [&](std::int64_t bytes) { return part_of_bank(spec, bytes); };
     const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
-        SlotPacker packer = packer_above(first, whole_banks);
-        const bool fits = packer.fit();
-        const std::ptrdiff_t starved = fits ? starved_sites(packer) : kAllSites;
-        if (starved > 0) {
-            SlotPacker shared = packer_above(first, parts);
-            if (shared.fit() && starved_sites(shared) < starved) {
-                result.notes.emplace_back("PSUM tiles smaller than a bank share banks");
-                packer = shared;
-            } else if (!fits) {
-                return false;
-            }
+        if (fits_above(first, whole_banks)) {
+            return true;
         }
-        used = packer.used() > 0 ? std::max(fixed, first + packer.used()) : fixed;
-        record(packer, first, result);
-        return true;
+        if (fits_above(first, parts)) {
+            result.notes.emplace_back(kSharedBanks);
+            return true;
+        }
+        return false;
     });
     if (!have_fit) {
         used = capacity;
-        SlotPacker packer = packer_above(0, parts);
+        SlotPacker packer(
+            candidates(program, liveness, policies, Space::Psum, spec.bank_bytes, parts), capacity);
         pool(program, packer, memory, result);
     }
     result.psum_banks = round_up(used, spec.bank_bytes) / spec.bank_bytes;
 }
 
 }  // namespace
+
+std::vector<std::int64_t> most_places(const Program& program) {
+    std::vector<std::int64_t> tiles(program.buffers.size());
+    std::vector<std::int64_t> around{kNoLimit};  ///< Executions in an iteration, by open loop.
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Loop) {
+            const program::Loop& loop = program.loops[node.index];
+            const bool is_repeated = loop.kind == program::LoopKind::Runtime;
+            const std::int64_t before = around.back();
+            const bool has_no_limit = before > kNoLimit / std::max<std::int64_t>(loop.count, 1);
+            around.push_back(is_repeated ? 1 : has_no_limit ? kNoLimit : before * loop.count);
+        } else if (node.kind == program::Node::Kind::End) {
+            around.pop_back();
+        } else if (node.kind == program::Node::Kind::Alloc) {
+            std::int64_t& sum = tiles[node.index];
+            sum = sum > kNoLimit - around.back() ? kNoLimit : sum + around.back();
+        }
+    }
+    std::ranges::replace(tiles, 0, kNoLimit);
+    return tiles;
+}
 
 Allocation allocate(const Program& program,
                     const std::vector<SiteLiveness>& liveness,

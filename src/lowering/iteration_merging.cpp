@@ -4,6 +4,7 @@
 
 #include "affine_terms.hpp"
 #include "loop_merge_plan.hpp"
+#include "loop_rerolling.hpp"
 #include "loop_tree.hpp"
 
 #include <algorithm>
@@ -103,11 +104,12 @@ public:
 
     Program run() {
         std::vector<LoopTree> tree = to_tree(program_.nodes);
+        has_changed_ = reroll(program_, tree);
         count(tree);
         for (LoopTree& item : tree) {
             visit(item, 0);
         }
-        if (has_merged_) {
+        if (has_changed_) {
             program_.nodes = to_nodes(tree);
             program_.max_depth = 0;
             program_.instruction_count = instructions(tree, 0);
@@ -153,7 +155,7 @@ private:
         }
         if (const auto plan = plan_merge(program_, counts_, core_, item, depth)) {
             rebuild(item, depth, *plan);
-            has_merged_ = true;
+            has_changed_ = true;
         }
     }
 
@@ -249,7 +251,7 @@ private:
     Program program_;
     const NeuronCoreSpec& core_;
     BufferCounts counts_;
-    bool has_merged_ = false;
+    bool has_changed_ = false;
 };
 
 }  // namespace

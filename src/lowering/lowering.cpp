@@ -229,6 +229,9 @@ void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedSte
             partition += buffer.address->first;
             base += buffer.address->second;
             resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
+        } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
+            base += take_turn(instruction, operand, at.instance);
+            resolved.memory = &fixed_[1];
         } else if (operand.space != Space::Hbm) {
             resolved.tile = &find_tile(instruction, operand, at.instance);
         } else if (is_written_[operand.buffer]) {
@@ -246,6 +249,16 @@ Tile& Lowering::find_tile(const InstructionTemplate& instruction,
         not_allocated(instruction, operand, instance);
     }
     return *tile;
+}
+
+std::int64_t Lowering::take_turn(const InstructionTemplate& instruction,
+                                 const Operand& operand,
+                                 std::int64_t instance) {
+    const std::optional<std::int64_t> address = tiles_.take_turn(operand.buffer, instance);
+    if (!address) {
+        not_allocated(instruction, operand, instance);
+    }
+    return *address;
 }
 
 MemoryHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
@@ -312,6 +325,9 @@ void Lowering::give_bytes(const PlannedStep& step) {
             operand.tile->last_use = stamp_;
             needs_bytes = needs_bytes || operand.tile->slot == nullptr;
         }
+    }
+    if (needs_bytes) {  // Those that stood in line behind may take theirs.
+        window_.look_again();
     }
     bool has_moved = false;
     while (needs_bytes) {  // A tile may have to move for another one of the same step.

@@ -30,7 +30,7 @@ constexpr std::array kEngineChoices{Choice{"first", EngineChoice::First},
 constexpr std::array kSpilling{Choice{"off", Spilling::Off},
                                Choice{"farthest_use", Spilling::FarthestUse}};
 constexpr std::array kPsumBuffers{Choice{"as_sbuf", PsumBuffers::AsSbuf},
-                                  Choice{"all_banks", PsumBuffers::AllBanks}};
+                                  Choice{"in_turn", PsumBuffers::InTurn}};
 constexpr std::array kRingAssignments{Choice{"single", RingAssignment::Single},
                                       Choice{"per_site", RingAssignment::PerSite}};
 constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
@@ -94,7 +94,7 @@ Policies default_policies(std::string_view api) {
     if (api == "nki") {
         return {.buffer_factor = 1.25,
                 .buffer_extra = 2,
-                .psum_buffers = PsumBuffers::AllBanks,
+                .psum_buffers = PsumBuffers::InTurn,
                 .dma_interval_ns = 1050,
                 .matmul_window = 256,
                 .planned_dma_rate = 0.625};
@@ -109,7 +109,7 @@ Policies default_policies(std::string_view api) {
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 4.0,
-                .psum_buffers = PsumBuffers::AllBanks,
+                .psum_buffers = PsumBuffers::InTurn,
                 .dma_rings = 8,
                 .dge = DgePolicy::None,
                 .scratch_dge = DgePolicy::Hardware,
@@ -193,7 +193,9 @@ std::string_view meaning_of(std::string_view policy) {
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
         {"buffer_extra", "buffers of a site beyond those"},
-        {"psum_buffers", "sites in PSUM get buffers by the same rule, or all banks"},
+        {"psum_buffers",
+         "in PSUM a tile has a slot of its site, by the same rule, or the next free bank in "
+         "program order"},
         {"spilling",
          "tiles that do not fit go to HBM, those needed latest first, or it is an error"},
         {"ring_assignment", "DMA in program order on one ring, or a ring per destination site"},

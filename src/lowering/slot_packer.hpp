@@ -9,11 +9,6 @@
 
 namespace trnsim::lowering {
 
-/// The next multiple of `to`.
-[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
-    return (value + to - 1) / to * to;
-}
-
 /// A site while slots are being dealt out. Bytes are per partition.
 struct PackedSite {
     std::uint32_t site = 0;

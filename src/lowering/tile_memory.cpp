@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 namespace trnsim::lowering {
 
@@ -24,9 +25,10 @@ TileMemory::TileMemory(const program::Program& program,
       pooled_(program.buffers.size()) {
     const std::vector<SiteLiveness> liveness = analyse_liveness(program);
     allocation_ = lowering::allocate(program, liveness, core, policies);
+    rotation_ = std::exchange(allocation_.rotation, std::nullopt);
     for (std::uint32_t buffer = 0; buffer < sites_.size(); ++buffer) {
         const SitePlacement& placement = allocation_.sites[buffer];
-        if (placement.slots == 0) {
+        if (placement.slots == 0 || is_in_turn(buffer)) {
             continue;
         }
         if (placement.is_pooled) {
@@ -49,7 +51,9 @@ TileMemory::TileMemory(const program::Program& program,
 }
 
 void TileMemory::begin(std::uint32_t buffer) {
-    if (sites_[buffer]) {
+    if (is_in_turn(buffer)) {
+        rotation_->begin(buffer);
+    } else if (sites_[buffer]) {
         sites_[buffer]->begin();
     }
 }
@@ -119,6 +123,9 @@ void TileMemory::admit(const PlannedStep& step) {
             }
         }
         pool->need().admit(begun, ended);
+    }
+    if (rotation_) {
+        rotation_->end_step();
     }
 }
 

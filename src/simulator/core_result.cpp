@@ -211,7 +211,7 @@ CompilerResult compiler_result(const CoreSource& source) {
 void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     result.activation_table_loads = lowered.table_loads();
     result.memory.sbuf_peak_partition_bytes = lowered.tiles().sbuf_peak_bytes();
-    result.memory.psum_peak_banks = lowered.tiles().allocation().psum_banks;
+    result.memory.psum_peak_banks = lowered.tiles().psum_banks();
     for (const std::string& note : lowered.tiles().allocation().notes) {
         result.warnings.push_back(note);
     }

@@ -69,6 +69,10 @@ private:
     [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
                                   const Operand& operand,
                                   std::int64_t instance);
+    /// The byte where a tile lies whose bytes are settled in program order.
+    [[nodiscard]] std::int64_t take_turn(const InstructionTemplate& instruction,
+                                         const Operand& operand,
+                                         std::int64_t instance);
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,
                                     std::int64_t instance) const;
@@ -89,8 +93,9 @@ private:
     TileMemory tiles_;
     program::Cursor cursor_;
     std::vector<std::vector<std::unique_ptr<MemoryHistory>>>
-        memories_;                          ///< By buffer and instance.
-    std::array<MemoryHistory, 2> fixed_;    ///< SBUF and PSUM where the program fixes addresses.
+        memories_;  ///< By buffer and instance.
+    /// SBUF and PSUM where the program fixes addresses, or they are settled in its order.
+    std::array<MemoryHistory, 2> fixed_;
     std::vector<bool> is_written_;          ///< By buffer: HBM tensors the program writes.
     std::vector<bool> is_in_order_;         ///< By run of the program.
     std::vector<std::uint32_t> queues_of_;  ///< By template: queues_of().

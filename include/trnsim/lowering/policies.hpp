@@ -25,10 +25,11 @@ enum class Spilling : std::uint8_t {
                   ///< those that HBM does not hold already are saved before.
 };
 
-/// How many slots sites in PSUM have.
+/// Where tiles in PSUM lie.
 enum class PsumBuffers : std::uint8_t {
-    AsSbuf,    ///< As many as buffer_factor and buffer_extra give them.
-    AllBanks,  ///< As many as fit, dealt out evenly: nothing else could use the banks.
+    AsSbuf,  ///< In slots of their site, as many as buffer_factor and buffer_extra give it.
+    InTurn,  ///< Each in the next free bank, in program order (BankRotation); as_sbuf if they do
+             ///< not fit.
 };
 
 /// Who makes the descriptors of DMAs of which the program does not say it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which banks of PSUM some bytes lie in.
+// Which banks of PSUM some bytes lie in, and how many bytes of them a tile takes.
 #pragma once
 
 #include "trnsim/neuron_core/sbuf_spec.hpp"
@@ -8,6 +8,11 @@
 #include <cstdint>
 
 namespace trnsim::lowering {
+
+/// The next multiple of `to`.
+[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
+    return (value + to - 1) / to * to;
+}
 
 /// A bit for each bank that holds one of the bytes [begin, end) of a partition.
 [[nodiscard]] inline std::uint64_t banks_of(const PsumSpec& psum,
@@ -23,6 +28,14 @@ namespace trnsim::lowering {
 /// Whether one matmul may write the bytes [begin, end): v2 and v3 keep its result in one bank.
 [[nodiscard]] inline bool takes_matmul(const PsumSpec& psum, std::int64_t begin, std::int64_t end) {
     return psum.matmul_spans_banks || std::popcount(banks_of(psum, begin, end)) <= 1;
+}
+
+/// Bytes of a tile that shares its bank: powers of two, so that none crosses into another; whole
+/// banks of one that is larger.
+[[nodiscard]] inline std::int64_t part_of_bank(const PsumSpec& psum, std::int64_t bytes) {
+    return bytes >= psum.bank_bytes
+               ? round_up(bytes, psum.bank_bytes)
+               : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
 }  // namespace trnsim::lowering

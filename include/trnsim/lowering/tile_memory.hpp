@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -48,6 +49,17 @@ public:
     /// A living tile, or nullptr.
     [[nodiscard]] Tile* find(std::uint32_t buffer, std::int64_t instance);
 
+    /// Whether the bytes of a site's tiles are settled in program order, and the step that uses
+    /// them waits for whoever had them before, as with addresses that a program fixes.
+    [[nodiscard]] bool is_in_turn(std::uint32_t buffer) const {
+        return rotation_ && rotation_->has(buffer);
+    }
+    /// Where such a tile lies that the next step uses; nullopt: it does not live.
+    [[nodiscard]] std::optional<std::int64_t> take_turn(std::uint32_t buffer,
+                                                        std::int64_t instance) {
+        return rotation_->use(buffer, instance);
+    }
+
     /// The next step of the program, its operands resolved.
     void admit(const PlannedStep& step);
 
@@ -74,6 +86,10 @@ public:
     [[nodiscard]] std::int64_t sbuf_peak_bytes() const {
         return std::max(allocation_.sbuf_bytes, sbuf_pool_.peak_bytes());
     }
+    /// Banks of PSUM that have been in use.
+    [[nodiscard]] std::int64_t psum_banks() const {
+        return rotation_ ? rotation_->banks() : allocation_.psum_banks;
+    }
 
 private:
     [[nodiscard]] Obstacle obstacle(const Tile& tile) const;
@@ -93,6 +109,7 @@ private:
     const program::Program& program_;
     Mover& mover_;
     Allocation allocation_;
+    std::optional<BankRotation> rotation_;
     /// What a tile takes of a pool; 0: it has a slot, or is elsewhere.
     [[nodiscard]] std::int64_t bytes_in(const TilePool& pool, const Tile* tile) const;
 

@@ -94,18 +94,18 @@ TEST(ProgramFault, TheFirstFaultIsToldAndNotWhatFollowsFromIt) {
     test::ProgramBuilder builder;
     const auto memory = builder.input("memory", Dtype::Float32, {128, 64});
     const auto small = builder.tile("small", Space::Sbuf, Dtype::Float32, {128, 64});
-    const auto large = builder.tile("large", Space::Sbuf, Dtype::Float32, {128, 50000});
+    const auto large = builder.tile("large", Space::Sbuf, Dtype::Float32, {128, 55000});
     const auto fill = builder.add(
         Opcode::Memset, {Engine::Gpsimd}, {builder.whole(Role::Dst, large)}, {.value = 1.0});
     builder.alloc(small).run(builder.copy(small, memory));
     builder.alloc(large).run(fill);
     try {
         static_cast<void>(test::run(builder.build(), test::chip("trn2")));
-        FAIL() << "a tile of 200,000 bytes fits";
+        FAIL() << "a tile of 220,032 bytes fits";
     } catch (const ProgramError& error) {
         EXPECT_STREQ(error.what(),
-                     "SBUF: a tile of large (kernel.py:3) takes 200000 bytes per partition, but "
-                     "196608 are usable; make it smaller");
+                     "SBUF: a tile of large (kernel.py:3) takes 220032 bytes per partition, but "
+                     "212992 are usable; make it smaller");
     }
 }
 

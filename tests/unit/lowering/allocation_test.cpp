@@ -321,20 +321,6 @@ TEST(AllocationTest, OfEqualSitesTheOneThatIsLoadedKeepsItsSecondBuffer) {
     }
 }
 
-TEST(AllocationTest, AllBanksOfPsumAreDealtOutEvenlyIfThePolicySaysSo) {
-    Sites sites;
-    const auto one = sites.add(Space::Psum, 2 * kKib, 1, 100);
-    EXPECT_EQ(sites.allocate({.psum_buffers = PsumBuffers::AllBanks}).sites[one].slots, 4);
-    EXPECT_EQ(sites.allocate().sites[one].slots, 1);
-    const auto other = sites.add(Space::Psum, 2 * kKib, 1, 100);
-    const Allocation shared = sites.allocate({.psum_buffers = PsumBuffers::AllBanks});
-    EXPECT_EQ(shared.sites[one].slots, 2);
-    EXPECT_EQ(shared.sites[other].slots, 2);
-    EXPECT_EQ(shared.psum_banks, 4);
-    const auto once = sites.add(Space::Sbuf, kKib, 1, 100);
-    EXPECT_EQ(sites.allocate({.psum_buffers = PsumBuffers::AllBanks}).sites[once].slots, 1);
-}
-
 TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
     Sites sites;
     const auto needy = sites.add(Space::Sbuf, kKib, 15, 100);
@@ -383,30 +369,6 @@ TEST(AllocationTest, SmallPsumTilesShareBanksWhenBanksAreShort) {
     EXPECT_EQ(result.sites[a].slot_bytes, 1024);
     EXPECT_EQ(result.sites[b].slot_bytes, 2048);
     EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
-}
-
-TEST(AllocationTest, SmallPsumTilesShareBanksWhereWholeOnesLeaveNoneToRunAheadWith) {
-    const Policies all_banks{.psum_buffers = PsumBuffers::AllBanks};
-    Sites sites;
-    const auto small = sites.add(Space::Psum, 600, 2, 100);
-    const auto large = sites.add(Space::Psum, 2048, 1, 100);
-    const Allocation result = sites.allocate(all_banks);
-    EXPECT_EQ(result.sites[small].slot_bytes, 1024);
-    EXPECT_GT(result.sites[small].slots, 2);
-    EXPECT_GT(result.sites[large].slots, 1);
-    EXPECT_THAT(result.notes, ElementsAre("PSUM tiles smaller than a bank share banks"));
-}
-
-TEST(AllocationTest, PsumTilesHaveBanksOfTheirOwnWhereSharingWouldGiveNobodyMore) {
-    const Policies all_banks{.psum_buffers = PsumBuffers::AllBanks};
-    Sites large;
-    large.add(Space::Psum, 1025, 2, 100);
-    large.add(Space::Psum, 2048, 2, 100);
-    EXPECT_THAT(large.allocate(all_banks).notes, IsEmpty()) << "no two fit into a bank";
-    Sites few;
-    few.add(Space::Psum, 600, 2, 2);
-    few.add(Space::Psum, 600, 2, 2);
-    EXPECT_THAT(few.allocate(all_banks).notes, IsEmpty()) << "there are no more tiles";
 }
 
 TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {

@@ -82,6 +82,9 @@ const Policies kTriggeredWindow{.dge = DgePolicy::Software,
                                 .scratch_dge = DgePolicy::Hardware,
                                 .matmul_window = 256,
                                 .reorder_window = 16};
+const Policies kInTurn{.psum_buffers = PsumBuffers::InTurn};
+const Policies kInTurnWindow{
+    .psum_buffers = PsumBuffers::InTurn, .matmul_window = 256, .reorder_window = 16};
 const Policies kWide{.buffer_factor = 2.0, .matmul_window = 256, .reorder_window = 256};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -109,6 +112,19 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "Overlaid", .shape = kTwoPhases, .sbuf_kib = 14, .must_overlay = true},
         Setting{.name = "FixedAddresses", .shape = kFixed},
         Setting{.name = "WindowsFixed", .shape = kFixed, .policies = kWide, .must_reorder = true},
+        Setting{.name = "InTurn", .policies = kInTurn, .must_pool = true},
+        Setting{.name = "WindowsInTurn",
+                .shape = kLong,
+                .policies = kInTurnWindow,
+                .must_pool = true,
+                .must_reorder = true},
+        Setting{.name = "WindowsInTurnSpilling",
+                .shape = kManyTiles,
+                .sbuf_kib = 6,
+                .policies = kInTurnWindow,
+                .must_spill = true,
+                .must_pool = true,
+                .must_reorder = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}},
         Setting{.name = "MatmulWindow", .shape = kLong, .policies = kNewApi, .must_reorder = true},
         Setting{.name = "BothWindows", .shape = kLong, .policies = kOldApi, .must_reorder = true},

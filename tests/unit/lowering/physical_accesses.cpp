@@ -122,12 +122,24 @@ void PhysicalAccesses::read_program() {
     }
 }
 
-PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part, const lowering::Tile& tile) {
-    EXPECT_EQ(tile.buffer, part.memory.buffer);
-    EXPECT_EQ(tile.instance, part.memory.instance);
+bool PhysicalAccesses::is_in_turn(const lowering::ResolvedOperand& operand) const {
+    return lowering_.tiles().is_in_turn(operand.operand->buffer);
+}
+
+PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part,
+                                       const lowering::ResolvedOperand& operand) const {
+    if (operand.tile == nullptr && !is_in_turn(operand)) {
+        return part;
+    }
     PhysicalAccess result = part;
     result.memory = {.space = part.memory.space};
-    result.base_byte += tile.slot->address;
+    if (operand.tile == nullptr) {
+        result.base_byte = operand.region.base_byte();
+        return result;
+    }
+    EXPECT_EQ(operand.tile->buffer, part.memory.buffer);
+    EXPECT_EQ(operand.tile->instance, part.memory.instance);
+    result.base_byte += operand.tile->slot->address;
     return result;
 }
 
@@ -184,8 +196,7 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
     newest_[step.queue] = std::max(newest_[step.queue], step.order);
     std::vector<PhysicalAccess> accesses;
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {
-        const lowering::Tile* tile = step.operands[i].tile;
-        accesses.push_back(tile == nullptr ? executed.parts[i] : place(executed.parts[i], *tile));
+        accesses.push_back(place(executed.parts[i], step.operands[i]));
     }
     skip_waits();
     if (queues_.entries()[next_entry_].instruction.what->operation ==
@@ -222,6 +233,11 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
         }
         if (loaded_ && writes(part) && meet(part, loaded_->part)) {
             loaded_->is_overwritten = true;
+        }
+    }
+    for (std::size_t i = 0; i < executed.parts.size(); ++i) {
+        if (is_in_turn(step.operands[i])) {  // Bytes are in program order, whichever tile's.
+            executed.parts[i] = place(executed.parts[i], step.operands[i]);
         }
     }
 }

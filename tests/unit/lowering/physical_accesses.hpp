@@ -99,7 +99,10 @@ private:
     void lowered(const lowering::PlannedStep& step) override;
     void moved(const lowering::Tile& tile, bool is_save) override;
     void read_program();
-    static PhysicalAccess place(const PhysicalAccess& part, const lowering::Tile& tile);
+    /// Whether its bytes were settled in program order.
+    [[nodiscard]] bool is_in_turn(const lowering::ResolvedOperand& operand) const;
+    [[nodiscard]] PhysicalAccess place(const PhysicalAccess& part,
+                                       const lowering::ResolvedOperand& operand) const;
     void stay(const lowering::Tile& tile, bool is_write, bool is_reload);
     Node& take_node();
     void skip_waits();

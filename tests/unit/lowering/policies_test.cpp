@@ -35,7 +35,7 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "buffer_factor=0",
                                          "buffer_extra=3",
                                          "psum_buffers=as_sbuf",
-                                         "psum_buffers=all_banks",
+                                         "psum_buffers=in_turn",
                                          "spilling=off",
                                          "spilling=farthest_use",
                                          "ring_assignment=single",
@@ -116,8 +116,8 @@ TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
 }
 
 TEST(PoliciesTest, CompilersUseAllOfPsum) {
-    EXPECT_EQ(default_policies("neuronxcc.nki").psum_buffers, PsumBuffers::AllBanks);
-    EXPECT_EQ(default_policies("nki").psum_buffers, PsumBuffers::AllBanks);
+    EXPECT_EQ(default_policies("neuronxcc.nki").psum_buffers, PsumBuffers::InTurn);
+    EXPECT_EQ(default_policies("nki").psum_buffers, PsumBuffers::InTurn);
     EXPECT_EQ(default_policies("trace").psum_buffers, PsumBuffers::AsSbuf);
 }
 

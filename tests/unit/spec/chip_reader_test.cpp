@@ -178,7 +178,7 @@ TEST(ChipReader, CutsAndEscapesWhatItQuotes) {
 
 TEST(ChipReader, RejectsFieldsThatContradictEachOther) {
     EXPECT_EQ(
-        complaint_with("\"usable_partition_kib\": {\"value\": 192",
+        complaint_with("\"usable_partition_kib\": {\"value\": 208",
                        "\"usable_partition_kib\": {\"value\": 300"),
         "chip.json: /neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it");
     EXPECT_EQ(complaint_with("\"half_rate_stride_bytes\": {\"value\": 16",

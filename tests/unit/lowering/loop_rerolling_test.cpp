@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// First iterations that stand before their loop, because they allocate what all of them share.
+#include "merging_programs.hpp"
+#include "support/program_builder.hpp"
+#include "symbolic_values.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace trnsim::lowering {
+namespace {
+
+using test::affine;
+using test::at;
+using test::Counts;
+using test::executed;
+using test::kRows;
+using test::merged;
+using test::ProgramBuilder;
+
+constexpr std::int64_t kWidth = 128;
+
+/// Loads tiles, and packs them side by side into one that the first of them allocates.
+struct Pack {
+    explicit Pack(std::int64_t iterations) : trips(iterations) {}
+
+    std::int64_t trips;
+    ProgramBuilder builder;
+    std::uint32_t in = builder.input("in", Dtype::Float32, {64, kRows, kWidth});
+    std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, kWidth});
+    std::uint32_t all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 64 * kWidth});
+    std::uint32_t load = builder.add(
+        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, x), tile_of(Role::Src, in)});
+    std::uint32_t copy =
+        builder.add(Opcode::TensorCopy,
+                    {Engine::Vector},
+                    {builder.part(Role::Dst, all, kWidth), builder.whole(Role::Data, x)});
+
+    [[nodiscard]] Operand tile_of(Role role, std::uint32_t tensor) const {
+        Operand operand = builder.whole(role, tensor);
+        operand.pattern = {{1, kRows * kWidth}};
+        return operand;
+    }
+
+    /// One iteration, or all of the loops around it; its copy goes to `place`.
+    void body(const program::Affine& iteration, bool allocates_all, const program::Affine& place) {
+        builder.alloc(x).run(load, {at(iteration), at({}, times(iteration, kRows * kWidth))});
+        if (allocates_all) {
+            builder.alloc(all);
+        }
+        builder.run(copy, {at({}, times(place, kWidth)), at(iteration)});
+    }
+
+    static program::Affine times(program::Affine value, std::int64_t factor) {
+        value.base *= factor;
+        for (program::Affine::Term& term : value.terms) {
+            term.coefficient *= factor;
+        }
+        return value;
+    }
+
+    program::Program whole() {
+        builder.alloc(all).loop(trips);
+        body(affine(0, {1}), false, affine(0, {1}));
+        return builder.end().build();
+    }
+
+    /// The first iteration on its own; its copy goes to `place`.
+    program::Program first_apart(std::int64_t place = 0) {
+        body({}, true, affine(place));
+        builder.loop(trips - 1);
+        body(affine(1, {1}), false, affine(1, {1}));
+        return builder.end().build();
+    }
+};
+
+TEST(LoopRerollingTest, AFirstIterationThatAllocatesForAllIsMergedWithTheOthers) {
+    const program::Program apart = Pack(16).first_apart();
+    EXPECT_EQ(executed(merged(apart)), executed(merged(Pack(16).whole())));
+    EXPECT_EQ(executed(merged(apart)), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(test::symbolic_values(merged(apart)), test::symbolic_values(apart));
+}
+
+TEST(LoopRerollingTest, OneThatDoesSomethingElseStaysApart) {
+    const program::Program apart = Pack(16).first_apart(40);
+    EXPECT_EQ(merged(apart), apart);
+}
+
+TEST(LoopRerollingTest, AFirstIterationOfALoopThatKeepsItsOrderStaysApart) {
+    Pack pack(16);
+    pack.body({}, true, {});
+    pack.builder.loop(15, true);
+    pack.body(affine(1, {1}), false, affine(1, {1}));
+    const program::Program program = pack.builder.end().build();
+    EXPECT_EQ(merged(program), program);
+}
+
+TEST(LoopRerollingTest, AFirstIterationThatIsALoopIsTakenInAfterItsOwn) {
+    // for i in 2: for j in 8, of which i = 0 stands alone, and there j = 0.
+    Pack pack(0);
+    pack.body({}, true, {});
+    pack.builder.loop(7);
+    pack.body(affine(1, {1}), false, affine(1, {1}));
+    pack.builder.end().loop(1).loop(8);
+    pack.body(affine(8, {8, 1}), false, affine(8, {8, 1}));
+    const program::Program program = pack.builder.end().end().build();
+    const program::Program after = merged(program);
+    EXPECT_EQ(executed(after), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(after.loops.back().count * after.max_depth, 2 * 2) << "one nest of 2 x 2";
+    EXPECT_EQ(test::symbolic_values(after), test::symbolic_values(program));
+}
+
+TEST(LoopRerollingTest, TwoIterationsThatStandBeforeTheirLoopAreBothTakenIn) {
+    Pack pack(0);
+    pack.body({}, true, {});
+    pack.body(affine(1), false, affine(1));
+    pack.builder.loop(14);
+    pack.body(affine(2, {1}), false, affine(2, {1}));
+    const program::Program program = pack.builder.end().build();
+    EXPECT_EQ(executed(merged(program)), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
+}
+
+TEST(LoopRerollingTest, WhatAMemsetWritesCountsWithTheIterations) {
+    const auto fill = [](double first) {
+        ProgramBuilder builder;
+        const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 16});
+        InstructionTemplate memset;
+        memset.op = Opcode::Memset;
+        memset.engines = {Engine::Vector};
+        memset.operands = {builder.part(Role::Dst, all, 1)};
+        memset.attributes.value = first;
+        const auto set = builder.add(memset);
+        builder.alloc(all).run(set).loop(15).run(set, {at({}, affine(1, {1}))}).end();
+        return executed(merged(builder.build()));
+    };
+    EXPECT_EQ(fill(1.0), (Counts{{"memset 16", 1}}));
+}
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -162,13 +162,14 @@ def test_tile_sizes_are_those_of_the_chip() -> None:
         assert (size.psum_fmax, size.psum_num_banks, size.psum_bank_fmax_bytes) == (512, 8, 2048)
         assert size.sbuf_fmax == size.sbuf_fmax_bytes // 4
         found.append(size.sbuf_fmax_bytes // 1024)
-        found.append(size.total_available_sbuf_size // 1024)
+        assert size.total_available_sbuf_size == size.sbuf_fmax_bytes
+        found.append(size.sbuf_size_bytes // 128 // 1024)
         found.append(nisa.get_nc_version().value)
         assert nisa.get_nc_version() >= nisa.nc_version.gen2
     found: list[int] = []
     for chip in ("trn1", "trn2", "trn3"):
         lowering(body, chip)
-    assert found == [192, 192, 2, 192, 224, 3, 224, 256, 4]
+    assert found == [192, 192, 2, 208, 224, 3, 240, 256, 4]
 
 
 def test_regions_are_told_apart() -> None:

@@ -85,8 +85,8 @@ class TileSize:
 
     @property
     def total_available_sbuf_size(self) -> int:
-        """Bytes per partition for tiles whose addresses the program fixes: all of SBUF."""
-        return self._chip.sbuf_partition_bytes
+        """The older name of `sbuf_fmax_bytes`."""
+        return self._chip.sbuf_usable_bytes
 
 
 tile_size = TileSize()

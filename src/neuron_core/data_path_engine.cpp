@@ -25,12 +25,17 @@ Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
     if (needs_no_data_path(*next.what)) {
         return sequencer_free_;
     }
-    Picoseconds time = std::max(free_, sequencer_free_);
+    const Picoseconds could = std::max({free_, sequencer_free_, ready_at()});
+    Picoseconds time = could;
     if (next.what->touches_sbuf) {
-        time = std::max(time, memories_.sbuf.earliest(engine_));
+        time = std::max(time, memories_.sbuf.ask(engine_, could, now()));
     }
     if (next.what->touches_psum) {
-        time = std::max(time, memories_.psum.earliest(engine_));
+        time = std::max(time, memories_.psum.ask(engine_, could, now()));
+    }
+    if (next.what->touches_sbuf && next.what->touches_psum) {
+        memories_.sbuf.postpone(engine_, time);
+        memories_.psum.postpone(engine_, time);
     }
     return time;
 }

@@ -20,9 +20,9 @@ const Psum::Port* Psum::rival(Engine engine) const {
     }
 }
 
-Picoseconds Psum::earliest(Engine engine) const {
-    const Port* other = rival(engine);
-    return spec_.vector_scalar_exclusive && other != nullptr ? other->until : Picoseconds{};
+Picoseconds Psum::ask(Engine engine, Picoseconds since, Picoseconds now) {
+    const bool takes_turns = spec_.vector_scalar_exclusive && rival(engine) != nullptr;
+    return takes_turns ? turns_.ask(engine, since, now) : since;
 }
 
 Picoseconds Psum::access(Engine engine,
@@ -39,6 +39,7 @@ Picoseconds Psum::access(Engine engine,
     }
     Port& own = engine == Engine::Vector ? vector_ : scalar_;
     own = {.until = now + cost.interval + extra, .banks = banks};
+    turns_.begin(engine, own.until);
     return extra;
 }
 

@@ -20,9 +20,9 @@ const Sbuf::Port* Sbuf::rival(Engine engine) const {
     }
 }
 
-Picoseconds Sbuf::earliest(Engine engine) const {
-    const Port* other = rival(engine);
-    return spec_.vector_gpsimd_exclusive && other != nullptr ? other->until : Picoseconds{};
+Picoseconds Sbuf::ask(Engine engine, Picoseconds since, Picoseconds now) {
+    const bool takes_turns = spec_.vector_gpsimd_exclusive && rival(engine) != nullptr;
+    return takes_turns ? turns_.ask(engine, since, now) : since;
 }
 
 Picoseconds Sbuf::access(Engine engine, Picoseconds now, const InstructionCost& cost) {
@@ -37,6 +37,7 @@ Picoseconds Sbuf::access(Engine engine, Picoseconds now, const InstructionCost& 
     }
     Port& own = engine == Engine::Vector ? vector_ : gpsimd_;
     own = {.until = now + cost.interval + extra, .fast_mode = cost.uses_fast_mode};
+    turns_.begin(engine, own.until);
     return extra;
 }
 

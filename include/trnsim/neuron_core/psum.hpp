@@ -4,6 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/exclusive_turns.hpp"
 #include "trnsim/neuron_core/instruction_cost.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
 
@@ -18,7 +19,7 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, scalar --> [ exclusion (v2) | one stream per bank (v3, v4) ] --> 8 banks
 ///
-/// Models: VectorE and ScalarE never at the same time on v2; on v3 and v4 two streams on one bank
+/// Models: VectorE and ScalarE never at the same time on v2, who asked first first; on v3 and v4 two streams on one bank
 /// alternate. Does not model: conflicts with the Tensor Engine's writes, which accumulation groups
 /// keep apart. The instruction that came first is not stretched after the fact (D-07). One per
 /// NeuronCore.
@@ -26,8 +27,10 @@ class Psum : public sc_core::sc_module {
 public:
     Psum(const sc_core::sc_module_name& name, const PsumSpec& spec);
 
-    /// When `engine` may begin an access.
-    [[nodiscard]] Picoseconds earliest(Engine engine) const;
+    /// Asks when `engine` may begin an access for which it is ready at `since`.
+    [[nodiscard]] Picoseconds ask(Engine engine, Picoseconds since, Picoseconds now);
+    /// It cannot begin before `turn` for another reason.
+    void postpone(Engine engine, Picoseconds turn) { turns_.postpone(engine, turn); }
 
     /// Begins an instruction's access to `banks` (a bit each) now; returns by how much sharing
     /// lengthens it: at most by the time that its elements stream.
@@ -48,6 +51,7 @@ private:
     const PsumSpec spec_;
     Port vector_;
     Port scalar_;
+    ExclusiveTurns turns_;
 };
 
 }  // namespace trnsim::neuron_core

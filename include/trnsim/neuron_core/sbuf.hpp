@@ -4,6 +4,7 @@
 
 #include "trnsim/base/units.hpp"
 #include "trnsim/isa/engine.hpp"
+#include "trnsim/neuron_core/exclusive_turns.hpp"
 #include "trnsim/neuron_core/instruction_cost.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
 
@@ -17,7 +18,7 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, gpsimd --> [ exclusion (v2) | bus shared in fast modes (v3, v4) ] --> SBUF
 ///
-/// Models: VectorE and GpSimd never at the same time on v2; on v3 and v4 a fast-mode VectorE
+/// Models: VectorE and GpSimd never at the same time on v2, who asked first first; on v3 and v4 a fast-mode VectorE
 /// instruction and a GpSimd one slow each other to half rate while both run. Does not model: bank
 /// conflicts, DMA traffic. The instruction that came first is not stretched after the fact (D-07).
 /// One per NeuronCore.
@@ -25,8 +26,10 @@ class Sbuf : public sc_core::sc_module {
 public:
     Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec);
 
-    /// When `engine` may begin an access.
-    [[nodiscard]] Picoseconds earliest(Engine engine) const;
+    /// Asks when `engine` may begin an access for which it is ready at `since`.
+    [[nodiscard]] Picoseconds ask(Engine engine, Picoseconds since, Picoseconds now);
+    /// It cannot begin before `turn` for another reason.
+    void postpone(Engine engine, Picoseconds turn) { turns_.postpone(engine, turn); }
 
     /// Begins an instruction's access now; returns by how much sharing lengthens it: at most by the
     /// time that its elements stream.
@@ -44,6 +47,7 @@ private:
     const SbufSpec spec_;
     Port vector_;
     Port gpsimd_;
+    ExclusiveTurns turns_;
 };
 
 }  // namespace trnsim::neuron_core

@@ -104,6 +104,18 @@ TEST_F(DataPathEngineTest, OnV2VectorAndGpsimdTakeTurnsOnSbuf) {
     EXPECT_EQ(vector_stats_.waiting[kForPort], ns(60));
 }
 
+TEST_F(DataPathEngineTest, OnV2NeitherKeepsTheOtherOutByWorkingBackToBack) {
+    for (int i = 0; i < 3; ++i) {
+        add(Engine::Gpsimd, work(70, true, true));
+        add(Engine::Vector, work(100, true, true));
+        add(Engine::Scalar, work(30, true, true));
+    }
+    run(kSbufV2, kPsumV2);
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(70, 240, 410));
+    EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(0, 170, 340));
+    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 170, 340));
+}
+
 TEST_F(DataPathEngineTest, OnV2ScalarDoesNotTakeTurnsOnSbuf) {
     add(Engine::Vector, work(100, true, false));
     add(Engine::Scalar, work(100, true, false));

@@ -26,31 +26,6 @@ using Sources = std::vector<std::unique_ptr<CoreSource>>;
 /// Simulated time between two calls of the progress function.
 constexpr double kProgressNanoseconds = 200'000.0;
 
-void check_cores(const Launch& launch, const ChipSpec& chip) {
-    std::int64_t cores = 0;
-    for (const program::Program* program : launch) {
-        cores += program->header.cores;
-    }
-    if (cores < 1 || cores > chip.neuron_cores) {
-        throw UserError(fmt::format("{} NeuronCores are asked for, but {} has {}; use 1 to {}",
-                                    cores,
-                                    chip.short_name,
-                                    chip.neuron_cores,
-                                    chip.neuron_cores));
-    }
-    const std::int64_t stacks = (cores - 1) / chip.hbm.cores_per_stack + 1;
-    if (stacks > chip.hbm.stacks) {
-        throw UserError(
-            fmt::format("{} NeuronCores lie at {} HBM stacks with hbm.cores_per_stack={}, but "
-                        "hbm.stacks={}; change one of the two or use at most {} cores",
-                        cores,
-                        stacks,
-                        chip.hbm.cores_per_stack,
-                        chip.hbm.stacks,
-                        chip.hbm.stacks * chip.hbm.cores_per_stack));
-    }
-}
-
 /// The programs of all cores, with what they need to run.
 struct Cores {
     Cores(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
@@ -198,11 +173,40 @@ ChipSpec with_policies(ChipSpec chip, const Launch& launch, const lowering::Poli
     return chip;
 }
 
+std::int64_t cores_of(const Launch& launch) {
+    std::int64_t cores = 0;
+    for (const program::Program* program : launch) {
+        cores += program->header.cores;
+    }
+    return cores;
+}
+
 }  // namespace
+
+void check_cores(std::int64_t cores, const ChipSpec& chip) {
+    if (cores < 1 || cores > chip.neuron_cores) {
+        throw UserError(fmt::format("{} NeuronCores are asked for, but {} has {}; use 1 to {}",
+                                    cores,
+                                    chip.short_name,
+                                    chip.neuron_cores,
+                                    chip.neuron_cores));
+    }
+    const std::int64_t stacks = (cores - 1) / chip.hbm.cores_per_stack + 1;
+    if (stacks > chip.hbm.stacks) {
+        throw UserError(
+            fmt::format("{} NeuronCores lie at {} HBM stacks with hbm.cores_per_stack={}, but "
+                        "hbm.stacks={}; change one of the two or use at most {} cores",
+                        cores,
+                        stacks,
+                        chip.hbm.cores_per_stack,
+                        chip.hbm.stacks,
+                        chip.hbm.stacks * chip.hbm.cores_per_stack));
+    }
+}
 
 RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
     const ChipSpec simulated = with_policies(chip, launch, options.policies);
-    check_cores(launch, simulated);
+    check_cores(cores_of(launch), simulated);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(
         "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);

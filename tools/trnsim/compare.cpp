@@ -5,6 +5,7 @@
 #include "input.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "standard_streams.hpp"
 #include "terminal.hpp"
 #include "trnsim/report/comparison.hpp"
 #include "trnsim/study/sweep_table.hpp"
@@ -41,7 +42,7 @@ std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips
                                            const std::vector<study::JobOutcome>& outcomes) {
     std::vector<report::ResultFile> results;
     if (all_say_the_same(outcomes)) {
-        fmt::print(stderr, "{}\n", outcomes.front().error);
+        complain(outcomes.front().error);
         return results;
     }
     for (std::size_t i = 0; i < chips.size(); ++i) {
@@ -50,7 +51,7 @@ std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips
         } else {
             const std::string& error = outcomes[i].error;
             const std::string name = chips[i] + ": ";
-            fmt::print(stderr, "{}{}\n", error.starts_with(name) ? "" : name, error);
+            complain(fmt::format("{}{}", error.starts_with(name) ? "" : name, error));
         }
     }
     return results;

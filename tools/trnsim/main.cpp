@@ -7,6 +7,7 @@
 #include "logging.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "standard_streams.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/nearest_name.hpp"
 
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -145,19 +145,21 @@ int sc_main(int /*argc*/, char* /*argv*/[]) {
 }
 
 int main(int argc, char** argv) {
+    cli::occupy_closed_streams();
     cli::clean_up_on_signals();
     cli::set_up_logging();
     sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
     try {
         return run(argc, argv);
     } catch (const UserError& error) {
-        fmt::print(stderr, "{}\n", error.what());
+        cli::complain(error.what());
         return kUserError;
     } catch (const ProgramError& error) {
-        fmt::print(stderr, "{}\n", error.what());
+        cli::complain(error.what());
         return kProgramError;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "trnsim: an error of its own, please report it: {}\n", error.what());
+        cli::complain(
+            fmt::format("trnsim: an error of its own, please report it: {}", error.what()));
         return kOurFault;
     }
 }

@@ -4,6 +4,7 @@
 #include "python_frontend.hpp"
 
 #include "interrupt.hpp"
+#include "standard_streams.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/program/reader.hpp"
@@ -224,7 +225,7 @@ void check_end(int status, std::string words, bool has_trace, const std::string&
     trim_line_ends(words);
     const bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (is_done && !words.empty()) {
-        fmt::print(stderr, "{}\n", words);
+        complain(words);
     }
     if (is_done && has_trace) {
         return;

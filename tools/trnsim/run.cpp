@@ -7,6 +7,7 @@
 #include "output_file.hpp"
 #include "python_frontend.hpp"
 #include "simulation.hpp"
+#include "standard_streams.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/timeline/instruction_writer.hpp"
@@ -188,7 +189,7 @@ int tell(const report::Report& report, const RunCommandOptions& options) {
     }
     if (report.values && !report.values->passes()) {
         flush_standard_output();
-        fmt::print(stderr, "{}\n", report::failure(*report.values, options.input.input));
+        complain(report::failure(*report.values, options.input.input));
         return kCheckFailed;
     }
     return 0;

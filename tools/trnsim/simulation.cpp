@@ -15,9 +15,15 @@
 namespace trnsim::cli {
 namespace {
 
+/// More than any chip has.
+constexpr std::size_t kMostCores = 1'000'000'000;
+
 /// How often a program runs so that it takes that many NeuronCores (0: once).
-std::size_t copies(const program::Program& program, std::size_t cores) {
+std::size_t copies(const program::Program& program, const ChipSpec& chip, std::size_t cores) {
     const auto each = static_cast<std::size_t>(program.header.cores);
+    if (cores > 0) {
+        check_cores(static_cast<std::int64_t>(std::min(cores, kMostCores)), chip);
+    }
     if (cores % each != 0) {
         throw UserError(fmt::format(
             "--cores {}: the program takes {} NeuronCores; give a multiple", cores, each));
@@ -69,8 +75,8 @@ report::Report simulate_input(Input& input,
         };
     }
     spdlog::info("simulating {} instructions on {}", program.instruction_count, chip.spec.name);
-    RunResult result =
-        simulate(Launch(copies(program, simulation.cores), &program), chip.spec, options);
+    RunResult result = simulate(
+        Launch(copies(program, chip.spec, simulation.cores), &program), chip.spec, options);
     if (std::string warning = target_warning(program, chip.spec); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }

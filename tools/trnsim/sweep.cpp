@@ -5,6 +5,7 @@
 #include "input.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "standard_streams.hpp"
 #include "trnsim/study/sweep_table.hpp"
 
 #include <fmt/format.h>
@@ -41,12 +42,12 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
     const auto count = std::count_if(outcomes.begin(), outcomes.end(), failed);
     if (count > 0) {
         const auto first = std::find_if(outcomes.begin(), outcomes.end(), failed);
-        fmt::print(stderr,
-                   "sweep: {} of {} points failed, see the column \"error\"; point {}: {}\n",
-                   count,
-                   outcomes.size(),
-                   first - outcomes.begin() + 1,
-                   first->error);
+        complain(
+            fmt::format("sweep: {} of {} points failed, see the column \"error\"; point {}: {}",
+                        count,
+                        outcomes.size(),
+                        first - outcomes.begin() + 1,
+                        first->error));
     }
 }
 

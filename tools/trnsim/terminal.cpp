@@ -51,7 +51,7 @@ void Progress::update(std::int64_t done, std::int64_t total) {
         total > 0 ? fmt::format("{:.0f} %, ",
                                 100.0 * static_cast<double>(done) / static_cast<double>(total))
                   : std::string{};
-    fmt::print(stderr, "\r\033[K{}: {}{:.0f} s", what_, share, seconds);
+    std::fputs(fmt::format("\r\033[K{}: {}{:.0f} s", what_, share, seconds).c_str(), stderr);
     std::fflush(stderr);
 }
 

@@ -26,6 +26,9 @@ struct RunOptions {
 /// the other, and all start together. Not owned.
 using Launch = std::vector<const program::Program*>;
 
+/// \throws UserError if a chip does not have so many NeuronCores, or HBM stacks for them
+void check_cores(std::int64_t cores, const ChipSpec& chip);
+
 /// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be
 /// elaborated once in a process, so this may be called once; run further simulations in processes
 /// of their own. \throws ProgramError for deadlocks, races, overflows and tiles the chip does not

@@ -131,6 +131,62 @@ def test_a_full_disk_is_an_error(trnsim: CommandLine) -> None:
     assert b"standard output" in ended.stderr
 
 
+SCRIPT = """
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def copy(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(y, nl.load(x))
+    return y
+
+
+copy(np.ones((128, 8), np.float32))
+"""
+
+
+def test_what_a_script_writes_follows_links_and_leaves_devices(trnsim: CommandLine) -> None:
+    (trnsim.folder / "script.py").write_text(SCRIPT)
+    (trnsim.folder / "target.json").write_text("old")
+    (trnsim.folder / "link.json").symlink_to("target.json")
+    assert trnsim("run", "script.py", "--json", "link.json").status == 0
+    assert (trnsim.folder / "link.json").is_symlink()
+    assert (trnsim.folder / "target.json").read_text().startswith("{")
+    (trnsim.folder / "null").symlink_to("/dev/null")  # Not the device itself: the test may fail.
+    assert trnsim("run", "script.py", "--json", "null", "-q").status == 0
+    assert Path("/dev/null").is_char_device()
+    assert "Is a directory" in trnsim.fails(2, "run", "script.py", "--json", ".", "-q")
+
+
+def with_closed(trnsim: CommandLine, streams: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a shell that closes or redirects standard streams."""
+    return subprocess.run(["sh", "-c", f'"$0" "$@" {streams}', trnsim.binary, *words],
+                          cwd=trnsim.folder, capture_output=True, text=True, check=False,
+                          timeout=120)
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+def test_a_message_that_cannot_be_written_does_not_change_the_status(
+        trnsim: CommandLine, streams: str) -> None:
+    (trnsim.folder / "race.nkt").write_text(traces.race())
+    assert with_closed(trnsim, streams, "run", "missing.nkt").returncode == 2
+    assert with_closed(trnsim, streams, "run", "race.nkt").returncode == 3
+    assert with_closed(trnsim, streams, "run", "--bogus").returncode == 2
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(trnsim: CommandLine) -> None:
+    (trnsim.folder / "kernel.py").write_text(SCRIPT.rpartition("copy(")[0])
+    for streams in ("<&-", "2>&-", "<&- 2>&-"):
+        ended = with_closed(trnsim, streams, "-v", "run", "kernel.py::copy", "--arg",
+                            "float32[128,8]", "--json", "out.json", "-q")
+        assert ended.returncode == 0, ended.stderr
+        assert (trnsim.folder / "out.json").read_text().startswith("{"), streams
+    assert "standard output" in with_closed(trnsim, ">&-", "run", "add.nkt").stderr
+
+
 def test_a_closed_pipe_ends_the_command_in_silence(trnsim: CommandLine) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -8,14 +8,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 
 def end_with(main: Callable[[], int]) -> NoReturn:
     """Ends the process with the status that `main` returns; when interrupted, or when nobody
-    reads its output, as a program that the signal ends, without a stack of ours."""
+    reads its output, as a program that the signal ends, without a stack of ours; with status 2
+    where a file or the output cannot be read or written."""
     try:
-        sys.exit(main())
+        status = main()
+        sys.stdout.flush()
+        sys.exit(status)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -24,3 +28,15 @@ def end_with(main: Callable[[], int]) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
         raise
+    except OSError as problem:
+        where = f"{os.fsdecode(problem.filename)}: " if problem.filename is not None else ""
+        print(f"{where}{problem.strerror}; choose a place that can be written and has room",
+              file=sys.stderr)
+        _drop_output()
+        sys.exit(2)
+
+
+def _drop_output() -> None:
+    """Lets the interpreter end without a word about output that it cannot write."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -260,30 +260,40 @@ def _leaves(recorder: Recorder) -> list[Leaf]:
 
 
 def shown_path(path: str) -> str:
-    """A source path as it is written: relative to the current folder, or the file's name."""
+    """A source path as it is written: relative to the current folder, or the file's name.
+
+    What is not UTF-8 becomes a replacement character.
+    """
     try:
-        return Path(path).resolve().relative_to(Path.cwd()).as_posix()
+        shown = Path(path).resolve().relative_to(Path.cwd()).as_posix()
     except ValueError:
-        return Path(path).name
+        shown = Path(path).name
+    return os.fsencode(shown).decode(errors="replace")
 
 
 def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Lets `write` fill a file that appears under its name only when it is complete.
 
-    UserError if the folder cannot be written.
+    A link is followed; what is no file, as a device, is written and stays. UserError if it cannot
+    be written.
     """
+    path = Path(os.path.realpath(path))
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
+        if path.exists() and not path.is_file():
+            with path.open("wb") as device:
+                write(device)
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                write(stream)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}; choose another output file") from problem
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def save_text(path: Path, text: str) -> None:

@@ -88,6 +88,10 @@ def _report(validation: Validation, options: argparse.Namespace) -> None:
         save_text(Path(options.json), told)
     if not options.quiet:
         print(text(validation), end="")
+    elif validation.status:
+        for one in validation.outcomes:
+            if not one.is_run:
+                print(f"{one.row.id}: {one.reason}", file=sys.stderr)
 
 
 def main(words: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@
 
 #include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/lowering/psum_banks.hpp"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 // The banks of PSUM, one tile after the other.
 #include "trnsim/lowering/bank_rotation.hpp"
 
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/lowering/allocation.hpp"
 #include "trnsim/lowering/psum_banks.hpp"
 #include "trnsim/program/cursor.hpp"

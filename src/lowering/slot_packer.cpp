@@ -2,6 +2,8 @@
 // First fit.
 #include "slot_packer.hpp"
 
+#include "trnsim/base/rounding.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <tuple>

@@ -2,17 +2,13 @@
 // Which banks of PSUM some bytes lie in, and how many bytes of them a tile takes.
 #pragma once
 
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/neuron_core/sbuf_spec.hpp"
 
 #include <bit>
 #include <cstdint>
 
 namespace trnsim::lowering {
-
-/// The next multiple of `to`.
-[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
-    return (value + to - 1) / to * to;
-}
 
 /// A bit for each bank that holds one of the bytes [begin, end) of a partition.
 [[nodiscard]] inline std::uint64_t banks_of(const PsumSpec& psum,

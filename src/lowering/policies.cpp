@@ -198,7 +198,9 @@ std::string_view meaning_of(std::string_view policy) {
          "program order"},
         {"spilling",
          "tiles that do not fit go to HBM, those needed latest first, or it is an error"},
-        {"ring_assignment", "DMA in program order on one ring, or a ring per destination site"},
+        {"ring_assignment",
+         "DMA in program order on one ring, or a ring per destination site and named trigger "
+         "engine"},
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
         {"dma_interval_ns", "least time between two DMAs of a ring, at least that of the chip"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},

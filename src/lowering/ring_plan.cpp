@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace trnsim::lowering {
 
@@ -23,7 +25,7 @@ RingPlan plan_rings(const program::Program& program, const DmaSpec& dma, const P
     const std::int64_t load_rings = rings - store_rings;
     RingPlan plan{.ring = std::vector<int>(program.templates.size()),
                   .purposes = std::vector<std::string>(neuron_core::kDmaRings)};
-    std::vector<int> ring_of_site(program.buffers.size(), -1);
+    std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and engine.
     std::int64_t loads = 0;
     std::int64_t stores = 0;
     for (std::size_t index = 0; index < program.templates.size(); ++index) {
@@ -38,8 +40,10 @@ RingPlan plan_rings(const program::Program& program, const DmaSpec& dma, const P
         }
         const Operand& dst = instruction.at(Role::Dst);
         const bool is_store = dst.space == Space::Hbm;
-        int& ring = ring_of_site[dst.buffer];
-        if (ring < 0) {
+        const Engine engine = instruction.attributes.trigger.value_or(Engine::Dma);
+        const auto [found, is_new] = rings_of.try_emplace({dst.buffer, engine});
+        int& ring = found->second;
+        if (is_new) {
             ring =
                 static_cast<int>(is_store && store_rings > 0 ? load_rings + stores++ % store_rings
                                                              : loads++ % load_rings);

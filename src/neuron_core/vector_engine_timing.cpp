@@ -15,18 +15,20 @@ bool is_fast_16bit(const VectorEngineSpec& spec, const Operand& operand) {
 }
 
 bool is_contiguous_innermost(const Operand& operand) {
-    return operand.elements() == 1 || operand.pattern.innermost_stride() == 1;
+    return operand.elements() == 1 ||
+           (operand.pattern.innermost_stride() == 1 && !operand.indirect.has_value());
 }
 
 /// Elements per cycle of tensor_copy and tensor_scalar: the fast modes. [NKI-ARCH-V3] [M-VOYAGER]
 double copy_rate(const VectorEngineSpec& spec, const Operand& data, const Operand& dst) {
     const bool in_sbuf = data.space == Space::Sbuf && dst.space == Space::Sbuf;
+    const bool in_psum = data.space == Space::Psum && dst.space == Space::Psum;
     if (is_fast_16bit(spec, data) && is_fast_16bit(spec, dst)) {
         const bool contiguous = is_contiguous_innermost(data) && is_contiguous_innermost(dst);
         if (in_sbuf) {
             return contiguous ? spec.copy_rate_16bit : spec.copy_rate_16bit_strided;
         }
-        return contiguous ? spec.copy_rate_16bit_psum : 1.0;
+        return contiguous && !in_psum ? spec.copy_rate_16bit_psum : 1.0;
     }
     if (!in_sbuf) {
         return 1.0;

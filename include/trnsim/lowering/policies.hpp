@@ -44,7 +44,8 @@ enum class DgePolicy : std::uint8_t {
 /// How DMA transfers are put on rings.
 enum class RingAssignment : std::uint8_t {
     Single,   ///< One ring in program order.
-    PerSite,  ///< One ring per destination site, round robin over `dma_rings`.
+    PerSite,  ///< One ring per destination site and engine that the program lets trigger, round
+              ///< robin over `dma_rings`.
 };
 
 /// All policies of a run. Text form: "engine_choice=balanced".

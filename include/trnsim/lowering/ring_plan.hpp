@@ -17,8 +17,9 @@ struct RingPlan {
     std::vector<std::string> purposes;  ///< By ring, for the report: "load lhsT_tile".
 };
 
-/// By policy one ring takes all transfers, or every destination site has its own as long as there
-/// are some. Of several rings a quarter, at least one, is for what goes to HBM.
+/// By policy one ring takes all transfers, or every destination site has its own, and each
+/// engine that the program lets trigger transfers to it, as long as there are some [NKI-DMA]. Of
+/// several rings a quarter, at least one, is for what goes to HBM.
 [[nodiscard]] RingPlan plan_rings(const program::Program& program,
                                   const DmaSpec& dma,
                                   const Policies& policies);

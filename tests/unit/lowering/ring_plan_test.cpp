@@ -29,6 +29,27 @@ TEST(RingPlan, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
                 ElementsAre(0, 1, 2, 3, 6, 6, 6, 6));
 }
 
+TEST(RingPlan, EnginesThatTriggerTransfersToOneSiteHaveRingsOfTheirOwn) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto load = [&](Attributes attributes) {
+        attributes.dge = DgeMode::Hardware;
+        return builder.add(Opcode::DmaCopy,
+                           {Engine::Dma},
+                           {builder.whole(Role::Dst, tile), builder.whole(Role::Src, in)},
+                           attributes);
+    };
+    builder.alloc(tile);
+    for (const auto& engine : {std::optional(Engine::Sync),
+                               std::optional(Engine::Scalar),
+                               std::optional<Engine>(),
+                               std::optional(Engine::Sync)}) {
+        builder.run(load({.trigger = engine}));
+    }
+    EXPECT_THAT(plan(builder.build(), {.dma_rings = 4}).ring, ElementsAre(0, 1, 2, 0));
+}
+
 TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
     const LoadsAndStores program(3);
     EXPECT_THAT(plan(program.builder.build(), {.ring_assignment = RingAssignment::Single}).ring,

@@ -198,6 +198,27 @@ InstructionTemplate scaled(Space from, std::int64_t n) {
 }
 
 // Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
+/// By how much 512 elements more lengthen a 16-bit copy, per element.
+double cycles_per_element(Space from, Space to, bool is_gathered = false) {
+    const auto interval = [&](std::int64_t n) {
+        InstructionTemplate copy = unary(Opcode::TensorCopy, from, kBf16, to, kBf16, n);
+        if (is_gathered) {
+            copy.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint16, n));
+            copy.operands[1].indirect = 2;
+        }
+        return static_cast<double>(vector_on("trn2", copy).interval.value);
+    };
+    return (interval(2048) - interval(1024)) / 1024.0 * 0.96e-3;
+}
+
+TEST(VectorEngineFastModes, AskForPlainElementsAndForOneOfBothInSbuf) {
+    EXPECT_NEAR(cycles_per_element(kSbuf, kSbuf), 0.25, 0.01);
+    EXPECT_NEAR(cycles_per_element(kSbuf, kSbuf, true), 0.5, 0.01) << "wherever indices say";
+    EXPECT_NEAR(cycles_per_element(kPsum, kSbuf), 0.5, 0.01);
+    EXPECT_NEAR(cycles_per_element(kSbuf, kPsum), 0.5, 0.01);
+    EXPECT_NEAR(cycles_per_element(kPsum, kPsum), 1.0, 0.01);
+}
+
 TEST(VectorEngineTrace, CopyOf512FromPsumTakes690ns) {
     test::expect_near_measured(
         vector_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512)).done, 690);

@@ -100,6 +100,21 @@ def test_a_gather_is_refused(body: Body, message: str) -> None:
     rejects(body, f"dma_transpose: {message}")
 
 
+@pytest.mark.parametrize(("to_rows", "more", "message"), [
+    (False, {"dge_mode": MODE.hwdge},
+     "dge_mode is hwdge, but 'hbm_0' has a vector_offset, which takes swdge"),
+    (True, {"dge_mode": MODE.none}, "dge_mode is none, but 'hbm_0' has a vector_offset"),
+    (None, {}, "'sbuf_0' in sbuf is accessed by a vector_offset, but rows are selected in hbm")])
+def test_a_copy_by_rows_is_of_hbm_and_described_by_software(
+        to_rows: bool | None, more: dict[str, Any], message: str) -> None:
+    def body(h: Any) -> None:
+        rows = (sbuf(128, 64) if to_rows is None else hbm(256, 64, dtype=nl.float32)).ap(
+            [[64, 128], [1, 64]], vector_offset=sbuf(128, 1, dtype=nl.uint32), indirect_dim=0)
+        tile = sbuf(128, 64)
+        nisa.dma_copy(*((rows, tile) if to_rows else (tile, rows)), **more)
+    rejects(body, f"dma_copy: {message}")
+
+
 def test_a_gather_of_blocks_has_a_dimension_of_one() -> None:
     order = (64, 2, 1, 32)
     assert accepts(lambda h: nisa.dma_transpose(tile(*order), many(1))) == ["dma_transpose"]

@@ -14,7 +14,7 @@ from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.nki.parameters import check_priority
-from trnsim.frontend.nki.parameters_dma import check_dge_mode, check_transpose
+from trnsim.frontend.nki.parameters_dma import check_dge_mode, check_rows, check_transpose
 from trnsim.frontend.nki.tensor import UnusableTensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
@@ -46,6 +46,8 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
     if is_indirect:
         operands = indexed((("dst", "write", dst), ("src", "read", src)))
         attributes = _attributes(dst, src, priority, dge_mode, engine)
+        for view in (dst, src):
+            check_rows(view, dge_mode)
         active.record("dma_copy", None, operands, _generated(attributes, operands),
                       None, (oob_mode,))
         return HANDLE

@@ -37,6 +37,18 @@ def check_dge_mode(op: str, mode: Any) -> None:
                            f"{chip.neuron_core}; use swdge or none")
 
 
+def check_rows(view: View, mode: Any) -> None:
+    """What dma_copy reads or writes by a vector_offset lies in HBM, described by software."""
+    if not isinstance(view.indices, View) or view.indirection.kind == "scalar":
+        return
+    if view.space != HBM:
+        raise _refused("dma_copy", f"{view.name!r} in {view.space} is accessed by a vector_offset, "
+                                   "but rows are selected in hbm; use a compute instruction")
+    if enums.DGE_NAMES[mode] not in ("auto", "software"):
+        raise _refused("dma_copy", f"dge_mode is {mode.name}, but {view.name!r} has a "
+                                   "vector_offset, which takes swdge; leave it out")
+
+
 def check_transpose(dst: View, src: View, mode: Any) -> None:
     """The memories, types and sizes of a dma_transpose from `src` to `dst`."""
     check_dge_mode("dma_transpose", mode)

@@ -19,10 +19,10 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, scalar --> [ exclusion (v2) | one stream per bank (v3, v4) ] --> 8 banks
 ///
-/// Models: VectorE and ScalarE never at the same time on v2, who asked first first; on v3 and v4 two streams on one bank
-/// alternate. Does not model: conflicts with the Tensor Engine's writes, which accumulation groups
-/// keep apart. The instruction that came first is not stretched after the fact (D-07). One per
-/// NeuronCore.
+/// Models: VectorE and ScalarE never at the same time on v2, but in turns; on v3 and v4
+/// two streams on one bank alternate. Does not model: conflicts with the Tensor Engine's writes,
+/// which accumulation groups keep apart. The instruction that came first is not stretched after the
+/// fact (D-07). One per NeuronCore.
 class Psum : public sc_core::sc_module {
 public:
     Psum(const sc_core::sc_module_name& name, const PsumSpec& spec);

@@ -18,10 +18,10 @@ namespace trnsim::neuron_core {
 ///
 ///     vector, gpsimd --> [ exclusion (v2) | bus shared in fast modes (v3, v4) ] --> SBUF
 ///
-/// Models: VectorE and GpSimd never at the same time on v2, who asked first first; on v3 and v4 a fast-mode VectorE
-/// instruction and a GpSimd one slow each other to half rate while both run. Does not model: bank
-/// conflicts, DMA traffic. The instruction that came first is not stretched after the fact (D-07).
-/// One per NeuronCore.
+/// Models: VectorE and GpSimd never at the same time on v2, but in turns; on v3 and v4 a
+/// fast-mode VectorE instruction and a GpSimd one slow each other to half rate while both run. Does
+/// not model: bank conflicts, DMA traffic. The instruction that came first is not stretched after
+/// the fact (D-07). One per NeuronCore.
 class Sbuf : public sc_core::sc_module {
 public:
     Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec);

@@ -246,10 +246,14 @@ void allocate_psum(const Program& program,
                         .capacity = capacity,
                         .spilling = policies.spilling,
                         .fixed_end = round_up(fixed, spec.bank_bytes)};
-    if (policies.psum_buffers == PsumBuffers::InTurn) {
-        result.rotation = BankRotation::plan(program, liveness, spec, memory.fixed_end);
-    }
-    if (result.rotation) {
+    const bool is_dealt_out = policies.psum_buffers == PsumBuffers::InTurn &&
+                              fit_beside_fixed(memory, result, [&](std::int64_t first) {
+                                  result.rotation =
+                                      BankRotation::plan(program, liveness, spec, first);
+                                  return result.rotation.has_value();
+                              });
+    if (is_dealt_out) {
+        result.psum_banks = memory.fixed_end / spec.bank_bytes;
         record(*result.rotation, liveness, result);
         return;
     }

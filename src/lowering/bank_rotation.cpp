@@ -8,7 +8,6 @@
 #include "trnsim/program/cursor.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 namespace trnsim::lowering {
 
@@ -43,16 +42,16 @@ bool leaves_banks_to_run_ahead(const Program& program,
 std::optional<BankRotation> BankRotation::plan(const Program& program,
                                                const std::vector<SiteLiveness>& liveness,
                                                const PsumSpec& psum,
-                                               std::int64_t fixed_end) {
-    for (const std::int64_t first : {fixed_end, std::int64_t{0}}) {
-        const std::int64_t banks = psum.banks - first / psum.bank_bytes;
-        const bool is_short = !leaves_banks_to_run_ahead(program, liveness, psum, banks);
-        for (const bool shares_banks : {is_short, !is_short}) {
-            BankRotation rotation(program, liveness, psum, first, shares_banks);
-            if (rotation.fits(program, liveness)) {
-                return rotation;
-            }
-        }
+                                               std::int64_t first) {
+    const std::int64_t banks = psum.banks - first / psum.bank_bytes;
+    const bool is_short = !leaves_banks_to_run_ahead(program, liveness, psum, banks);
+    BankRotation rotation(program, liveness, psum, first, is_short);
+    if (rotation.fits(program, liveness)) {
+        return rotation;
+    }
+    BankRotation other(program, liveness, psum, first, !is_short);
+    if (rotation.shares_banks_ != other.shares_banks_ && other.fits(program, liveness)) {
+        return other;
     }
     return std::nullopt;
 }
@@ -64,7 +63,6 @@ BankRotation::BankRotation(const Program& program,
                            bool shares_banks)
     : psum_(psum),
       first_(first),
-      shares_banks_(shares_banks),
       sites_(program.buffers.size()),
       free_(psum.banks * psum.bank_bytes, psum.bank_bytes),
       next_(first),
@@ -78,6 +76,7 @@ BankRotation::BankRotation(const Program& program,
                                                                  : round_up(bytes, psum.bank_bytes),
                                       .uses = UseCounter(liveness[site].uses),
                                       .most_places = most[site]});
+            shares_banks_ = shares_banks_ || (shares_banks && bytes < psum.bank_bytes);
         }
     }
 }

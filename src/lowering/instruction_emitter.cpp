@@ -227,13 +227,13 @@ void InstructionEmitter::check_bank(const PlannedStep& step, const ResolvedOpera
     if (!takes_matmul(psum_, base + dst.region.begin(), base + dst.region.end())) {
         const InstructionTemplate& from = program_.templates[step.instruction];
         throw ProgramError(
-            fmt::format("{}: {}: dst covers bytes {} to {} of its PSUM tile, across banks of {} "
+            fmt::format("{}: {}: dst covers bytes {} to {} of PSUM, across banks of {} "
                         "bytes; keep the "
                         "result of one matmul inside a bank",
                         program_.source_text(from),
                         name(from.op),
-                        dst.region.begin(),
-                        dst.region.end() - 1,
+                        base + dst.region.begin(),
+                        base + dst.region.end() - 1,
                         psum_.bank_bytes));
     }
 }

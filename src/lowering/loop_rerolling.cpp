@@ -20,12 +20,12 @@ using program::Run;
 
 namespace {
 
-/// The value in the iteration before the first one of the loop at `depth`, outside of that loop.
-Affine before_first(const Affine& value, std::int32_t depth) {
+/// The value `back` iterations before the first one of the loop at `depth`, outside of that loop.
+Affine before_first(const Affine& value, std::int32_t depth, std::int64_t back) {
     Affine result{.base = value.base};
     for (const Affine::Term& term : value.terms) {
         if (term.depth == depth) {
-            result.base -= term.coefficient;
+            result.base -= back * term.coefficient;
         } else {
             add_term(result, term.depth - (term.depth > depth ? 1 : 0), term.coefficient);
         }
@@ -33,9 +33,9 @@ Affine before_first(const Affine& value, std::int32_t depth) {
     return result;
 }
 
-/// The value where the loop at `depth` begins one iteration earlier.
-void begin_earlier(Affine& value, std::int32_t depth) {
-    value.base -= coefficient(value, depth);
+/// The value where the loop at `depth` begins so many iterations earlier.
+void begin_earlier(Affine& value, std::int32_t depth, std::int64_t iterations) {
+    value.base -= iterations * coefficient(value, depth);
 }
 
 class Rerolling {
@@ -53,8 +53,15 @@ public:
             if (loop.kind != program::LoopKind::Affine || loop.is_in_order) {
                 continue;
             }
-            while (const std::optional<std::size_t> first = first_iteration(items, i, depth)) {
-                i = take_in(items, *first, i, depth);
+            std::size_t first = i;
+            std::int64_t count = 0;
+            while (const auto earlier =
+                       iteration_before(items, items[i].body, first, depth, count + 1)) {
+                first = *earlier;
+                ++count;
+            }
+            if (count > 0) {
+                i = take_in(items, first, i, depth, count);
                 has_changed = true;
             }
         }
@@ -62,17 +69,18 @@ public:
     }
 
 private:
-    /// Where an iteration of a loop begins that ends before it.
-    [[nodiscard]] std::optional<std::size_t> first_iteration(const std::vector<LoopTree>& items,
-                                                             std::size_t loop,
-                                                             std::int32_t depth) const {
-        const std::vector<LoopTree>& body = items[loop].body;
-        std::size_t at = loop;
+    /// Where the iteration of a loop begins that ends at `end` and comes `back` before its first.
+    [[nodiscard]] std::optional<std::size_t> iteration_before(const std::vector<LoopTree>& items,
+                                                              const std::vector<LoopTree>& body,
+                                                              std::size_t end,
+                                                              std::int32_t depth,
+                                                              std::int64_t back) const {
+        std::size_t at = end;
         for (std::size_t left = body.size(); left > 0; --left) {
             while (at > 0 && is_for_all(items[at - 1], body)) {
                 --at;
             }
-            if (at == 0 || !is_iteration_before(items[at - 1], body[left - 1], depth)) {
+            if (at == 0 || !is_iteration_before(items[at - 1], body[left - 1], depth, back)) {
                 return std::nullopt;
             }
             --at;
@@ -87,11 +95,12 @@ private:
                });
     }
 
-    /// Whether an item before the loop at `depth` does what one of its body would do before its
-    /// first iteration.
+    /// Whether an item before the loop at `depth` does what one of its body would do `back`
+    /// iterations before the first.
     [[nodiscard]] bool is_iteration_before(const LoopTree& item,
                                            const LoopTree& of_body,
-                                           std::int32_t depth) const {
+                                           std::int32_t depth,
+                                           std::int64_t back) const {
         if (item.kind != of_body.kind) {
             return false;
         }
@@ -99,7 +108,8 @@ private:
             return item.index == of_body.index;
         }
         if (item.is_run()) {
-            return is_run_before(program_.runs[item.index], program_.runs[of_body.index], depth);
+            return is_run_before(
+                program_.runs[item.index], program_.runs[of_body.index], depth, back);
         }
         const Loop& loop = program_.loops[item.index];
         const Loop& inner = program_.loops[of_body.index];
@@ -107,32 +117,36 @@ private:
                loop.is_in_order == inner.is_in_order &&
                std::ranges::equal(
                    item.body, of_body.body, [&](const LoopTree& a, const LoopTree& b) {
-                       return is_iteration_before(a, b, depth);
+                       return is_iteration_before(a, b, depth, back);
                    });
     }
 
-    static bool is_run_before(const Run& run, const Run& of_body, std::int32_t depth) {
+    static bool is_run_before(const Run& run,
+                              const Run& of_body,
+                              std::int32_t depth,
+                              std::int64_t back) {
         return run.instruction == of_body.instruction &&
                run.value.has_value() == of_body.value.has_value() &&
-               (!run.value || *run.value == before_first(*of_body.value, depth)) &&
+               (!run.value || *run.value == before_first(*of_body.value, depth, back)) &&
                std::ranges::equal(run.at, of_body.at, [&](const Position& a, const Position& b) {
-                   return a.partition == before_first(b.partition, depth) &&
-                          a.offset == before_first(b.offset, depth) &&
-                          a.instance == before_first(b.instance, depth);
+                   return a.partition == before_first(b.partition, depth, back) &&
+                          a.offset == before_first(b.offset, depth, back) &&
+                          a.instance == before_first(b.instance, depth, back);
                });
     }
 
-    /// Makes items[first, loop) the first iteration of the loop; returns where that is then.
+    /// Makes items[first, loop) the first iterations of the loop; returns where that is then.
     std::size_t take_in(std::vector<LoopTree>& items,
                         std::size_t first,
                         std::size_t loop,
-                        std::int32_t depth) {
+                        std::int32_t depth,
+                        std::int64_t iterations) {
         const std::vector<LoopTree> body = items[loop].body;
         const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
         const auto end = items.begin() + static_cast<std::ptrdiff_t>(loop);
-        begin_earlier(items[loop], depth);
+        begin_earlier(items[loop], depth, iterations);
         Loop longer = program_.loops[items[loop].index];
-        ++longer.count;
+        longer.count += iterations;
         program_.loops.push_back(std::move(longer));
         items[loop].index = static_cast<std::uint32_t>(program_.loops.size() - 1);
         const auto kept = std::stable_partition(
@@ -140,20 +154,20 @@ private:
         return static_cast<std::size_t>(items.erase(kept, end) - items.begin());
     }
 
-    void begin_earlier(const LoopTree& item, std::int32_t depth) {
+    void begin_earlier(const LoopTree& item, std::int32_t depth, std::int64_t iterations) {
         if (item.is_run()) {
             Run& run = program_.runs[item.index];
             if (run.value) {
-                lowering::begin_earlier(*run.value, depth);
+                lowering::begin_earlier(*run.value, depth, iterations);
             }
             for (Position& at : run.at) {
-                lowering::begin_earlier(at.partition, depth);
-                lowering::begin_earlier(at.offset, depth);
-                lowering::begin_earlier(at.instance, depth);
+                lowering::begin_earlier(at.partition, depth, iterations);
+                lowering::begin_earlier(at.offset, depth, iterations);
+                lowering::begin_earlier(at.instance, depth, iterations);
             }
         }
         for (const LoopTree& inner : item.body) {
-            begin_earlier(inner, depth);
+            begin_earlier(inner, depth, iterations);
         }
     }
 

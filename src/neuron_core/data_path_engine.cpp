@@ -26,12 +26,13 @@ Picoseconds DataPathEngine::earliest(const QueuedInstruction& next) const {
         return sequencer_free_;
     }
     const Picoseconds could = std::max({free_, sequencer_free_, ready_at()});
+    const Picoseconds length = next.what->cost.interval;
     Picoseconds time = could;
     if (next.what->touches_sbuf) {
-        time = std::max(time, memories_.sbuf.ask(engine_, could, now()));
+        time = std::max(time, memories_.sbuf.ask(engine_, could, length, now()));
     }
     if (next.what->touches_psum) {
-        time = std::max(time, memories_.psum.ask(engine_, could, now()));
+        time = std::max(time, memories_.psum.ask(engine_, could, length, now()));
     }
     if (next.what->touches_sbuf && next.what->touches_psum) {
         memories_.sbuf.postpone(engine_, time);

@@ -20,9 +20,18 @@ const Psum::Port* Psum::rival(Engine engine) const {
     }
 }
 
-Picoseconds Psum::ask(Engine engine, Picoseconds since, Picoseconds now) {
-    const bool takes_turns = spec_.vector_scalar_exclusive && rival(engine) != nullptr;
-    return takes_turns ? turns_.ask(engine, since, now) : since;
+bool Psum::takes_turns(Engine engine) const {
+    return spec_.vector_scalar_exclusive && rival(engine) != nullptr;
+}
+
+Picoseconds Psum::ask(Engine engine, Picoseconds since, Picoseconds length, Picoseconds now) {
+    return takes_turns(engine) ? turns_.ask(engine, since, length, now) : since;
+}
+
+void Psum::postpone(Engine engine, Picoseconds turn) {
+    if (takes_turns(engine)) {
+        turns_.postpone(engine, turn);
+    }
 }
 
 Picoseconds Psum::access(Engine engine,

@@ -20,9 +20,18 @@ const Sbuf::Port* Sbuf::rival(Engine engine) const {
     }
 }
 
-Picoseconds Sbuf::ask(Engine engine, Picoseconds since, Picoseconds now) {
-    const bool takes_turns = spec_.vector_gpsimd_exclusive && rival(engine) != nullptr;
-    return takes_turns ? turns_.ask(engine, since, now) : since;
+bool Sbuf::takes_turns(Engine engine) const {
+    return spec_.vector_gpsimd_exclusive && rival(engine) != nullptr;
+}
+
+Picoseconds Sbuf::ask(Engine engine, Picoseconds since, Picoseconds length, Picoseconds now) {
+    return takes_turns(engine) ? turns_.ask(engine, since, length, now) : since;
+}
+
+void Sbuf::postpone(Engine engine, Picoseconds turn) {
+    if (takes_turns(engine)) {
+        turns_.postpone(engine, turn);
+    }
 }
 
 Picoseconds Sbuf::access(Engine engine, Picoseconds now, const InstructionCost& cost) {

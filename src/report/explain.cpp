@@ -222,7 +222,7 @@ std::string explain_memories(const Report& report) {
         return "used as the lowered trace says";
     }
     return fmt::format(
-        "SBUF {} of {} KiB per partition, PSUM {} of {} banks at the fullest moment",
+        "SBUF {} of {} KiB per partition at the fullest moment, PSUM {} of {} banks in use",
         number_text(static_cast<double>(report.result.memory.sbuf_peak_partition_bytes) /
                     static_cast<double>(kKib)),
         core.sbuf.usable_partition_kib,

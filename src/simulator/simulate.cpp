@@ -173,25 +173,26 @@ ChipSpec with_policies(ChipSpec chip, const Launch& launch, const lowering::Poli
     return chip;
 }
 
-std::int64_t cores_of(const Launch& launch) {
-    std::int64_t cores = 0;
+std::uint64_t cores_of(const Launch& launch) {
+    std::uint64_t cores = 0;
     for (const program::Program* program : launch) {
-        cores += program->header.cores;
+        cores += static_cast<std::uint64_t>(program->header.cores);
     }
     return cores;
 }
 
 }  // namespace
 
-void check_cores(std::int64_t cores, const ChipSpec& chip) {
-    if (cores < 1 || cores > chip.neuron_cores) {
+void check_cores(std::uint64_t cores, const ChipSpec& chip) {
+    if (cores < 1 || cores > static_cast<std::uint64_t>(chip.neuron_cores)) {
         throw UserError(fmt::format("{} NeuronCores are asked for, but {} has {}; use 1 to {}",
                                     cores,
                                     chip.short_name,
                                     chip.neuron_cores,
                                     chip.neuron_cores));
     }
-    const std::int64_t stacks = (cores - 1) / chip.hbm.cores_per_stack + 1;
+    const std::int64_t stacks =
+        (static_cast<std::int64_t>(cores) - 1) / chip.hbm.cores_per_stack + 1;
     if (stacks > chip.hbm.stacks) {
         throw UserError(
             fmt::format("{} NeuronCores lie at {} HBM stacks with hbm.cores_per_stack={}, but "

@@ -15,14 +15,11 @@
 namespace trnsim::cli {
 namespace {
 
-/// More than any chip has.
-constexpr std::size_t kMostCores = 1'000'000'000;
-
 /// How often a program runs so that it takes that many NeuronCores (0: once).
 std::size_t copies(const program::Program& program, const ChipSpec& chip, std::size_t cores) {
     const auto each = static_cast<std::size_t>(program.header.cores);
     if (cores > 0) {
-        check_cores(static_cast<std::int64_t>(std::min(cores, kMostCores)), chip);
+        check_cores(cores, chip);
     }
     if (cores % each != 0) {
         throw UserError(fmt::format(

@@ -12,7 +12,8 @@ namespace trnsim::cli {
 void occupy_closed_streams() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(stream, F_GETFD) < 0) {
-            // The lowest free descriptor is this one. Reading is all that standard output allows.
+            // The lowest free descriptor is this one. Standard output is opened for reading, so
+            // that writing to it still fails.
             static_cast<void>(open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tiles live: slots per allocation site in SBUF and PSUM.
+// Where tiles live: slots per allocation site, or a memory that they share.
 #pragma once
 
 #include "trnsim/lowering/bank_rotation.hpp"
@@ -30,7 +30,7 @@ struct SitePlacement {
 struct Allocation {
     std::vector<SitePlacement> sites;  ///< By buffer id.
     std::int64_t sbuf_bytes = 0;       ///< Per partition, highest byte in use.
-    std::int64_t psum_banks = 0;
+    std::int64_t psum_banks = 0;       ///< Up to the highest in use, but for those of the rotation.
     std::optional<BankRotation> rotation{};  ///< Of PSUM, if the policy asks for it and it fits.
     std::vector<std::string> notes;          ///< What had to give, for the report.
 };

@@ -29,12 +29,12 @@ namespace trnsim::lowering {
 /// whole banks; they share one where sites would have none to run ahead with.
 class BankRotation {
 public:
-    /// nullopt: at some moment no gap is large enough. Tiles whose addresses the program fixes have
-    /// the bytes up to `fixed_end`, the end of a bank, if the others fit above.
+    /// Of the bytes from `first` on, where a bank begins. nullopt: at some moment no gap is large
+    /// enough.
     [[nodiscard]] static std::optional<BankRotation> plan(const program::Program& program,
                                                           const std::vector<SiteLiveness>& liveness,
                                                           const PsumSpec& psum,
-                                                          std::int64_t fixed_end);
+                                                          std::int64_t first);
 
     /// Whether tiles of a site lie here.
     [[nodiscard]] bool has(std::uint32_t buffer) const { return sites_[buffer].has_value(); }
@@ -44,7 +44,7 @@ public:
         return sites_[buffer]->tile_bytes;
     }
 
-    /// Whether tiles smaller than a bank may share one.
+    /// Whether there are tiles smaller than a bank, and they may share one.
     [[nodiscard]] bool shares_banks() const { return shares_banks_; }
 
     /// Begins the next instance of a site; it gets bytes at its first use. \pre has(buffer)
@@ -88,7 +88,7 @@ private:
 
     PsumSpec psum_;
     std::int64_t first_;  ///< Byte from which on it deals.
-    bool shares_banks_;
+    bool shares_banks_ = false;
     std::vector<std::optional<Site>> sites_;  ///< By buffer.
     FreeBytes free_;
     std::int64_t next_ = 0;

@@ -88,7 +88,7 @@ public:
     }
     /// Banks of PSUM that have been in use.
     [[nodiscard]] std::int64_t psum_banks() const {
-        return rotation_ ? rotation_->banks() : allocation_.psum_banks;
+        return std::max(allocation_.psum_banks, rotation_ ? rotation_->banks() : 0);
     }
 
 private:

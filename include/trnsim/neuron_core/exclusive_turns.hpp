@@ -15,14 +15,18 @@ namespace trnsim::neuron_core {
 /// working back to back. An access that has begun is not interrupted. [ASSUMED]
 class ExclusiveTurns {
 public:
-    /// When an engine may begin that could do so from `since` on. It has asked then, and the other
-    /// one lets it begin first if that could only later. To be asked again at that time.
-    [[nodiscard]] Picoseconds ask(Engine engine, Picoseconds since, Picoseconds now) {
+    /// When an engine may begin an access of some length that it could begin from `since` on. It
+    /// has asked then, and the other one lets it begin first if that could only later and would not
+    /// be done before. To be asked again at that time.
+    [[nodiscard]] Picoseconds ask(Engine engine,
+                                  Picoseconds since,
+                                  Picoseconds length,
+                                  Picoseconds now) {
         Side& own = sides_[side_of(engine)];
         const Side& other = sides_[1 - side_of(engine)];
         Picoseconds begin = std::max(since, other.until);
-        const bool is_others_turn =
-            other.asks && other.since < since && other.turn >= now && begin <= other.turn;
+        const bool is_others_turn = other.asks && other.since < since && other.turn >= now &&
+                                    begin <= other.turn && begin + length > other.turn;
         if (is_others_turn) {  // How long that takes is known once it has begun.
             begin = other.turn + Picoseconds{1};
         }

@@ -27,10 +27,13 @@ class Psum : public sc_core::sc_module {
 public:
     Psum(const sc_core::sc_module_name& name, const PsumSpec& spec);
 
-    /// Asks when `engine` may begin an access for which it is ready at `since`.
-    [[nodiscard]] Picoseconds ask(Engine engine, Picoseconds since, Picoseconds now);
+    /// Asks when `engine` may begin an access of some length for which it is ready at `since`.
+    [[nodiscard]] Picoseconds ask(Engine engine,
+                                  Picoseconds since,
+                                  Picoseconds length,
+                                  Picoseconds now);
     /// It cannot begin before `turn` for another reason.
-    void postpone(Engine engine, Picoseconds turn) { turns_.postpone(engine, turn); }
+    void postpone(Engine engine, Picoseconds turn);
 
     /// Begins an instruction's access to `banks` (a bit each) now; returns by how much sharing
     /// lengthens it: at most by the time that its elements stream.
@@ -47,6 +50,7 @@ private:
         std::uint64_t banks = 0;
     };
     [[nodiscard]] const Port* rival(Engine engine) const;
+    [[nodiscard]] bool takes_turns(Engine engine) const;
 
     const PsumSpec spec_;
     Port vector_;

@@ -26,10 +26,13 @@ class Sbuf : public sc_core::sc_module {
 public:
     Sbuf(const sc_core::sc_module_name& name, const SbufSpec& spec);
 
-    /// Asks when `engine` may begin an access for which it is ready at `since`.
-    [[nodiscard]] Picoseconds ask(Engine engine, Picoseconds since, Picoseconds now);
+    /// Asks when `engine` may begin an access of some length for which it is ready at `since`.
+    [[nodiscard]] Picoseconds ask(Engine engine,
+                                  Picoseconds since,
+                                  Picoseconds length,
+                                  Picoseconds now);
     /// It cannot begin before `turn` for another reason.
-    void postpone(Engine engine, Picoseconds turn) { turns_.postpone(engine, turn); }
+    void postpone(Engine engine, Picoseconds turn);
 
     /// Begins an instruction's access now; returns by how much sharing lengthens it: at most by the
     /// time that its elements stream.
@@ -43,6 +46,7 @@ private:
         bool fast_mode = false;
     };
     [[nodiscard]] const Port* rival(Engine engine) const;
+    [[nodiscard]] bool takes_turns(Engine engine) const;
 
     const SbufSpec spec_;
     Port vector_;

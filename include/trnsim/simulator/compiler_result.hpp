@@ -18,8 +18,8 @@ struct CompilerResult {
         std::string name;
         Space space = Space::Sbuf;
         std::int64_t live = 0;   ///< Most tiles alive at once.
-        std::int64_t slots = 0;  ///< Tiles it has room for.
-        bool is_pooled = false;  ///< It shares its room with others, and may spill.
+        std::int64_t slots = 0;  ///< Tiles it has room of its own for.
+        bool is_pooled = false;  ///< It shares its room with others; `slots` is `live` then.
     };
     lowering::LoweringCounts counts;
     std::vector<Site> sites;  ///< In the order of the program; only those that are used.

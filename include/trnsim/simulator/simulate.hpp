@@ -27,7 +27,7 @@ struct RunOptions {
 using Launch = std::vector<const program::Program*>;
 
 /// \throws UserError if a chip does not have so many NeuronCores, or HBM stacks for them
-void check_cores(std::int64_t cores, const ChipSpec& chip);
+void check_cores(std::uint64_t cores, const ChipSpec& chip);
 
 /// Simulates one kernel launch. Same input, same result on every machine. A SystemC kernel can be
 /// elaborated once in a process, so this may be called once; run further simulations in processes

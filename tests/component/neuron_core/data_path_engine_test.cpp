@@ -113,7 +113,31 @@ TEST_F(DataPathEngineTest, OnV2NeitherKeepsTheOtherOutByWorkingBackToBack) {
     run(kSbufV2, kPsumV2);
     EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(70, 240, 410));
     EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(0, 170, 340));
-    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 170, 340));
+    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 30, 170));
+}
+
+TEST_F(DataPathEngineTest, OnV2WhatScalarWaitsForKeepsNobodyOutOfSbuf) {
+    add(Engine::Vector, work(400, false, true));  // PSUM, until 400.
+    add(Engine::Scalar, work(10, false, false));
+    add(Engine::Scalar, work(50, true, true));  // Waits for it.
+    add(Engine::Gpsimd, work(20, true, false));
+    add(Engine::Vector, work(30, true, false));
+    add(Engine::Vector, work(30, true, false));
+    run(kSbufV2, kPsumV2);
+    EXPECT_THAT(core_.starts(Engine::Scalar), ElementsAre(0, 400));
+    EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(0));
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(0, 400, 430));
+}
+
+TEST_F(DataPathEngineTest, OnV2AShortAccessFillsTheTimeUntilTheOthersTurn) {
+    add(Engine::Scalar, work(200, false, true));  // PSUM, until 200.
+    add(Engine::Vector, work(50, true, true));    // Waits for it, with SBUF free until then.
+    add(Engine::Gpsimd, work(90, true, false));
+    add(Engine::Gpsimd, work(90, true, false));
+    add(Engine::Gpsimd, work(90, true, false));
+    run(kSbufV2, kPsumV2);
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(200));
+    EXPECT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(0, 90, 250));
 }
 
 TEST_F(DataPathEngineTest, OnV2ScalarDoesNotTakeTurnsOnSbuf) {

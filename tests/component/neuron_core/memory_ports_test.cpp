@@ -24,31 +24,31 @@ class MemoryPortsTest : public test::SystemCTest {};
 
 TEST_F(MemoryPortsTest, AnExclusiveSbufIsFreeForTheOtherWhenTheAccessEnds) {
     Sbuf sbuf("sbuf", {.vector_gpsimd_exclusive = true});
-    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(20), ns(0)), ns(20));
+    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(20), ns(50), ns(0)), ns(20));
     EXPECT_EQ(sbuf.access(Engine::Vector, ns(100), streaming(50, false)), ns(0));
-    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(120), ns(100)), ns(150));
-    EXPECT_EQ(sbuf.ask(Engine::Scalar, ns(120), ns(100)), ns(120));
-    EXPECT_EQ(sbuf.ask(Engine::Vector, ns(110), ns(100)), ns(110))
+    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(120), ns(50), ns(100)), ns(150));
+    EXPECT_EQ(sbuf.ask(Engine::Scalar, ns(120), ns(50), ns(100)), ns(120));
+    EXPECT_EQ(sbuf.ask(Engine::Vector, ns(110), ns(50), ns(100)), ns(110))
         << "an engine does not exclude itself";
 }
 
 TEST_F(MemoryPortsTest, WhoHasWaitedForLongerGoesFirst) {
     Psum psum("psum", {.vector_scalar_exclusive = true});
     psum.access(Engine::Scalar, ns(0), streaming(100), 0);
-    EXPECT_EQ(psum.ask(Engine::Vector, ns(30), ns(30)), ns(100));
-    EXPECT_EQ(psum.ask(Engine::Scalar, ns(100), ns(100)), ns(100) + Picoseconds{1})
+    EXPECT_EQ(psum.ask(Engine::Vector, ns(30), ns(50), ns(30)), ns(100));
+    EXPECT_EQ(psum.ask(Engine::Scalar, ns(100), ns(50), ns(100)), ns(100) + Picoseconds{1})
         << "Vector has asked before";
     psum.access(Engine::Vector, ns(100), streaming(40), 0);
-    EXPECT_EQ(psum.ask(Engine::Scalar, ns(100), ns(100) + Picoseconds{1}), ns(140));
-    EXPECT_EQ(psum.ask(Engine::Vector, ns(140), ns(140)), ns(140) + Picoseconds{1});
+    EXPECT_EQ(psum.ask(Engine::Scalar, ns(100), ns(50), ns(100) + Picoseconds{1}), ns(140));
+    EXPECT_EQ(psum.ask(Engine::Vector, ns(140), ns(50), ns(140)), ns(140) + Picoseconds{1});
 }
 
 TEST_F(MemoryPortsTest, WhoAskedAndDidNotComeKeepsNobodyOut) {
     Sbuf sbuf("sbuf", {.vector_gpsimd_exclusive = true});
     sbuf.access(Engine::Gpsimd, ns(0), streaming(100));
-    EXPECT_EQ(sbuf.ask(Engine::Vector, ns(30), ns(30)), ns(100));
-    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(100), ns(100)), ns(100) + Picoseconds{1});
-    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(100), ns(100) + Picoseconds{1}), ns(100));
+    EXPECT_EQ(sbuf.ask(Engine::Vector, ns(30), ns(50), ns(30)), ns(100));
+    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(100), ns(50), ns(100)), ns(100) + Picoseconds{1});
+    EXPECT_EQ(sbuf.ask(Engine::Gpsimd, ns(100), ns(50), ns(100) + Picoseconds{1}), ns(100));
 }
 
 TEST_F(MemoryPortsTest, SharingCostsAtMostTheTimeThatElementsStream) {

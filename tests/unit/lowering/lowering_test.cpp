@@ -303,10 +303,9 @@ TEST(LoweringTest, AMatmulResultAcrossBanksIsAnError) {
     builder.alloc(tile).alloc(sums).run(matmul, {at({}, affine(384))});
     EXPECT_EQ(error_of(builder.build()), "no error");
     builder.run(matmul, {at({}, affine(385))});
-    EXPECT_EQ(
-        error_of(builder.build()),
-        "kernel.py:101: nc_matmul: dst covers bytes 1540 to 2051 of its PSUM tile, across banks "
-        "of 2048 bytes; keep the result of one matmul inside a bank");
+    EXPECT_EQ(error_of(builder.build()),
+              "kernel.py:101: nc_matmul: dst covers bytes 1540 to 2051 of PSUM, across banks "
+              "of 2048 bytes; keep the result of one matmul inside a bank");
 }
 
 TEST(LoweringTest, AnInstructionKnowsThePsumBanksItTouches) {

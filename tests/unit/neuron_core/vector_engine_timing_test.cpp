@@ -197,7 +197,6 @@ InstructionTemplate scaled(Space from, std::int64_t n) {
                 attributes);
 }
 
-// Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
 /// By how much 512 elements more lengthen a 16-bit copy, per element.
 double cycles_per_element(Space from, Space to, bool is_gathered = false) {
     const auto interval = [&](std::int64_t n) {
@@ -219,6 +218,7 @@ TEST(VectorEngineFastModes, AskForPlainElementsAndForOneOfBothInSbuf) {
     EXPECT_NEAR(cycles_per_element(kPsum, kPsum), 1.0, 0.01);
 }
 
+// Durations and steady intervals of instructions in profiles of real kernels. [TRACES-TRN2]
 TEST(VectorEngineTrace, CopyOf512FromPsumTakes690ns) {
     test::expect_near_measured(
         vector_on("trn2", unary(Opcode::TensorCopy, kPsum, kF32, kSbuf, kF32, 512)).done, 690);

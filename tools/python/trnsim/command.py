@@ -30,8 +30,8 @@ def end_with(main: Callable[[], int]) -> NoReturn:
         raise
     except OSError as problem:
         where = f"{os.fsdecode(problem.filename)}: " if problem.filename is not None else ""
-        print(f"{where}{problem.strerror}; choose a place that can be written and has room",
-              file=sys.stderr)
+        print(f"{where}{problem.strerror or problem}; choose a place that can be read and written, "
+              "and has room", file=sys.stderr)
         _drop_output()
         sys.exit(2)
 

@@ -240,7 +240,7 @@ class View:
 
     `indices` is the view that holds the indices of an indirect access, or the register that moves
     the start; else None. If it is a view, `indirection` says what its elements mean, which matters
-    to values only.
+    to values and to what is allowed.
     """
 
     __slots__ = ("storage", "form", "position", "indices", "indirection")

@@ -277,12 +277,12 @@ def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
     A link is followed; what is no file, as a device, is written and stays. UserError if it cannot
     be written.
     """
-    path = Path(os.path.realpath(path))
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as device:
                 write(device)
             return
+        path = path.resolve(strict=path.is_symlink() and path.exists())
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -54,24 +54,32 @@ public:
         writes_.for_each([&f](const Entry& entry) { f(*entry.step); });
     }
 
-    /// Calls f(step) for each that has to come before an access: the bytes meet and one of the two
-    /// writes. Additions into PSUM may come in any order.
+    /// Calls f(step) for those that have to come before an access: the bytes meet and one of the
+    /// two writes. Additions into PSUM may come in any order. Left out is what comes before an
+    /// overwriting of all the bytes, since that has to wait for it already.
     template <typename F>
     void for_each_before(const Region& region, Access access, F&& f) const {
         const bool adds = access == Access::Accumulate;
-        if (!adds || additions_ < writes_.size()) {
-            writes_.for_each([&](const Entry& entry) {
-                if (!(adds && entry.access == access) && overlap(entry.region, region)) {
-                    f(*entry.step);
-                }
-            });
+        std::uint64_t overwritten = 0;  ///< By the step of this order.
+        for (std::size_t i = adds && additions_ == writes_.size() ? 0 : writes_.size(); i > 0;
+             --i) {
+            const Entry& entry = writes_[i - 1];
+            if ((adds && entry.access == access) || !overlap(entry.region, region)) {
+                continue;
+            }
+            f(*entry.step);
+            if (entry.access != Access::Accumulate && contains(entry.region, region)) {
+                overwritten = entry.order;
+                break;
+            }
         }
-        if (access != Access::Read) {
-            reads_.for_each([&](const Entry& entry) {
-                if (overlap(entry.region, region)) {
-                    f(*entry.step);
-                }
-            });
+        if (access == Access::Read) {
+            return;
+        }
+        for (std::size_t i = reads_.size(); i > 0 && reads_[i - 1].order >= overwritten; --i) {
+            if (overlap(reads_[i - 1].region, region)) {
+                f(*reads_[i - 1].step);
+            }
         }
     }
 

@@ -27,8 +27,8 @@ public:
     /// and now it is.
     void withdraw(const PlannedStep& step, const Region& region, Access access);
 
-    /// Calls f(step) for each announced one that has to come before an access; maybe more than
-    /// once.
+    /// Calls f(step) for each announced one that has to come before an access, but for those that
+    /// another one of them waits for (PendingAccesses); maybe more than once.
     template <typename F>
     void for_each_before(const Region& region, Access access, F&& f) const {
         wide_pending_.for_each_before(region, access, f);

@@ -34,7 +34,8 @@ struct ResolvedOperand {
     void announce(PlannedStep& step) const;
     /// and no longer.
     void withdraw(const PlannedStep& step) const;
-    /// Calls f(step) for each that told so and has to come first; maybe more than once.
+    /// Calls f(step) for each that told so and has to come first, but for those that another one of
+    /// them waits for; maybe more than once.
     template <typename F>
     void for_each_before(F&& f) const {
         if (tile != nullptr) {

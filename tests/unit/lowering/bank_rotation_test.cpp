@@ -106,9 +106,10 @@ TEST(BankRotationTest, ABankInUseIsPassedOver) {
     EXPECT_EQ(found.back(), 0);
 }
 
-TEST(BankRotationTest, SmallTilesShareBanksWhereWholeOnesLeaveNoneToRunAheadWith) {
+/// Twice eight tiles of one site, all allocated before the first is used.
+program::Program eight_at_once(std::int64_t columns) {
     ProgramBuilder builder;
-    const auto many = builder.tile("many", Space::Psum, Dtype::Float32, {128, 100});
+    const auto many = builder.tile("many", Space::Psum, Dtype::Float32, {128, columns});
     const auto work = builder.unary(Opcode::TensorCopy, Engine::Vector, many, many);
     builder.loop(2);
     for (int i = 0; i < 8; ++i) {
@@ -117,11 +118,15 @@ TEST(BankRotationTest, SmallTilesShareBanksWhereWholeOnesLeaveNoneToRunAheadWith
     for (int i = 0; i < 8; ++i) {
         builder.run(work, {at(affine(i, {8})), at(affine(i, {8}))});
     }
-    const program::Program program = builder.end().build();
+    return builder.end().build();
+}
+
+TEST(BankRotationTest, SmallTilesShareBanksWhereWholeOnesLeaveNoneToRunAheadWith) {
+    const program::Program program = eight_at_once(100);
     const auto rotation = BankRotation::plan(program, analyse_liveness(program), kPsum, 0);
     ASSERT_TRUE(rotation);
     EXPECT_TRUE(rotation->shares_banks());
-    EXPECT_EQ(rotation->tile_bytes(many), 512);
+    EXPECT_EQ(rotation->tile_bytes(0), 512);
     EXPECT_FALSE(
         BankRotation::plan(Fills(100).in_loop(4), {{.instances = 4, .live_peak = 1}}, kPsum, 0)
             ->shares_banks());
@@ -177,17 +182,7 @@ TEST(BankRotationTest, TilesOfALoopOfTheRunTimeReturnToTheirPlaces) {
 }
 
 TEST(BankRotationTest, WhatFillsItsBanksSharesNone) {
-    ProgramBuilder builder;
-    const auto many = builder.tile("many", Space::Psum, Dtype::Float32, {128, 512});
-    const auto work = builder.unary(Opcode::TensorCopy, Engine::Vector, many, many);
-    builder.loop(2);
-    for (int i = 0; i < 8; ++i) {
-        builder.alloc(many);
-    }
-    for (int i = 0; i < 8; ++i) {
-        builder.run(work, {at(affine(i, {8})), at(affine(i, {8}))});
-    }
-    const program::Program program = builder.end().build();
+    const program::Program program = eight_at_once(512);
     const auto rotation = BankRotation::plan(program, analyse_liveness(program), kPsum, 0);
     ASSERT_TRUE(rotation);
     EXPECT_FALSE(rotation->shares_banks());

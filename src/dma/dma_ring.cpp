@@ -46,8 +46,7 @@ neuron_core::Sequencer::Issue DmaRing::issue(const QueuedInstruction& next,
     const Picoseconds begin = now();
     mode_ = what.dge;
     dge_.serve(ring_, begin);
-    const Picoseconds interval =
-        std::max(engines_.spec().ring_interval_ns, what.dge_cost.sequencer);
+    const Picoseconds interval = ring_interval(engines_.spec(), what.dge_cost);
     if (begin == next_trigger_ && ring_stats_.transfer_count > 0) {
         if (paced_.size() <= what.index) {
             paced_.resize(what.index + std::size_t{1});

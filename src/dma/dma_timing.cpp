@@ -210,6 +210,10 @@ DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors) {
             .first_byte = chosen.first_byte_ns};
 }
 
+Picoseconds ring_interval(const DmaSpec& spec, const DgeCost& cost) {
+    return std::max({spec.ring_interval_ns, cost.sequencer, cost.generator});
+}
+
 Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost) {
     return mode == DgeMode::Software ? std::max(cost.sequencer, cost.generator) : cost.sequencer;
 }

@@ -69,7 +69,8 @@ std::vector<PackedSite> candidates(const Program& program,
                                    const Policies& policies,
                                    Space space,
                                    std::int64_t alignment,
-                                   SlotBytes slot_bytes) {
+                                   SlotBytes slot_bytes,
+                                   const std::vector<LoadPlan::Need>& loads = {}) {
     const std::vector<std::int64_t> tiles = most_places(program);
     std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
@@ -98,6 +99,10 @@ std::vector<PackedSite> candidates(const Program& program,
     }
     for (PackedSite& site : result) {
         site.is_computed = !is_loaded[site.site];
+        if (!loads.empty() && loads[site.site].wanted > 0) {
+            site.live = loads[site.site].least;
+            site.wanted = loads[site.site].wanted;
+        }
     }
     return result;
 }
@@ -196,10 +201,18 @@ bool fit_beside_fixed(const Memory& memory, Allocation& result, Fits fits) {
     return memory.fixed_end > 0 && fits(0);
 }
 
+/// The sites whose loads are planned.
+void record(const std::vector<LoadPlan::Need>& loads, Allocation& result) {
+    for (std::size_t site = 0; site < loads.size(); ++site) {
+        result.sites[site].is_planned = loads[site].wanted > 0;
+    }
+}
+
 void allocate_sbuf(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const SbufSpec& spec,
                    const Policies& policies,
+                   const std::vector<LoadPlan::Need>& loads,
                    Allocation& result) {
     const std::int64_t fixed =
         end_of_fixed(program, Space::Sbuf, "SBUF", spec.partition_kib * kKib);
@@ -207,27 +220,38 @@ void allocate_sbuf(const Program& program,
                         .capacity = spec.usable_partition_kib * kKib,
                         .spilling = policies.spilling,
                         .fixed_end = round_up(fixed, kSbufAlignment)};
-    const auto packer_above = [&](std::int64_t first) {
-        return SlotPacker(
-            candidates(program,
-                       liveness,
-                       policies,
-                       Space::Sbuf,
-                       kSbufAlignment,
-                       [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); }),
-            memory.capacity - first);
+    const auto packer_above = [&](std::int64_t first,
+                                  const std::vector<LoadPlan::Need>& planned = {}) {
+        return SlotPacker(candidates(
+                              program,
+                              liveness,
+                              policies,
+                              Space::Sbuf,
+                              kSbufAlignment,
+                              [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); },
+                              planned),
+                          memory.capacity - first);
     };
     result.sbuf_bytes = fixed;
-    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
-        SlotPacker packer = packer_above(first);
-        if (!packer.fit()) {
-            return false;
-        }
+    const auto take = [&](SlotPacker& packer, std::int64_t first) {
         if (packer.used() > 0) {
             result.sbuf_bytes = std::max(fixed, first + packer.used());
         }
         record(packer, first, result);
-        return true;
+    };
+    if (SlotPacker packer = packer_above(memory.fixed_end, loads);
+        !loads.empty() && packer.fit() && !packer.shares()) {
+        take(packer, memory.fixed_end);
+        record(loads, result);
+        return;
+    }
+    const bool have_fit = fit_beside_fixed(memory, result, [&](std::int64_t first) {
+        SlotPacker packer = packer_above(first);
+        const bool fits = packer.fit();
+        if (fits) {
+            take(packer, first);
+        }
+        return fits;
     });
     if (!have_fit) {
         SlotPacker packer = packer_above(0);
@@ -316,10 +340,11 @@ std::vector<std::int64_t> most_places(const Program& program) {
 Allocation allocate(const Program& program,
                     const std::vector<SiteLiveness>& liveness,
                     const NeuronCoreSpec& core,
-                    const Policies& policies) {
+                    const Policies& policies,
+                    const std::vector<LoadPlan::Need>& loads) {
     Allocation result;
     result.sites.resize(program.buffers.size());
-    allocate_sbuf(program, liveness, core.sbuf, policies, result);
+    allocate_sbuf(program, liveness, core.sbuf, policies, loads, result);
     allocate_psum(program, liveness, core.psum, policies, result);
     for (std::size_t site = 0; site < result.sites.size(); ++site) {
         result.sites[site].live = liveness[site].live_peak;

@@ -50,6 +50,7 @@ InstructionEmitter::InstructionEmitter(const program::Program& program,
       psum_(chip.neuron_core.psum),
       spill_(plan_spill(chip, policies)),
       reuses_stationary_(policies.reuse_stationary),
+      keeps_stationary_(policies.loads == LoadTiming::JustInTime),
       keeps_estimate_(policies.reorders()),
       plans_(plans),
       table_(table),
@@ -137,12 +138,18 @@ void InstructionEmitter::load_stationary(const PlannedStep& step) {
     ++counts_.stationary_loads;
     const std::uint64_t number = writer_.next_number(step.queue);
     push(step.queue, load, step.when->load);
+    if (!keeps_stationary_) {
+        record_stationary(step, number);
+    }
+    stationary_.load(load.pe_blocks, loaded_);
+}
+
+void InstructionEmitter::record_stationary(const PlannedStep& step, std::uint64_t number) {
     for (const ResolvedOperand& operand : step.operands) {
         if (operand.is_loaded) {
             operand.record(step.queue, number);
         }
     }
-    stationary_.load(load.pe_blocks, loaded_);
 }
 
 void InstructionEmitter::emit_matmul(const PlannedStep& step) {
@@ -156,6 +163,9 @@ void InstructionEmitter::emit_matmul(const PlannedStep& step) {
     const std::uint64_t number = writer_.next_number(step.queue);
     push(step.queue, *table_.multiply_moving(step.instruction), step.when->own, psum_banks(step));
     record(step, number);
+    if (keeps_stationary_) {
+        record_stationary(step, number);
+    }
 }
 
 void InstructionEmitter::emit_transfer(const PlannedStep& step) {

@@ -34,11 +34,6 @@ bool loads_copy(const InstructionTemplate& instruction, const std::vector<bool>&
            });
 }
 
-bool touches(const InstructionTemplate& instruction, const std::vector<bool>& buffers) {
-    return std::ranges::any_of(instruction.operands,
-                               [&](const Operand& operand) { return buffers[operand.buffer]; });
-}
-
 }  // namespace
 
 std::vector<InstructionPlan> plan_instructions(const program::Program& program,
@@ -119,6 +114,11 @@ Operand whole_buffer(const program::Program& program, std::uint32_t buffer) {
             .partitions = static_cast<std::int32_t>(site.partitions()),
             .pattern = {{1, site.free_elements()}},
             .indirect = {}};
+}
+
+bool touches(const InstructionTemplate& instruction, const std::vector<bool>& buffers) {
+    return std::ranges::any_of(instruction.operands,
+                               [&](const Operand& operand) { return buffers[operand.buffer]; });
 }
 
 }  // namespace trnsim::lowering

@@ -75,11 +75,18 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
     : program_(program),
       policies_(policies),
       table_(program, chip),
-      rings_(plan_rings(program, chip.dma, policies)),
+      rings_(plan_rings(program, chip, policies)),
       plans_(plan_instructions(program, chip, table_, rings_, policies)),
       estimate_(chip, policies.planned_dma_rate),
       emitter_(program, chip, policies, plans_, table_, estimate_),
-      tiles_(program, chip.neuron_core, policies, emitter_),
+      liveness_(analyse_liveness(program)),
+      loads_(plan_loads(chip)),
+      tiles_(program,
+             liveness_,
+             chip.neuron_core,
+             policies,
+             emitter_,
+             loads_ ? loads_->needs() : std::vector<LoadPlan::Need>{}),
       cursor_(program),
       memories_(program.buffers.size()),
       fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
@@ -96,7 +103,27 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
             neuron_core::kQueues,
             kOrderingSemaphores));
     }
+    limit_loads();
     find_used_queues();
+}
+
+std::optional<LoadPlan> Lowering::plan_loads(const ChipSpec& chip) const {
+    if (policies_.loads != LoadTiming::JustInTime) {
+        return std::nullopt;
+    }
+    return LoadPlan::make(program_, liveness_, plans_, table_, chip);
+}
+
+void Lowering::limit_loads() {
+    const std::vector<SitePlacement>& sites = tiles_.allocation().sites;
+    if (loads_ && std::ranges::none_of(sites, &SitePlacement::is_planned)) {
+        loads_.reset();
+    }
+    for (std::uint32_t site = 0; loads_ && site < sites.size(); ++site) {
+        if (sites[site].is_planned) {
+            loads_->limit(site, sites[site].slots);
+        }
+    }
 }
 
 LoweringCounts Lowering::counts() const {
@@ -156,7 +183,7 @@ bool Lowering::produce(InstructionSink& sink) {
 }
 
 bool Lowering::read_step() {
-    const Step* step = cursor_.next();
+    const Step* step = loads_ ? loads_->next() : cursor_.next();
     if (step == nullptr) {
         return false;
     }
@@ -229,6 +256,9 @@ void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedSte
             partition += buffer.address->first;
             base += buffer.address->second;
             resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
+        } else if (loads_ && loads_->has(operand.buffer)) {
+            base += planned_place(instruction, operand, at.instance);
+            resolved.memory = &fixed_.front();
         } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
             base += take_turn(instruction, operand, at.instance);
             resolved.memory = &fixed_[1];
@@ -259,6 +289,17 @@ std::int64_t Lowering::take_turn(const InstructionTemplate& instruction,
         not_allocated(instruction, operand, instance);
     }
     return *address;
+}
+
+std::int64_t Lowering::planned_place(const InstructionTemplate& instruction,
+                                     const Operand& operand,
+                                     std::int64_t instance) {
+    const std::optional<std::int64_t> slot = loads_->slot(operand.buffer, instance);
+    if (!slot) {
+        not_allocated(instruction, operand, instance);
+    }
+    const SitePlacement& site = tiles_.allocation().sites[operand.buffer];
+    return site.address + *slot * site.slot_bytes;
 }
 
 MemoryHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {

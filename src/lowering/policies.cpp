@@ -27,6 +27,8 @@ Choice(const char*, E) -> Choice<E>;
 
 constexpr std::array kEngineChoices{Choice{"first", EngineChoice::First},
                                     Choice{"balanced", EngineChoice::Balanced}};
+constexpr std::array kLoadTimings{Choice{"as_soon_as_possible", LoadTiming::AsSoonAsPossible},
+                                  Choice{"just_in_time", LoadTiming::JustInTime}};
 constexpr std::array kSpilling{Choice{"off", Spilling::Off},
                                Choice{"farthest_use", Spilling::FarthestUse}};
 constexpr std::array kPsumBuffers{Choice{"as_sbuf", PsumBuffers::AsSbuf},
@@ -82,7 +84,6 @@ T number(std::string_view policy, std::string_view text, T least, T most) {
 }
 
 constexpr std::int64_t kMostRings = 16;
-constexpr std::int64_t kMostInterval = 1'000'000;
 constexpr std::int64_t kMostWindow = 4096;
 constexpr std::int64_t kMostExtra = 1'000'000;
 constexpr double kMostFactor = 1e6;
@@ -94,8 +95,9 @@ Policies default_policies(std::string_view api) {
     if (api == "nki") {
         return {.buffer_factor = 1.25,
                 .buffer_extra = 2,
+                .loads = LoadTiming::JustInTime,
                 .psum_buffers = PsumBuffers::InTurn,
-                .dma_interval_ns = 1050,
+                .dma_rings = 2,
                 .matmul_window = 256,
                 .planned_dma_rate = 0.625};
     }
@@ -134,6 +136,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.buffer_factor = number(name, text, 0.0, kMostFactor);
     } else if (name == "buffer_extra") {
         policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
+    } else if (name == "loads") {
+        policies.loads = choose(kLoadTimings, name, text);
     } else if (name == "psum_buffers") {
         policies.psum_buffers = choose(kPsumBuffers, name, text);
     } else if (name == "spilling") {
@@ -142,8 +146,6 @@ void set(Policies& policies, std::string_view assignment) {
         policies.ring_assignment = choose(kRingAssignments, name, text);
     } else if (name == "dma_rings") {
         policies.dma_rings = number<std::int64_t>(name, text, 1, kMostRings);
-    } else if (name == "dma_interval_ns") {
-        policies.dma_interval_ns = number<std::int64_t>(name, text, 0, kMostInterval);
     } else if (name == "dge") {
         policies.dge = choose(kDge, name, text);
     } else if (name == "scratch_dge") {
@@ -173,11 +175,11 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
     return {{"engine_choice", text_of(kEngineChoices, policies.engine_choice)},
             {"buffer_factor", fmt::format("{}", policies.buffer_factor)},
             {"buffer_extra", fmt::format("{}", policies.buffer_extra)},
+            {"loads", text_of(kLoadTimings, policies.loads)},
             {"psum_buffers", text_of(kPsumBuffers, policies.psum_buffers)},
             {"spilling", text_of(kSpilling, policies.spilling)},
             {"ring_assignment", text_of(kRingAssignments, policies.ring_assignment)},
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
-            {"dma_interval_ns", fmt::format("{}", policies.dma_interval_ns)},
             {"dge", text_of(kDge, policies.dge)},
             {"scratch_dge", text_of(kDge, policies.scratch_dge)},
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
@@ -193,6 +195,9 @@ std::string_view meaning_of(std::string_view policy) {
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
         {"buffer_extra", "buffers of a site beyond those"},
+        {"loads",
+         "loads begin as soon as there is a slot, or just in time by a plan that settles their "
+         "slots"},
         {"psum_buffers",
          "in PSUM a tile has a slot of its site, by the same rule, or the next free bank in "
          "program order"},
@@ -202,7 +207,6 @@ std::string_view meaning_of(std::string_view policy) {
          "DMA in program order on one ring, or a ring per destination site and named trigger "
          "engine"},
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
-        {"dma_interval_ns", "least time between two DMAs of a ring, at least that of the chip"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},
         {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},
         {"merge_iterations", "small instructions of several iterations of a loop become one"},

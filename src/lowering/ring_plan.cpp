@@ -2,6 +2,8 @@
 // Rings dealt out in the order of the program's templates.
 #include "trnsim/lowering/ring_plan.hpp"
 
+#include "trnsim/dma/dma_timing.hpp"
+#include "trnsim/lowering/instruction_plan.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
 #include <fmt/format.h>
@@ -16,18 +18,71 @@ namespace {
 
 constexpr int kExchangeRing = neuron_core::kDmaRings - 1;
 
+/// Who has a ring of its own for a transfer; Dma: nobody.
+Engine owner_of(const InstructionTemplate& instruction,
+                const DgeSpec& spec,
+                DgePolicy policy,
+                const std::vector<bool>& is_scratch) {
+    if (instruction.attributes.trigger) {
+        return *instruction.attributes.trigger;
+    }
+    const bool is_described = dma::resolve_dge(spec, instruction) == DgeMode::Software;
+    if (is_described && policy == DgePolicy::Auto) {  // Others may all be described by GpSimd.
+        return Engine::Gpsimd;
+    }
+    if (touches(instruction, is_scratch)) {
+        return instruction.at(Role::Dst).space == Space::Hbm ? Engine::Scalar : Engine::Sync;
+    }
+    return Engine::Dma;
+}
+
+/// Rings that are dealt out in turn.
+class Rings {
+public:
+    Rings(const DmaSpec& dma, const Policies& policies)
+        : is_single_(policies.ring_assignment == RingAssignment::Single),
+          shared_(is_single_ ? 1 : std::min(policies.dma_rings, dma.rings)),
+          stores_(shared_ == 1 ? 0 : std::max<std::int64_t>(1, shared_ / 4)),
+          end_(std::min<std::int64_t>(dma.rings, kExchangeRing)) {}
+
+    int next(bool is_store) {
+        const std::int64_t loads = shared_ - stores_;
+        return static_cast<int>(is_store && stores_ > 0 ? loads + stored_++ % stores_
+                                                        : loaded_++ % loads);
+    }
+
+    int of(Engine owner, bool is_store) {
+        if (owner == Engine::Dma || is_single_) {
+            return next(is_store);
+        }
+        const auto [found, is_new] = owned_.try_emplace(owner);
+        if (is_new) {
+            const std::int64_t ring = shared_ + std::ssize(owned_) - 1;
+            found->second = ring < end_ ? static_cast<int>(ring) : next(is_store);
+        }
+        return found->second;
+    }
+
+private:
+    bool is_single_;
+    std::int64_t shared_;
+    std::int64_t stores_;  ///< The last ones of those.
+    std::int64_t end_;
+    std::int64_t loaded_ = 0;
+    std::int64_t stored_ = 0;
+    std::map<Engine, int> owned_{};
+};
+
 }  // namespace
 
-RingPlan plan_rings(const program::Program& program, const DmaSpec& dma, const Policies& policies) {
-    const bool single = policies.ring_assignment == RingAssignment::Single;
-    const std::int64_t rings = single ? 1 : std::min(policies.dma_rings, dma.rings);
-    const std::int64_t store_rings = rings == 1 ? 0 : std::max<std::int64_t>(1, rings / 4);
-    const std::int64_t load_rings = rings - store_rings;
+RingPlan plan_rings(const program::Program& program,
+                    const ChipSpec& chip,
+                    const Policies& policies) {
     RingPlan plan{.ring = std::vector<int>(program.templates.size()),
                   .purposes = std::vector<std::string>(neuron_core::kDmaRings)};
-    std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and engine.
-    std::int64_t loads = 0;
-    std::int64_t stores = 0;
+    const std::vector<bool> is_scratch = scratch_buffers(program);
+    Rings rings(chip.dma, policies);
+    std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and owner.
     for (std::size_t index = 0; index < program.templates.size(); ++index) {
         const InstructionTemplate& instruction = program.templates[index];
         if (!is_dma(instruction.op)) {
@@ -40,20 +95,17 @@ RingPlan plan_rings(const program::Program& program, const DmaSpec& dma, const P
         }
         const Operand& dst = instruction.at(Role::Dst);
         const bool is_store = dst.space == Space::Hbm;
-        const Engine engine = instruction.attributes.trigger.value_or(Engine::Dma);
-        const auto [found, is_new] = rings_of.try_emplace({dst.buffer, engine});
-        int& ring = found->second;
+        const Engine owner = owner_of(instruction, chip.neuron_core.dge, policies.dge, is_scratch);
+        const auto [found, is_new] = rings_of.try_emplace({dst.buffer, owner});
         if (is_new) {
-            ring =
-                static_cast<int>(is_store && store_rings > 0 ? load_rings + stores++ % store_rings
-                                                             : loads++ % load_rings);
-            std::string& purpose = plan.purposes[static_cast<std::size_t>(ring)];
+            found->second = rings.of(owner, is_store);
+            std::string& purpose = plan.purposes[static_cast<std::size_t>(found->second)];
             purpose += fmt::format("{}{} {}",
                                    purpose.empty() ? "" : ", ",
                                    is_store ? "store" : "load",
                                    program.buffers[dst.buffer].name);
         }
-        plan.ring[index] = ring;
+        plan.ring[index] = found->second;
     }
     return plan;
 }

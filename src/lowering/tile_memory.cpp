@@ -13,9 +13,11 @@
 namespace trnsim::lowering {
 
 TileMemory::TileMemory(const program::Program& program,
+                       const std::vector<SiteLiveness>& liveness,
                        const NeuronCoreSpec& core,
                        const Policies& policies,
-                       Mover& mover)
+                       Mover& mover,
+                       const std::vector<LoadPlan::Need>& loads)
     : program_(program),
       mover_(mover),
       sbuf_pool_(core.sbuf.usable_partition_kib * kKib),
@@ -23,12 +25,11 @@ TileMemory::TileMemory(const program::Program& program,
       sites_(program.buffers.size()),
       slots_(program.buffers.size()),
       pooled_(program.buffers.size()) {
-    const std::vector<SiteLiveness> liveness = analyse_liveness(program);
-    allocation_ = lowering::allocate(program, liveness, core, policies);
+    allocation_ = lowering::allocate(program, liveness, core, policies, loads);
     rotation_ = std::exchange(allocation_.rotation, std::nullopt);
     for (std::uint32_t buffer = 0; buffer < sites_.size(); ++buffer) {
         const SitePlacement& placement = allocation_.sites[buffer];
-        if (placement.slots == 0 || is_in_turn(buffer)) {
+        if (placement.slots == 0 || placement.is_planned || is_in_turn(buffer)) {
             continue;
         }
         if (placement.is_pooled) {

@@ -88,9 +88,7 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
         first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
     Queue& queue = queues_[ring];
     append(queue, {.read = moved, .done = moved + chip_.dma.completion_ns});
-    queue.free_at =
-        start +
-        std::max({chip_.dma.ring_interval_ns, what.dge_cost.sequencer, what.dge_cost.generator});
+    queue.free_at = start + dma::ring_interval(chip_.dma, what.dge_cost);
     const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);
     if (outstanding > 0 && queue.count >= outstanding) {
         queue.free_at = std::max(queue.free_at, ends_of(ring, queue.count - outstanding + 1).read);

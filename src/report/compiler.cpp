@@ -58,6 +58,7 @@ void write_buffers(IndentedJson& json, const CompilerResult& compiler) {
             json.member("live_count", site.live);
             json.member("slot_count", site.slots);
             json.member("is_pooled", site.is_pooled);
+            json.member("is_planned", site.is_planned);
         });
     });
 }
@@ -72,7 +73,8 @@ std::string of_text(std::int64_t part, std::int64_t whole, std::string_view what
 }
 
 /// What went ahead of earlier instructions of its queue.
-std::string order_text(const LoweringCounts& counts) {
+std::string order_text(const CompilerResult& compiler) {
+    const LoweringCounts& counts = compiler.counts;
     std::vector<std::string> parts;
     const auto add = [&parts](const LoweringCounts::Order& order, std::string_view what) {
         if (order.early > 0) {
@@ -82,8 +84,14 @@ std::string order_text(const LoweringCounts& counts) {
     add(counts.tensor, "on the tensor engine");
     add(counts.engines, "on other engines");
     add(counts.dma, "transfers");
-    return parts.empty() ? "  every queue in program order"
-                         : fmt::format("  ahead of their turn: {}", fmt::join(parts, ", "));
+    const bool is_planned = std::ranges::any_of(compiler.sites, &CompilerResult::Site::is_planned);
+    if (parts.empty()) {
+        return fmt::format("  every queue in program order{}",
+                           is_planned ? ", but loads just in time" : "");
+    }
+    return fmt::format("  ahead of their turn: {}{}",
+                       fmt::join(parts, ", "),
+                       is_planned ? "; loads just in time" : "");
 }
 
 /// Merged iterations, engines, loads of the array and buffers, as much of it as a line takes.
@@ -174,7 +182,7 @@ std::vector<std::string> explain_compiler(const Report& report) {
                                                changes.empty() ? "" : ", but ",
                                                fmt::join(changes, " "))};
     const CompilerResult& compiler = *report.result.compiler;
-    lines.push_back(order_text(compiler.counts));
+    lines.push_back(order_text(compiler));
     lines.push_back(rest_text(compiler));
     return lines;
 }

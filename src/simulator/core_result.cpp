@@ -115,15 +115,13 @@ void advise_pace(const NeuronCore& core,
             if (kLeastPacedShare * paced < result.total || what == nullptr) {
                 continue;
             }
-            const Picoseconds of_rings = chip.dma.ring_interval_ns;
-            const Picoseconds interval = std::max(of_rings, what->dge_cost.sequencer);
+            const Picoseconds interval = dma::ring_interval(chip.dma, what->dge_cost);
             result.advice.push_back(
                 {.source = source.names().source_text(*what),
                  .op = what->name,
-                 .text = fmt::format("a ring begins one in {:.2f} us{}, of any size; "
+                 .text = fmt::format("a ring begins one in {:.2f} us, of any size; "
                                      "move more than {} with each",
                                      interval.nanoseconds() / 1e3,
-                                     interval == of_rings ? " (dma_interval_ns)" : "",
                                      amount(what->transfer.bytes)),
                  .time = paced});
         }
@@ -202,7 +200,8 @@ CompilerResult compiler_result(const CoreSource& source) {
                                     .space = program.buffers[i].space,
                                     .live = sites[i].live,
                                     .slots = sites[i].slots,
-                                    .is_pooled = sites[i].is_pooled});
+                                    .is_pooled = sites[i].is_pooled,
+                                    .is_planned = sites[i].is_planned});
         }
     }
     return result;

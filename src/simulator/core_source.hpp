@@ -2,7 +2,9 @@
 // Where a NeuronCore's instructions come from.
 #pragma once
 
+#include "trnsim/lowering/block_splitting.hpp"
 #include "trnsim/lowering/iteration_merging.hpp"
+#include "trnsim/lowering/load_plan.hpp"
 #include "trnsim/lowering/lowering.hpp"
 #include "trnsim/lowering/replay.hpp"
 #include "trnsim/neuron_core/neuron_core.hpp"
@@ -23,8 +25,12 @@ public:
         : program_(&program), calls_(program.instruction_count) {
         if (program.header.form == program::Form::Program) {
             if (policies.merge_iterations) {
-                merged_ = lowering::IterationMerging(chip.neuron_core).apply(program);
-                program_ = &*merged_;
+                changed_ = lowering::IterationMerging(chip.neuron_core).apply(program);
+                program_ = &*changed_;
+            }
+            if (policies.loads == lowering::LoadTiming::JustInTime) {
+                changed_ = lowering::split_blocks(*program_, lowering::loaded_sites(*program_));
+                program_ = &*changed_;
             }
             lowering_ = std::make_unique<lowering::Lowering>(*program_, chip, policies);
         } else {
@@ -55,7 +61,7 @@ public:
 private:
     const program::Program* program_;
     std::int64_t calls_;
-    std::optional<program::Program> merged_;
+    std::optional<program::Program> changed_;
     std::unique_ptr<lowering::Lowering> lowering_;
     std::unique_ptr<lowering::Replay> replay_;
 };

@@ -160,19 +160,6 @@ RunResult collect(const NeuronDevice& device,
     return last;
 }
 
-/// The chip as the compiler uses it; a lowered trace says itself what it does.
-ChipSpec with_policies(ChipSpec chip, const Launch& launch, const lowering::Policies& policies) {
-    const bool is_lowered = std::ranges::any_of(launch, [](const program::Program* program) {
-        return program->header.form == program::Form::Lowered;
-    });
-    if (!is_lowered) {
-        chip.dma.ring_interval_ns =
-            std::max(chip.dma.ring_interval_ns,
-                     from_nanoseconds(static_cast<double>(policies.dma_interval_ns)));
-    }
-    return chip;
-}
-
 std::uint64_t cores_of(const Launch& launch) {
     std::uint64_t cores = 0;
     for (const program::Program* program : launch) {
@@ -206,21 +193,20 @@ void check_cores(std::uint64_t cores, const ChipSpec& chip) {
 }
 
 RunResult simulate(const Launch& launch, const ChipSpec& chip, const RunOptions& options) {
-    const ChipSpec simulated = with_policies(chip, launch, options.policies);
-    check_cores(cores_of(launch), simulated);
+    check_cores(cores_of(launch), chip);
     // The kernel would print that it was stopped.
     sc_core::sc_report_handler::set_actions(
         "/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-    Cores cores(launch, simulated, options);
-    NeuronDevice device("device", simulated, cores.programs);
+    Cores cores(launch, chip, options);
+    NeuronDevice device("device", chip, cores.programs);
     for (const auto& core : device.cores()) {
-        core->start_at(simulated.runtime.start(options.method));
+        core->start_at(chip.runtime.start(options.method));
     }
     do {
         run_to_standstill(device, cores.instructions, options);
     } while (extend_queues(device));
     check_deadlock(device);
-    return collect(device, cores.sources, simulated, options.method);
+    return collect(device, cores.sources, chip, options.method);
 }
 
 }  // namespace trnsim

@@ -26,6 +26,7 @@ constexpr int kPsumSites = 2;
 constexpr std::int64_t kPsumLookBack = 2;
 constexpr std::int64_t kSbufLookBack = 3;
 constexpr int kDeepest = 2;
+constexpr std::int64_t kParts = 2;        ///< Of a loaded tile.
 constexpr std::int64_t kFixedStep = 320;  ///< Bytes; tiles at two such places overlap in part.
 
 /// One step, or a loop over steps.
@@ -55,6 +56,12 @@ public:
                                            Dtype::Float32,
                                            {kPartitions, kPsumElements},
                                            maybe_fixed(kPsumElements * 4)));
+        }
+        for (int site = 0; site < shape.loaded_sites; ++site) {
+            sites_.push_back(builder_.tile("l" + std::to_string(site),
+                                           Space::Sbuf,
+                                           Dtype::Float32,
+                                           {kPartitions, kParts, shape.sbuf_elements}));
         }
         next_.resize(sites_.size());
     }
@@ -101,7 +108,7 @@ private:
                                   .body = block(2 + static_cast<int>(roll(5)), depth + 1)});
             } else if (choice <= 2) {
                 result.push_back(
-                    {.kind = Item::Kind::Alloc, .site = one_in(3) ? psum_site() : sbuf_site()});
+                    {.kind = Item::Kind::Alloc, .site = one_in(3) ? psum_site() : read_site()});
             } else {
                 result.push_back({.kind = Item::Kind::Run});
             }
@@ -133,6 +140,16 @@ private:
     void emit_alloc(std::size_t site) {
         builder_.alloc(sites_[site]);
         ++next_[site].base;
+        for (std::int64_t part = 0; is_loaded(site) && part < kParts; ++part) {
+            Affine newest = next_[site];
+            --newest.base;
+            run(Opcode::DmaCopy,
+                {Engine::Dma},
+                {{.operand = builder_.part(Role::Dst, sites_[site], shape_.sbuf_elements),
+                  .position = at(newest, affine(part * shape_.sbuf_elements))},
+                 hbm_piece(Role::Src, in_, shape_.sbuf_elements, kPartitions)},
+                {});
+        }
     }
 
     void emit_loop(const Item& item) {
@@ -167,7 +184,7 @@ private:
         return value;
     }
 
-    /// SBUF sites are dealt out to the phases; PSUM sites are of all.
+    /// SBUF sites are dealt out to the phases; PSUM sites and loaded ones are of all.
     [[nodiscard]] int first_site() const { return phase_ * shape_.sbuf_sites / shape_.phases; }
     [[nodiscard]] int end_site() const { return (phase_ + 1) * shape_.sbuf_sites / shape_.phases; }
     [[nodiscard]] std::vector<std::size_t> sites_of_phase() const {
@@ -189,6 +206,17 @@ private:
     std::size_t psum_site() {
         return static_cast<std::size_t>(shape_.sbuf_sites + roll(kPsumSites));
     }
+    [[nodiscard]] bool is_loaded(std::size_t site) const {
+        return std::cmp_greater_equal(site, shape_.sbuf_sites + kPsumSites);
+    }
+    /// Of what is read.
+    std::size_t read_site() {
+        if (shape_.loaded_sites == 0 || !one_in(2)) {
+            return sbuf_site();
+        }
+        const std::int64_t first = shape_.sbuf_sites + kPsumSites;
+        return static_cast<std::size_t>(first + roll(shape_.loaded_sites));
+    }
 
     struct Piece {
         Operand operand;
@@ -197,13 +225,27 @@ private:
 
     /// `elements` of each partition of a tile, somewhere in it.
     Piece piece(Role role, std::size_t site, std::int64_t elements, std::int32_t partitions) {
-        const bool is_psum = site >= static_cast<std::size_t>(shape_.sbuf_sites);
+        const bool is_psum =
+            site >= static_cast<std::size_t>(shape_.sbuf_sites) && !is_loaded(site);
         const std::int64_t free = is_psum ? kPsumElements : shape_.sbuf_elements;
         const Affine of = instance(site, is_psum);
-        const Affine offset = affine(roll(free - elements + 1));
+        Affine offset = affine(roll(free - elements + 1));
+        if (is_loaded(site)) {
+            add_part(offset);
+        }
         const Affine start = affine(partitions == 32 ? 32 * roll(4) : 0);
         return {.operand = builder_.part(role, sites_[site], elements, partitions),
                 .position = at(of, offset, start)};
+    }
+
+    /// One part, in a short loop maybe another one each time.
+    void add_part(Affine& offset) {
+        if (!trips_.empty() && trips_.back() <= kParts && one_in(2)) {
+            offset.terms.push_back({.depth = static_cast<std::int32_t>(trips_.size()) - 1,
+                                    .coefficient = shape_.sbuf_elements});
+        } else {
+            offset.base += shape_.sbuf_elements * roll(kParts);
+        }
     }
 
     Piece hbm_piece(Role role,
@@ -260,19 +302,19 @@ private:
                 return run(
                     Opcode::DmaCopy,
                     {Engine::Dma},
-                    {hbm_piece(Role::Dst, out_, n, rows), piece(Role::Src, sbuf_site(), n, rows)},
+                    {hbm_piece(Role::Dst, out_, n, rows), piece(Role::Src, read_site(), n, rows)},
                     {.dge = dge});
             case 2:
                 return run(Opcode::TensorTensor,
                            {Engine::Vector, Engine::Gpsimd},
                            {piece(Role::Dst, sbuf_site(), n, rows),
-                            piece(Role::Data1, sbuf_site(), n, rows),
-                            piece(Role::Data2, sbuf_site(), n, rows)},
+                            piece(Role::Data1, read_site(), n, rows),
+                            piece(Role::Data2, read_site(), n, rows)},
                            {.op0 = "add"});
             case 3: {
                 std::vector<Piece> pieces{
                     piece(Role::Dst, sbuf_site(), n, rows),
-                    piece(Role::Data, one_in(2) ? psum_site() : sbuf_site(), n, rows)};
+                    piece(Role::Data, one_in(2) ? psum_site() : read_site(), n, rows)};
                 if (one_in(2)) {
                     return run(
                         Opcode::Activation, {Engine::Scalar}, pieces, {.function = function});
@@ -286,7 +328,10 @@ private:
             case 4:
                 return emit_matmul();
             case 5:
-                return run(Opcode::RegisterMove, {Engine::Sync, Engine::Vector}, {}, {});
+                if (shape_.loaded_sites == 0) {
+                    return run(Opcode::RegisterMove, {Engine::Sync, Engine::Vector}, {}, {});
+                }
+                [[fallthrough]];
             case 6:
                 return run(Opcode::TensorCopy,
                            {Engine::Vector, Engine::Scalar},
@@ -297,7 +342,7 @@ private:
                 return run(Opcode::TensorCopy,
                            {Engine::Vector, Engine::Gpsimd, Engine::Scalar},
                            {piece(Role::Dst, sbuf_site(), n, rows),
-                            piece(Role::Data, sbuf_site(), n, rows)},
+                            piece(Role::Data, read_site(), n, rows)},
                            {});
         }
     }
@@ -311,8 +356,8 @@ private:
         run(Opcode::NcMatmul,
             {Engine::Tensor},
             {dst,
-             piece(Role::Stationary, sbuf_site(), kColumns, kPartitions),
-             piece(Role::Moving, sbuf_site(), moving, kPartitions)},
+             piece(Role::Stationary, read_site(), kColumns, kPartitions),
+             piece(Role::Moving, read_site(), moving, kPartitions)},
             {.start = start});
     }
 
@@ -321,7 +366,7 @@ private:
     ProgramBuilder builder_;
     std::uint32_t in_ = 0;
     std::uint32_t out_ = 0;
-    std::vector<std::uint32_t> sites_;  ///< SBUF, then PSUM.
+    std::vector<std::uint32_t> sites_;  ///< SBUF, then PSUM, then loaded ones.
     std::vector<Affine> next_;          ///< By site: number of the next instance.
     std::vector<std::int64_t> trips_;   ///< Of the loops around.
     int phase_ = 0;

@@ -18,6 +18,9 @@ struct RandomProgramShape {
     std::int64_t old_tile_one_in = 6;  ///< Of so many operands one is a tile from long before.
     std::int64_t fixed_one_in =
         0;  ///< Of so many sites one has an address, maybe another's; 0: none.
+    /// Further SBUF sites, of two parts each; a tile of them is loaded where it is allocated, and
+    /// only read from then on. With them there are no register moves: nothing passes those.
+    int loaded_sites = 0;
 };
 
 /// A program of loops up to two deep over allocations, loads, stores, copies, additions,

@@ -58,6 +58,10 @@ struct DgeCost {
                                           DgeMode mode);  ///< \pre mode != Auto
 [[nodiscard]] DgeCost dge_cost(const DgeSpec& spec, DgeMode mode, std::int64_t descriptors);
 
+/// From the trigger of a DMA to the next one on its ring: the ring's own pace, the sequencer's, and
+/// the descriptors of a ring are made one after the other. [M-VOYAGER]
+[[nodiscard]] Picoseconds ring_interval(const DmaSpec& spec, const DgeCost& cost);
+
 /// How long the engine that triggers a DMA is held: its sequencer by the trigger, GpSimd until it
 /// has made the descriptors. [TRACES-TRN2] [NKI-DGE]
 [[nodiscard]] Picoseconds trigger_interval(DgeMode mode, const DgeCost& cost);

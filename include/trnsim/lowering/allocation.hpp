@@ -4,6 +4,7 @@
 
 #include "trnsim/lowering/bank_rotation.hpp"
 #include "trnsim/lowering/liveness.hpp"
+#include "trnsim/lowering/load_plan.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
@@ -22,7 +23,8 @@ struct SitePlacement {
     std::int64_t live = 0;   ///< Most of its tiles alive at once.
     std::int64_t slot_bytes = 0;  ///< Per partition, alignment included.
     std::int64_t address = 0;     ///< Byte within the partition.
-    bool is_pooled = false;  ///< No slots of its own: a share of a TilePool or of the rotation.
+    bool is_pooled = false;   ///< No slots of its own: a share of a TilePool or of the rotation.
+    bool is_planned = false;  ///< A LoadPlan says which slot a tile takes.
     std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
 };
 
@@ -42,17 +44,20 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 /// the hardware repeats the body as it is. kNoLimit elsewhere. [NKI-DYNAMIC-LOOPS]
 [[nodiscard]] std::vector<std::int64_t> most_places(const program::Program& program);
 
-/// Gives every site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one per
-/// instance, at addresses of its own. What does not fit is made to, in this order: sites whose
+/// Gives every other site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one
+/// per instance, at addresses of its own. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
 /// excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller than a
 /// bank share one; all sites of the memory share one pool (TilePool) and spill, if the policy
 /// allows. Sites whose addresses the program fixes get none of this; the others lie above them. The
-/// policy may have all of PSUM go round its tiles instead, where they fit (BankRotation).
+/// policy may have all of PSUM go round its tiles instead, where they fit (BankRotation). `loads`:
+/// slots that a LoadPlan needs and wants, by buffer; empty without one. They are granted where all
+/// that is needed fits into bytes that no other site has; else no site is planned.
 /// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const NeuronCoreSpec& core,
-                                  const Policies& policies);
+                                  const Policies& policies,
+                                  const std::vector<LoadPlan::Need>& loads = {});
 
 }  // namespace trnsim::lowering

@@ -68,6 +68,8 @@ private:
     void emit_compute(const PlannedStep& step);
     void read_accumulator(const PlannedStep& step);
     void load_stationary(const PlannedStep& step);
+    /// An instruction of a matmul is what reads the stationary tile.
+    static void record_stationary(const PlannedStep& step, std::uint64_t number);
     void emit_matmul(const PlannedStep& step);
     void emit_transfer(const PlannedStep& step);
     /// On its ring, behind its trigger if an engine's queue has one.
@@ -89,6 +91,7 @@ private:
     const PsumSpec& psum_;
     const DmaTrigger spill_;
     const bool reuses_stationary_;
+    bool keeps_stationary_;  ///< Until the matmul as a whole is over: plans know no parts of it.
     const bool keeps_estimate_;  ///< Which matters only where steps are reordered.
     const std::vector<InstructionPlan>& plans_;
     IssueTable& table_;

@@ -45,6 +45,9 @@ struct InstructionPlan {
 
 /// By buffer: whether it is a tensor in HBM that the program both writes and reads.
 [[nodiscard]] std::vector<bool> scratch_buffers(const program::Program& program);
+/// Whether an operand is in one of these buffers.
+[[nodiscard]] bool touches(const InstructionTemplate& instruction,
+                           const std::vector<bool>& buffers);
 
 /// All elements of a tile or tensor, as an operand.
 [[nodiscard]] Operand whole_buffer(const program::Program& program, std::uint32_t buffer);

@@ -6,6 +6,7 @@
 #include "trnsim/lowering/instruction_emitter.hpp"
 #include "trnsim/lowering/instruction_plan.hpp"
 #include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/load_plan.hpp"
 #include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/lowering/lowering_observer.hpp"
 #include "trnsim/lowering/memory_history.hpp"
@@ -28,10 +29,11 @@ namespace trnsim::lowering {
 
 /// Lowers a program step by step.
 ///
-///     program steps --> slots --> engine, ring --> reordering window --> InstructionEmitter
+///     program steps --> load plan --> slots --> engine, ring --> window --> InstructionEmitter
 ///
-/// Decides by policy: engine, slots and spills, DMA ring, order within a window. A tile has bytes
-/// from its first user to its last. Does not model: fusion, removal of loads (D-12).
+/// Decides by policy: when loads begin, engine, slots and spills, DMA ring, order within a window.
+/// A tile has bytes from its first user to its last. Does not model: fusion, removal of loads
+/// (D-12).
 class Lowering : public neuron_core::InstructionSource {
 public:
     /// The program and the chip must outlive it.
@@ -46,6 +48,8 @@ public:
 
     [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
     [[nodiscard]] const TileMemory& tiles() const { return tiles_; }
+    /// The plan of loads, if there is one.
+    [[nodiscard]] const std::optional<LoadPlan>& loads() const { return loads_; }
     [[nodiscard]] std::int64_t table_loads() const { return emitter_.table_loads(); }
     [[nodiscard]] std::int64_t executed() const { return executed_; }
     /// What came of the policies so far.
@@ -58,6 +62,9 @@ public:
     }
 
 private:
+    [[nodiscard]] std::optional<LoadPlan> plan_loads(const ChipSpec& chip) const;
+    /// Holds the plan to what its sites got.
+    void limit_loads();
     void find_used_queues();
     /// The queues onto which a template's instructions may go, a bit each.
     [[nodiscard]] std::uint32_t queues_of(std::uint32_t instruction) const;
@@ -73,6 +80,10 @@ private:
     [[nodiscard]] std::int64_t take_turn(const InstructionTemplate& instruction,
                                          const Operand& operand,
                                          std::int64_t instance);
+    /// The byte where the tile of a planned load lies.
+    [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
+                                             const Operand& operand,
+                                             std::int64_t instance);
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,
                                     std::int64_t instance) const;
@@ -90,6 +101,8 @@ private:
     const std::vector<InstructionPlan> plans_;  ///< By template.
     TimeEstimate estimate_;
     InstructionEmitter emitter_;
+    const std::vector<SiteLiveness> liveness_;
+    std::optional<LoadPlan> loads_;  ///< If the policy asks for it, and the program lets it.
     TileMemory tiles_;
     program::Cursor cursor_;
     std::vector<std::vector<std::unique_ptr<MemoryHistory>>>

@@ -18,6 +18,13 @@ enum class EngineChoice : std::uint8_t {
     Balanced,  ///< The allowed one with the least work so far.
 };
 
+/// When loads begin.
+enum class LoadTiming : std::uint8_t {
+    AsSoonAsPossible,  ///< When their turn comes and their tile has a slot.
+    JustInTime,        ///< When a plan says so, which also settles their slots (LoadPlan); tiles of
+                       ///< blocks are tiles of their own there (split_blocks).
+};
+
 /// What happens when live tiles exceed SBUF.
 enum class Spilling : std::uint8_t {
     Off,          ///< A program error.
@@ -53,11 +60,11 @@ struct Policies {
     EngineChoice engine_choice = EngineChoice::First;
     double buffer_factor = 1.0;     ///< Slots of a site: buffer_factor x live tiles + buffer_extra,
     std::int64_t buffer_extra = 0;  ///< rounded down, at least the live tiles if they fit.
+    LoadTiming loads = LoadTiming::AsSoonAsPossible;
     PsumBuffers psum_buffers = PsumBuffers::AsSbuf;
     Spilling spilling = Spilling::FarthestUse;
     RingAssignment ring_assignment = RingAssignment::PerSite;
     std::int64_t dma_rings = 4;
-    std::int64_t dma_interval_ns = 0;  ///< Least time between DMAs of a ring, if above the chip's.
     DgePolicy dge = DgePolicy::Auto;
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.

@@ -17,11 +17,14 @@ struct RingPlan {
     std::vector<std::string> purposes;  ///< By ring, for the report: "load lhsT_tile".
 };
 
-/// By policy one ring takes all transfers, or every destination site has its own, and each
-/// engine that the program lets trigger transfers to it, as long as there are some [NKI-DMA]. Of
-/// several rings a quarter, at least one, is for what goes to HBM.
+/// By policy one ring takes all transfers, or every destination site has its own as long as there
+/// are some [NKI-DMA]; of several a quarter, at least one, is for what goes to HBM. An engine that
+/// the program lets trigger transfers, or that has to describe them (GpSimd, where no policy says
+/// who), has a ring for these behind the policy's, as long as the chip has some; so have loads
+/// (Sync) and stores (Scalar) of scratch, which hold up nothing else while they wait for each
+/// other. [TRACES-TRN2]
 [[nodiscard]] RingPlan plan_rings(const program::Program& program,
-                                  const DmaSpec& dma,
+                                  const ChipSpec& chip,
                                   const Policies& policies);
 
 }  // namespace trnsim::lowering

@@ -37,11 +37,14 @@ public:
         virtual void reload(Tile& tile) = 0;
     };
 
-    /// Program and mover must outlive it. \throws ProgramError if the program does not fit
+    /// Program and mover must outlive it. `loads`: see allocate(). \throws ProgramError if the
+    /// program does not fit
     TileMemory(const program::Program& program,
+               const std::vector<SiteLiveness>& liveness,
                const NeuronCoreSpec& core,
                const Policies& policies,
-               Mover& mover);
+               Mover& mover,
+               const std::vector<LoadPlan::Need>& loads = {});
 
     /// Begins the next instance of a site, or nothing for one in HBM.
     void begin(std::uint32_t buffer);

@@ -44,47 +44,6 @@ TEST(DmaLaw, ASmallLoadIsVisibleAfterTwoMicroseconds) {
     EXPECT_NEAR(transfers(2048, true, 1).at(0).duration.nanoseconds(), 2050.0, 0.15 * 2050.0);
 }
 
-/// The time of so many small loads on one ring.
-Picoseconds time_of_loads(std::int64_t count, const lowering::Policies& policies) {
-    test::ProgramBuilder builder;
-    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});
-    const auto memory = builder.input("memory", Dtype::Uint8, {128, 64});
-    const auto load = builder.copy(tile, memory, DgeMode::None);
-    builder.alloc(tile);
-    builder.loop(count).run(load).end();
-    return test::run(builder.build(), test::chip("trn2"), policies).total;
-}
-
-TEST(DmaLaw, APolicyKeepsTheTransfersOfARingApart) {
-    const lowering::Policies apart{.dma_interval_ns = 5000};
-    const Picoseconds more = time_of_loads(60, apart) - time_of_loads(10, apart);
-    EXPECT_EQ(more, 50L * Picoseconds{5'000'000});
-    EXPECT_LT(time_of_loads(60, {}), time_of_loads(60, apart));
-}
-
-TEST(DmaLaw, NoPolicyBringsTransfersCloserThanTheChipDoes) {
-    const program::Program program = [] {
-        test::ProgramBuilder builder;
-        const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});
-        const auto load =
-            builder.copy(tile, builder.input("memory", Dtype::Uint8, {128, 64}), DgeMode::None);
-        builder.alloc(tile).loop(20).run(load).end();
-        return builder.build();
-    }();
-    ChipSpec slow = test::chip("trn2");
-    slow.dma.ring_interval_ns = Picoseconds{5'000'000};
-    const lowering::Policies apart{.dma_interval_ns = 1000};
-    EXPECT_EQ(test::run(program, slow, apart).total, test::run(program, slow).total);
-}
-
-TEST(DmaLaw, PoliciesLeaveALoweredTraceAlone) {
-    const program::Program lowered =
-        program::read_file(TRNSIM_SOURCE_DIR "/examples/traces/scale_lowered.nkt");
-    const ChipSpec trn2 = test::chip("trn2");
-    EXPECT_EQ(test::run(lowered, trn2, lowering::Policies{.dma_interval_ns = 5000}).total,
-              test::run(lowered, trn2).total);
-}
-
 TEST(DmaLaw, ABenchmarkCountsLessOfTheStartThanAProfiler) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Uint8, {128, 64});

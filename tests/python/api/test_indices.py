@@ -66,7 +66,9 @@ def products(x: Any, i: Any, j: Any) -> Any:
 def starts(folder: Path, kernel: Any, **options: Any) -> dict[str, list[float]]:
     """When what no DMA does starts, in nanoseconds, by its name."""
     path = folder / "instructions.json"
-    trnsim.simulate(kernel, X, INDEX, INDEX, chip="trn3", instructions=path, **options)
+    trnsim.simulate(kernel, X, INDEX, INDEX, chip="trn3", instructions=path,
+                    policies={"loads": "as_soon_as_possible", "dma_rings": 8},
+                    **options)
     table = json.loads(path.read_text())
     found: dict[str, list[float]] = {}
     for one in table["instructions"]:

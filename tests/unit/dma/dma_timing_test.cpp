@@ -315,6 +315,15 @@ TEST(DgeTrace, ATriggerHoldsItsSequencerAndGpsimdUntilTheDescriptorsAreMade) {  
     EXPECT_EQ(trigger_interval(DgeMode::Software, {.sequencer = Picoseconds{7}}), Picoseconds{7});
 }
 
+TEST(DgeTrace, DescriptorsOfARingAreMadeOneAfterTheOther) {  // [M-VOYAGER]
+    const auto interval = [](DgeMode mode) {
+        return ring_interval(chip("trn2").dma, dge_cost(chip("trn2").neuron_core.dge, mode, 128));
+    };
+    test::expect_near_measured(interval(DgeMode::Hardware), 599);
+    EXPECT_EQ(interval(DgeMode::None), from_nanoseconds(60)) << "the ring's own pace";
+    EXPECT_EQ(ring_interval({}, {.sequencer = Picoseconds{7}}), Picoseconds{7});
+}
+
 TEST(Dge, SoftwareTakesLongerForMoreDescriptors) {  // [KDA]
     const DgeSpec& spec = chip("trn2").neuron_core.dge;
     const Picoseconds more = dge_cost(spec, DgeMode::Software, 10'240).generator -

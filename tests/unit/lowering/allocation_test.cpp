@@ -57,8 +57,9 @@ public:
         return id;
     }
 
-    [[nodiscard]] Allocation allocate(const Policies& policies = {}) const {
-        return lowering::allocate(program_, liveness_, core_, policies);
+    [[nodiscard]] Allocation allocate(const Policies& policies = {},
+                                      const std::vector<LoadPlan::Need>& loads = {}) const {
+        return lowering::allocate(program_, liveness_, core_, policies, loads);
     }
 
     [[nodiscard]] std::string error(const Policies& policies = {}) const {
@@ -132,6 +133,38 @@ TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) 
     const auto few = sites.add(Space::Sbuf, 64, 2, 3);
     EXPECT_EQ(sites.allocate({.buffer_factor = 10.0}).sites[few].slots, 3);
     EXPECT_EQ(sites.allocate({.buffer_factor = 0.0}).sites[few].slots, 2);
+}
+
+TEST(AllocationTest, SitesWhoseLoadsArePlannedGetTheSlotsThatThePlanWants) {
+    Sites sites;
+    const auto planned = sites.add(Space::Sbuf, kKib, 3, 100);
+    const auto other = sites.add(Space::Sbuf, kKib, 1, 100);
+    const Allocation result =
+        sites.allocate({.buffer_extra = 2}, {{.least = 2, .wanted = 7}, {.least = 0, .wanted = 0}});
+    EXPECT_EQ(result.sites[planned].slots, 7);
+    EXPECT_TRUE(result.sites[planned].is_planned);
+    EXPECT_EQ(result.sites[other].slots, 3);
+    EXPECT_FALSE(result.sites[other].is_planned);
+}
+
+TEST(AllocationTest, APlanThatIsShortOfMemoryKeepsWhatItNeeds) {
+    Sites sites;
+    const auto planned = sites.add(Space::Sbuf, 4 * kKib, 1, 100);
+    const auto other = sites.add(Space::Sbuf, 4 * kKib, 1, 100);
+    const Allocation result = sites.allocate({}, {{.least = 2, .wanted = 9}, {}});
+    EXPECT_EQ(result.sites[planned].slots, 3);  // 16 KiB in all.
+    EXPECT_TRUE(result.sites[planned].is_planned);
+    EXPECT_EQ(result.sites[other].slots, 1);
+}
+
+TEST(AllocationTest, NothingIsPlannedWhereSitesHaveToShareBytes) {
+    Sites sites;
+    const auto planned = sites.add(Space::Sbuf, 8 * kKib, 1, 100, 0, 9);
+    const auto later = sites.add(Space::Sbuf, 8 * kKib, 1, 100, 10, 20);
+    const Allocation result = sites.allocate({}, {{.least = 2, .wanted = 2}, {}});
+    EXPECT_FALSE(result.sites[planned].is_planned);
+    EXPECT_EQ(result.sites[planned].slots, 1);
+    EXPECT_EQ(result.sites[later].slots, 1);
 }
 
 TEST(AllocationTest, SitesInHbmAndSitesNeverUsedGetNone) {

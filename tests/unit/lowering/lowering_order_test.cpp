@@ -28,6 +28,7 @@ struct Setting {
     bool must_pool = false;
     bool must_reorder = false;
     bool must_trigger = false;
+    bool must_plan = false;
 };
 
 class LoweringOrder : public testing::TestWithParam<Setting> {};
@@ -42,6 +43,7 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     int pooled = 0;
     int overtaken = 0;
     int triggers = 0;
+    int planned = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const program::Program program = test::random_program(seed, setting.shape);
         const test::PhysicalAccesses lowered(program, chip, setting.policies);
@@ -55,10 +57,12 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
         pooled += lowered.is_pooled() ? 1 : 0;
         overtaken += lowered.overtaken();
         triggers += lowered.triggers();
+        planned += lowered.is_planned() ? 1 : 0;
     }
     EXPECT_TRUE(!setting.must_spill || saves > 0) << "nothing spilled";
     EXPECT_TRUE(!setting.must_overlay || overlays > 0) << "no site took over another's bytes";
     EXPECT_TRUE(!setting.must_pool || pooled > 0) << "no program shared a pool";
+    EXPECT_TRUE(!setting.must_plan || planned > 0) << "no loads were planned";
     EXPECT_TRUE(!setting.must_trigger || triggers > 0) << "no engine triggered a transfer";
     EXPECT_EQ(setting.must_reorder, overtaken > 0) << overtaken << " steps were overtaken";
     RecordProperty("spill_saves", saves);
@@ -70,7 +74,15 @@ const test::RandomProgramShape kTwoPhases{.sbuf_sites = 6, .phases = 2};
 const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40, .old_tile_one_in = 2};
 const test::RandomProgramShape kLong{.sbuf_sites = 4, .items = 30};
 const test::RandomProgramShape kFixed{.sbuf_sites = 6, .items = 24, .fixed_one_in = 2};
+const test::RandomProgramShape kLoads{.sbuf_sites = 2, .items = 24, .loaded_sites = 3};
 const Policies kNewApi{.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
+const Policies kJustInTime{.loads = LoadTiming::JustInTime, .dma_rings = 2};
+const Policies kJustInTimeWindow{.buffer_factor = 1.25,
+                                 .loads = LoadTiming::JustInTime,
+                                 .psum_buffers = PsumBuffers::InTurn,
+                                 .dma_rings = 2,
+                                 .matmul_window = 256,
+                                 .reorder_window = 16};
 const Policies kOldApi{.engine_choice = EngineChoice::Balanced,
                        .buffer_factor = 3.0,
                        .dma_rings = 8,
@@ -125,6 +137,18 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_spill = true,
                 .must_pool = true,
                 .must_reorder = true},
+        Setting{.name = "JustInTime", .shape = kLoads, .policies = kJustInTime, .must_plan = true},
+        Setting{.name = "JustInTimeLittleSbuf",
+                .shape = kLoads,
+                .sbuf_kib = 24,
+                .policies = kJustInTime,
+                .must_plan = true},
+        Setting{.name = "JustInTimeWindows",
+                .shape = kLoads,
+                .policies = kJustInTimeWindow,
+                .must_pool = true,
+                .must_reorder = true,
+                .must_plan = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}},
         Setting{.name = "MatmulWindow", .shape = kLong, .policies = kNewApi, .must_reorder = true},
         Setting{.name = "BothWindows", .shape = kLong, .policies = kOldApi, .must_reorder = true},

@@ -97,7 +97,10 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
         is_pooled_ |= placement.is_pooled;
         overlays_ += placement.overlaid.empty() ? 0 : 1;
     }
-    read_program();
+    std::optional<lowering::LoadPlan> loads = lowering_.loads();
+    program::Cursor cursor(program);
+    is_planned_ = loads.has_value();
+    read_program([&] { return loads ? loads->next() : cursor.next(); });
     lowering_.tell(*this);
     queues_.drain(lowering_);
     skip_waits();
@@ -105,9 +108,9 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
     EXPECT_EQ(lowered_, steps_.size()) << "steps that were not lowered";
 }
 
-void PhysicalAccesses::read_program() {
-    program::Cursor cursor(program_);
-    for (const Step* step = cursor.next(); step != nullptr; step = cursor.next()) {
+template <typename Next>
+void PhysicalAccesses::read_program(Next next) {
+    for (const Step* step = next(); step != nullptr; step = next()) {
         if (step->is_alloc) {
             continue;
         }
@@ -123,7 +126,9 @@ void PhysicalAccesses::read_program() {
 }
 
 bool PhysicalAccesses::is_in_turn(const lowering::ResolvedOperand& operand) const {
-    return lowering_.tiles().is_in_turn(operand.operand->buffer);
+    const std::uint32_t buffer = operand.operand->buffer;
+    return lowering_.tiles().is_in_turn(buffer) ||
+           lowering_.tiles().allocation().sites[buffer].is_planned;
 }
 
 PhysicalAccess PhysicalAccesses::place(const PhysicalAccess& part,

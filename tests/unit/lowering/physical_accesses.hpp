@@ -57,6 +57,8 @@ public:
     [[nodiscard]] int spill_saves() const { return spill_saves_; }
     [[nodiscard]] int overlays() const { return overlays_; }
     [[nodiscard]] bool is_pooled() const { return is_pooled_; }
+    /// Whether loads are planned.
+    [[nodiscard]] bool is_planned() const { return is_planned_; }
     [[nodiscard]] int reused_stationaries() const { return reused_stationaries_; }
     /// Transfers that an engine triggers, spills among them.
     [[nodiscard]] int triggers() const { return triggers_; }
@@ -98,8 +100,10 @@ private:
 
     void lowered(const lowering::PlannedStep& step) override;
     void moved(const lowering::Tile& tile, bool is_save) override;
-    void read_program();
-    /// Whether its bytes were settled in program order.
+    /// The steps in the order of the program, or in that of its plan of loads.
+    template <typename Next>
+    void read_program(Next next);
+    /// Whether its bytes were settled in that order.
     [[nodiscard]] bool is_in_turn(const lowering::ResolvedOperand& operand) const;
     [[nodiscard]] PhysicalAccess place(const PhysicalAccess& part,
                                        const lowering::ResolvedOperand& operand) const;
@@ -114,7 +118,7 @@ private:
     const program::Program& program_;
     lowering::Lowering lowering_;
     RecordedQueues queues_;
-    std::vector<Executed> steps_;  ///< In program order.
+    std::vector<Executed> steps_;  ///< In program order, or in that of the plan.
     std::size_t next_entry_ = 0;
     std::size_t lowered_ = 0;
     std::vector<Node> nodes_;
@@ -131,6 +135,7 @@ private:
     int triggers_ = 0;
     int overlays_ = 0;
     bool is_pooled_ = false;
+    bool is_planned_ = false;
     int reused_stationaries_ = 0;
     int overtaken_ = 0;
 };

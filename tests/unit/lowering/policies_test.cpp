@@ -42,8 +42,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "ring_assignment=per_site",
                                          "dma_rings=1",
                                          "dma_rings=16",
-                                         "dma_interval_ns=0",
-                                         "dma_interval_ns=1050",
+                                         "loads=as_soon_as_possible",
+                                         "loads=just_in_time",
                                          "dge=auto",
                                          "dge=none",
                                          "dge=software",
@@ -156,8 +156,8 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
-              "buffer_factor, buffer_extra, psum_buffers, spilling, ring_assignment, "
-              "dma_rings, dma_interval_ns, dge, scratch_dge, "
+              "buffer_factor, buffer_extra, loads, psum_buffers, spilling, ring_assignment, "
+              "dma_rings, dge, scratch_dge, "
               "merge_iterations, reuse_stationary, matmul_window, reorder_window, "
               "planned_dma_rate");
 }
@@ -175,6 +175,10 @@ TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
               "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware, "
               "dynamic; choose one "
               "of them");
+    EXPECT_EQ(
+        error_of("loads=late"),
+        "--policy loads: \"late\", but it is one of as_soon_as_possible, just_in_time; choose "
+        "one of them");
     EXPECT_EQ(error_of("reuse_stationary=1"),
               "--policy reuse_stationary: \"1\", but it is one of true, false; choose one of them");
 }
@@ -186,8 +190,6 @@ TEST(PoliciesTest, ANumberOutOfRangeIsAnErrorThatNamesTheRange) {
               "--policy dma_rings: \"17\", but it is a number from 1 to 16; give one");
     EXPECT_EQ(error_of("dma_rings=4.5"),
               "--policy dma_rings: \"4.5\", but it is a number from 1 to 16; give one");
-    EXPECT_EQ(error_of("dma_interval_ns=-1"),
-              "--policy dma_interval_ns: \"-1\", but it is a number from 0 to 1000000; give one");
     EXPECT_EQ(error_of("matmul_window=0"),
               "--policy matmul_window: \"0\", but it is a number from 1 to 4096; give one");
     EXPECT_EQ(error_of("reorder_window=4097"),

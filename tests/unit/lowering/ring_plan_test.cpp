@@ -3,6 +3,7 @@
 #include "trnsim/lowering/ring_plan.hpp"
 
 #include "loads_and_stores.hpp"
+#include "lowered_program.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
 #include <gmock/gmock.h>
@@ -16,9 +17,9 @@ using testing::ElementsAre;
 
 /// As many rings as any policy asks for.
 RingPlan plan(const program::Program& program, const Policies& policies) {
-    DmaSpec dma;
-    dma.rings = 16;
-    return plan_rings(program, dma, policies);
+    ChipSpec chip;
+    chip.dma.rings = 16;
+    return plan_rings(program, chip, policies);
 }
 
 TEST(RingPlan, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
@@ -47,7 +48,43 @@ TEST(RingPlan, EnginesThatTriggerTransfersToOneSiteHaveRingsOfTheirOwn) {
                                std::optional(Engine::Sync)}) {
         builder.run(load({.trigger = engine}));
     }
-    EXPECT_THAT(plan(builder.build(), {.dma_rings = 4}).ring, ElementsAre(0, 1, 2, 0));
+    EXPECT_THAT(plan(builder.build(), {.dma_rings = 2}).ring, ElementsAre(2, 3, 0, 2));
+    EXPECT_THAT(plan(builder.build(), {.dma_rings = 15}).ring, ElementsAre(0, 1, 2, 0))
+        << "the last one is for exchanges; none are left";
+    EXPECT_THAT(plan(builder.build(), {.ring_assignment = RingAssignment::Single}).ring,
+                ElementsAre(0, 0, 0, 0));
+}
+
+TEST(RingPlan, WhatGpsimdHasToDescribeIsOnARingOfIts) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Bfloat16, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Bfloat16, {128, 64});
+    const auto wide = builder.tile("wide", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(tile).alloc(wide);
+    builder.run(builder.copy(tile, in)).run(builder.copy(wide, in));
+    const auto rings = [&](const std::string& chip, DgePolicy dge) {
+        const Policies policies{.dma_rings = 2, .dge = dge};
+        return plan_rings(builder.build(), test::chip_named(chip), policies).ring;
+    };
+    EXPECT_THAT(rings("trainium2", DgePolicy::Auto), ElementsAre(0, 2)) << "a cast";
+    EXPECT_THAT(rings("trainium2", DgePolicy::Dynamic), ElementsAre(0, 0)) << "as all others";
+    EXPECT_THAT(rings("trainium1", DgePolicy::Auto), ElementsAre(0, 0)) << "no hardware for others";
+}
+
+TEST(RingPlan, ScratchIsStoredAndLoadedOnRingsOfItsOwn) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto scratch = builder.output("scratch", Dtype::Float32, {128, 64});
+    const auto out = builder.output("out", Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(tile);
+    for (const auto& [dst, src] : {std::pair(tile, in),
+                                   std::pair(scratch, tile),
+                                   std::pair(tile, scratch),
+                                   std::pair(out, tile)}) {
+        builder.run(builder.copy(dst, src));
+    }
+    EXPECT_THAT(plan(builder.build(), {.dma_rings = 2}).ring, ElementsAre(0, 2, 3, 1));
 }
 
 TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
@@ -60,9 +97,9 @@ TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
 
 TEST(RingPlan, AChipWithFewerRingsThanThePolicyWantsUsesAllOfThem) {
     const LoadsAndStores program(4);
-    DmaSpec dma;
-    dma.rings = 2;
-    EXPECT_THAT(plan_rings(program.builder.build(), dma, {.dma_rings = 8}).ring,
+    ChipSpec chip;
+    chip.dma.rings = 2;
+    EXPECT_THAT(plan_rings(program.builder.build(), chip, {.dma_rings = 8}).ring,
                 ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
 }
 

@@ -102,6 +102,19 @@ TEST(StationaryTest, ATileWrittenSinceIsLoadedAgain) {
     EXPECT_EQ(p.loads(), 2);
 }
 
+TEST(StationaryTest, ATileIsKeptUntilItIsInTheArrayOrByAPlanUntilItsMatmulIsOver) {
+    const auto read = [](LoadTiming loads) {
+        Matmuls matmuls;
+        matmuls.run(matmuls.matmul);
+        matmuls.builder.run(matmuls.fill);
+        const test::LoweredProgram lowered(matmuls.builder.build(), {.loads = loads});
+        const auto overwrites = lowered.of(neuron_core::queue_of(Engine::Vector));
+        return overwrites.back().waits().front().at_least;
+    };
+    EXPECT_EQ(read(LoadTiming::AsSoonAsPossible), 1) << "LoadStationary";
+    EXPECT_EQ(read(LoadTiming::JustInTime), 2) << "the matmul";
+}
+
 TEST(StationaryTest, AnotherTileWrittenSinceDoesNotMatter) {
     Matmuls p;
     p.run(p.matmul);

@@ -30,7 +30,8 @@ protected:
     explicit TileMemoryTest(Space space = Space::Sbuf,
                             std::int64_t count = 4,
                             const Policies& policies = {})
-        : program_(uses(space, count)), memory_(program_, core(), policies, mover_) {
+        : program_(uses(space, count)),
+          memory_(program_, analyse_liveness(program_), core(), policies, mover_) {
         for (std::int64_t tile = 0; tile < count; ++tile) {
             memory_.begin(0);
         }

@@ -126,7 +126,7 @@ RunResult matmul_result() {
                    .stationary_reuses = 128,
                    .spill_saves = 0,
                    .spill_reloads = 0},
-        .sites = {{"lhsT_tile", Space::Sbuf, 4, 7, false}, {"result", Space::Psum, 2, 8, false}}};
+        .sites = {{"lhsT_tile", Space::Sbuf, 4, 7, false, true}, {"result", Space::Psum, 2, 8}}};
     result.lines = lines();
     result.critical_path = {{"matmul.py:212 nc_matmul (tensor)", us(801.2)},
                             {"matmul.py:196 dma_copy (dma)", us(160.33)},

@@ -230,7 +230,7 @@ TEST(ReportTextTest, SaysWhatTheCompilerWasAssumedToDo) {
     RunResult result = matmul_result();
     EXPECT_THAT(sample_text(result),
                 HasSubstr("  ahead of their turn: 256 of 8,192 on the tensor engine, 12 of 1,152 "
-                          "transfers\n"
+                          "transfers; loads just in time\n"
                           "  all on the first engine that can; 128 of 8,320 LoadStationary left "
                           "out; 15 buffers for 6 tiles\n"));
     result.compiler->counts = {.calls = 9'000,
@@ -240,9 +240,11 @@ TEST(ReportTextTest, SaysWhatTheCompilerWasAssumedToDo) {
                                .spill_saves = 2,
                                .spill_reloads = 3};
     EXPECT_THAT(sample_text(result),
-                HasSubstr("  every queue in program order\n"
+                HasSubstr("  every queue in program order, but loads just in time\n"
                           "  9,000 calls are 8,900 instructions; 4 of 9 not on their first engine; "
                           "15 buffers for 6 tiles\n"));
+    result.compiler->sites.front().is_planned = false;
+    EXPECT_THAT(sample_text(result), HasSubstr("  every queue in program order\n"));
     result.compiler.reset();
     EXPECT_THAT(sample_text(result),
                 HasSubstr("compiler: a lowered trace left it nothing to do\n"));

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// When loads begin, and which slot each takes, settled before anything is scheduled.
+#pragma once
+
+#include "trnsim/base/instance_table.hpp"
+#include "trnsim/base/units.hpp"
+#include "trnsim/lowering/instruction_plan.hpp"
+#include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/liveness.hpp"
+#include "trnsim/lowering/use_counter.hpp"
+#include "trnsim/program/cursor.hpp"
+#include "trnsim/program/program.hpp"
+#include "trnsim/spec/chip_spec.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// By buffer: whether it is a site in SBUF whose tiles nothing writes but loads (`dma_copy`) of
+/// what HBM holds from the start on.
+[[nodiscard]] std::vector<bool> loaded_sites(const program::Program& program);
+
+/// A compiler's plan of loads: each just in time, into the lowest slot of its site that is free by
+/// then.
+///
+///     loads       a - - >  b - - >  c - - >        slots of a, b, c: 0, 1, 0
+///     engine            | uses a | uses b | uses c
+///
+/// The times are those of a schedule on paper: every engine in program order, as soon as its
+/// operands are there, at the cost of its instructions. A load takes what there is from its trigger
+/// to the first byte, and its bytes at the rate to plan with; that they have to become visible is
+/// left out. So a site has no more slots than the plan needs, and where loads take longer than
+/// planned their readers wait, and with them the next loads into their slots (decision 0027).
+/// Yields the program's steps with the loads in their new places; no other step passes another one.
+class LoadPlan {
+public:
+    /// Slots of a site.
+    struct Need {
+        std::int64_t least = 0;   ///< With fewer the program does not run in its order.
+        std::int64_t wanted = 0;  ///< The plan's own; 0: the site is not planned.
+    };
+
+    /// nullopt: there is nothing to plan, or what stands in the program's order must stay there:
+    /// loops of the run time, fences, and tiles that are read before a load of them. The arguments
+    /// must outlive the plan.
+    [[nodiscard]] static std::optional<LoadPlan> make(const program::Program& program,
+                                                      const std::vector<SiteLiveness>& liveness,
+                                                      const std::vector<InstructionPlan>& plans,
+                                                      const IssueTable& table,
+                                                      const ChipSpec& chip);
+
+    /// Whether loads of a site are planned.
+    [[nodiscard]] bool has(std::uint32_t buffer) const { return sites_[buffer].has_value(); }
+    /// By buffer.
+    [[nodiscard]] const std::vector<Need>& needs() const { return needs_; }
+
+    /// Gives a site no more slots than that; loads then wait. \pre has(buffer), at least `least`,
+    /// and next() has not been called
+    void limit(std::uint32_t buffer, std::int64_t slots) { sites_[buffer]->limit = slots; }
+
+    /// The next step, or nullptr at the end. The result is overwritten by the next call.
+    const program::Step* next();
+
+    /// The slot of an instance that the last step uses; nullopt: it does not live.
+    /// \pre has(buffer)
+    [[nodiscard]] std::optional<std::int64_t> slot(std::uint32_t buffer, std::int64_t instance);
+
+private:
+    /// A step that has been read, by its place in `kept_`.
+    using Item = std::uint32_t;
+    /// Times in picoseconds of the plan.
+    struct Kept {
+        program::Step step{};
+        std::vector<program::Step::At> at{};  ///< What the step's own points to.
+        std::int64_t time = 0;                ///< Start.
+    };
+    struct Load {
+        Item item = 0;
+        std::int64_t time = 0;      ///< Start that is in time.
+        std::int64_t lead = 0;      ///< From its trigger to the first byte;
+        std::int64_t transfer = 0;  ///< what its bytes take.
+        std::uint32_t buffer = 0;
+        std::int64_t instance = 0;
+    };
+    struct Tile {
+        std::int64_t to_read = 0;     ///< Uses that have not been read from the program,
+        std::int64_t to_emit = 0;     ///< that have no place in the new order,
+        std::int64_t to_resolve = 0;  ///< and that have not been given out.
+        std::int64_t ready = 0;       ///< When it could be there.
+        std::int64_t end = 0;         ///< Of its last use.
+        std::int64_t slot = -1;
+        bool is_needed = false;
+        std::vector<Load> loads{};  ///< Until it is.
+    };
+    struct Slot {
+        std::int64_t free_at = 0;
+        bool is_free = false;
+    };
+    struct Site {
+        UseCounter uses;
+        std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+        InstanceTable<Tile> living{};
+        std::vector<Slot> slots{};
+        std::deque<Load> held{};     ///< Those that wait for a slot.
+        std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
+        std::int64_t live = 0;       ///< Tiles needed, and still to be used, in program order;
+        std::int64_t live_peak = 0;  ///< most of them at once.
+    };
+
+    LoadPlan(const program::Program& program,
+             const std::vector<SiteLiveness>& liveness,
+             const std::vector<InstructionPlan>& plans,
+             const IssueTable& table,
+             const ChipSpec& chip);
+
+    [[nodiscard]] Tile* find(const Operand& operand, const program::Step::At& at);
+    [[nodiscard]] std::int64_t lead_of(std::uint32_t instruction) const;
+    void read();
+    void read_alloc(const program::Step& step);
+    void read_load(const program::Step& step, const Operand& dst, std::int64_t instance);
+    void read_other(const program::Step& step, const InstructionTemplate& instruction);
+    void need(Site& site, Tile& tile, std::int64_t time);
+    void use(Site& site, Tile& tile, std::int64_t start, std::int64_t end);
+
+    [[nodiscard]] Item keep(const program::Step& step, std::int64_t time);
+    void refill();
+    [[nodiscard]] std::vector<std::int64_t> triggers() const;
+    void emit(Item item);
+    void emit_load(const Load& load, std::int64_t trigger);
+    void emit_held(Site& site, std::int64_t time);
+    void put_load(Site& site, const Load& load);
+    void resolved(const Kept& step);
+    [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
+    static void release(Site& site, const Tile& tile);
+    /// Goes through the program. False: a tile is read before a load of it.
+    [[nodiscard]] bool runs();
+
+    const program::Program* program_;
+    const std::vector<InstructionPlan>* plans_;
+    const IssueTable* table_;
+    const ChipSpec* chip_;
+    std::vector<Need> needs_{};
+    program::Cursor cursor_;
+    std::vector<std::optional<Site>> sites_;  ///< By buffer.
+    std::vector<std::int64_t> written_;       ///< By buffer: when the last write to it ends.
+    std::array<std::int64_t, kSequencedEngines.size()> free_at_{};
+    std::int64_t loaded_ = 0;     ///< When all bytes read so far could be there, but for the lead.
+    std::int64_t latest_ = 0;     ///< Start of a step read so far;
+    std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
+    bool is_over_ = false;
+    bool is_impossible_ = false;  ///< A tile is read before a load of it.
+    std::vector<Kept> kept_{};
+    std::vector<Item> unused_{};
+    std::deque<Item> items_{};       ///< Read, in program order, but for loads;
+    std::deque<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
+    std::deque<Item> out_{};         ///< both, in their new order.
+    std::optional<Item> current_{};  ///< What the last call gave out.
+};
+
+}  // namespace trnsim::lowering

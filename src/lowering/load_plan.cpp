@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// A schedule on paper, and loads just in time for it.
+#include "trnsim/lowering/load_plan.hpp"
+
+#include "trnsim/dma/dma_timing.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace trnsim::lowering {
+
+using program::Program;
+using program::Step;
+
+namespace {
+
+/// How far the plan is made before the first half of it is given out, in picoseconds. Loads begin
+/// earlier where others behind them need the DMA engines, but for those beyond.
+constexpr std::int64_t kHorizon = 60'000'000;
+/// Steps of the plan at the most.
+constexpr std::size_t kMostItems = 16'384;
+
+bool is_load(const InstructionTemplate& instruction, const std::vector<bool>& is_written) {
+    const bool moves = instruction.op == Opcode::DmaCopy || instruction.op == Opcode::DmaTranspose;
+    return moves && std::ranges::all_of(instruction.operands, [&](const Operand& operand) {
+               const bool is_source = operand.access == Access::Read &&
+                                      operand.space == Space::Hbm && !is_written[operand.buffer];
+               const bool is_tile = operand.access == Access::Write && operand.space == Space::Sbuf;
+               return !operand.indirect && (is_source || is_tile);
+           });
+}
+
+bool must_stay_in_order(const Program& program, const std::vector<InstructionPlan>& plans) {
+    return std::ranges::any_of(plans, &InstructionPlan::is_fence) ||
+           std::ranges::any_of(program.loops, [](const program::Loop& loop) {
+               return loop.is_in_order || loop.kind == program::LoopKind::Runtime;
+           });
+}
+
+/// Of the DMA engines' rate, what NKI's documents say to plan with on NeuronCore-v3.
+/// [NKI-DMA-BANDWIDTH]
+constexpr double kPlannedRate = 23.0 / 27.2;
+
+std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, std::int64_t bytes) {
+    const double peak = static_cast<double>(dma.engines) * dma.engine_gb_per_s.value;
+    const double share = op == Opcode::DmaTranspose ? dma.transpose_efficiency_hbm : 1.0;
+    return to_picoseconds(Bytes{bytes}, GigabytesPerSecond{peak * share * kPlannedRate}).value;
+}
+
+}  // namespace
+
+std::vector<bool> loaded_sites(const Program& program) {
+    const std::vector<bool> is_written = written_buffers(program);
+    std::vector<bool> loaded = is_written;
+    for (std::size_t site = 0; site < loaded.size(); ++site) {
+        const program::Buffer& buffer = program.buffers[site];
+        loaded[site] = loaded[site] && buffer.space == Space::Sbuf && !buffer.address;
+    }
+    for (const InstructionTemplate& instruction : program.templates) {
+        for (const Operand& operand : instruction.operands) {
+            if (operand.indirect || (operand.writes() && !is_load(instruction, is_written))) {
+                loaded[operand.buffer] = false;
+            }
+        }
+    }
+    return loaded;
+}
+
+std::optional<LoadPlan> LoadPlan::make(const Program& program,
+                                       const std::vector<SiteLiveness>& liveness,
+                                       const std::vector<InstructionPlan>& plans,
+                                       const IssueTable& table,
+                                       const ChipSpec& chip) {
+    LoadPlan plan(program, liveness, plans, table, chip);
+    const bool has_sites = std::ranges::any_of(
+        plan.sites_, [](const std::optional<Site>& site) { return site.has_value(); });
+    if (!has_sites || must_stay_in_order(program, plans)) {
+        return std::nullopt;
+    }
+    LoadPlan trial = plan;
+    if (!trial.runs()) {
+        return std::nullopt;
+    }
+    for (const std::optional<Site>& site : trial.sites_) {
+        plan.needs_.push_back(site ? Need{.least = std::max<std::int64_t>(site->live_peak, 1),
+                                          .wanted = std::ssize(site->slots)}
+                                   : Need{});
+    }
+    return plan;
+}
+
+LoadPlan::LoadPlan(const Program& program,
+                   const std::vector<SiteLiveness>& liveness,
+                   const std::vector<InstructionPlan>& plans,
+                   const IssueTable& table,
+                   const ChipSpec& chip)
+    : program_(&program),
+      plans_(&plans),
+      table_(&table),
+      chip_(&chip),
+      cursor_(program),
+      sites_(program.buffers.size()),
+      written_(program.buffers.size()) {
+    const std::vector<bool> loaded = loaded_sites(program);
+    for (std::size_t site = 0; site < sites_.size(); ++site) {
+        if (loaded[site] && liveness[site].last_step >= 0) {
+            sites_[site].emplace(Site{.uses = UseCounter(liveness[site].uses)});
+        }
+    }
+}
+
+bool LoadPlan::runs() {
+    while (next() != nullptr) {
+    }
+    return !is_impossible_;
+}
+
+LoadPlan::Tile* LoadPlan::find(const Operand& operand, const Step::At& at) {
+    const bool is_planned = operand.space == Space::Sbuf && sites_[operand.buffer];
+    return is_planned ? sites_[operand.buffer]->living.find(at.instance) : nullptr;
+}
+
+std::int64_t LoadPlan::lead_of(std::uint32_t instruction) const {
+    const DgeMode mode = (*plans_)[instruction].trigger.dge;
+    return dma::dge_mode(chip_->neuron_core.dge, mode).first_byte_ns.value;
+}
+
+LoadPlan::Item LoadPlan::keep(const Step& step, std::int64_t time) {
+    if (unused_.empty()) {
+        unused_.push_back(static_cast<Item>(kept_.size()));
+        kept_.emplace_back();
+    }
+    const Item item = unused_.back();
+    unused_.pop_back();
+    Kept& kept = kept_[item];
+    kept.step = step;
+    kept.at.assign(step.at.begin(), step.at.end());
+    kept.time = time;
+    return item;
+}
+
+void LoadPlan::read() {
+    const Step* step = cursor_.next();
+    if (step == nullptr) {
+        is_over_ = true;
+        return;
+    }
+    if (step->is_alloc) {
+        return read_alloc(*step);
+    }
+    const InstructionTemplate& instruction =
+        program_->templates[program_->runs[step->run].instruction];
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        if (operand.writes() && find(operand, step->at[i]) != nullptr) {
+            return read_load(*step, operand, step->at[i].instance);
+        }
+    }
+    read_other(*step, instruction);
+}
+
+void LoadPlan::read_alloc(const Step& step) {
+    if (!sites_[step.run]) {
+        items_.push_back(keep(step, latest_));
+        return;
+    }
+    Site& site = *sites_[step.run];
+    const UseCounter::Instance next = site.uses.next();
+    if (next.uses > 0) {
+        Tile& tile = site.living[next.number];
+        tile.to_read = next.uses;
+        tile.to_emit = next.uses;
+        tile.to_resolve = next.uses;
+    }
+}
+
+void LoadPlan::read_load(const Step& step, const Operand& dst, std::int64_t instance) {
+    Site& site = *sites_[dst.buffer];
+    Tile& tile = *site.living.find(instance);
+    const std::uint32_t instruction = program_->runs[step.run].instruction;
+    const std::int64_t lead = lead_of(instruction);
+    const std::int64_t transfer =
+        planned_transfer(chip_->dma, program_->templates[instruction].op, dst.total_bytes());
+    loaded_ += transfer;
+    is_impossible_ = is_impossible_ || tile.is_needed;
+    tile.ready = loaded_ + lead;
+    tile.loads.push_back({.item = keep(step, 0),
+                          .lead = lead,
+                          .transfer = transfer,
+                          .buffer = dst.buffer,
+                          .instance = instance});
+    if (--tile.to_read == 0) {  // Nobody reads it.
+        tile.end = latest_;
+        need(site, tile, latest_);
+    }
+}
+
+void LoadPlan::need(Site& site, Tile& tile, std::int64_t time) {
+    for (Load& load : tile.loads) {
+        load.time = std::max(time - load.lead - load.transfer, site.latest);
+        site.latest = load.time;
+        auto place = loads_.end();  // Most often it stays there.
+        while (place != loads_.begin() && std::prev(place)->time > load.time) {
+            --place;
+        }
+        loads_.insert(place, load);
+    }
+    tile.loads.clear();
+}
+
+void LoadPlan::read_other(const Step& step, const InstructionTemplate& instruction) {
+    const std::uint32_t index = program_->runs[step.run].instruction;
+    const InstructionPlan& plan = (*plans_)[index];
+    const Engine engine = table_->engines(index).front();
+    std::int64_t* free_at =
+        plan.is_transfer ? nullptr : &free_at_[static_cast<std::size_t>(engine)];
+    std::int64_t start = free_at == nullptr ? 0 : *free_at;
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        if (const Tile* tile = find(operand, step.at[i])) {
+            start = std::max(start, tile->ready);
+        } else if (operand.reads()) {
+            start = std::max(start, written_[operand.buffer]);
+        }
+    }
+    const std::int64_t end =
+        start + (free_at == nullptr ? lead_of(index) : plan.costs.front().value);
+    if (free_at != nullptr) {
+        *free_at = end;
+    }
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        if (Tile* tile = find(operand, step.at[i])) {
+            use(*sites_[operand.buffer], *tile, start, end);
+        } else if (operand.writes()) {
+            written_[operand.buffer] = end;
+        }
+    }
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        if (Tile* tile = find(instruction.operands[i], step.at[i])) {
+            sites_[instruction.operands[i].buffer]->live -= --tile->to_read == 0 ? 1 : 0;
+        }
+    }
+    latest_ = std::max(latest_, start);
+    items_.push_back(keep(step, start));
+}
+
+void LoadPlan::use(Site& site, Tile& tile, std::int64_t start, std::int64_t end) {
+    is_impossible_ = is_impossible_ || (tile.loads.empty() && !tile.is_needed);
+    need(site, tile, start);
+    if (!tile.is_needed) {
+        tile.is_needed = true;
+        site.live_peak = std::max(site.live_peak, ++site.live);
+    }
+    tile.end = std::max(tile.end, end);
+}
+
+std::vector<std::int64_t> LoadPlan::triggers() const {
+    std::vector<std::int64_t> times(loads_.size());
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = loads_.size(); i > 0; --i) {
+        const Load& load = loads_[i - 1];
+        next = std::min(load.time, next - load.transfer);
+        times[i - 1] = next;
+    }
+    return times;
+}
+
+void LoadPlan::refill() {
+    const std::int64_t begin = items_.empty() ? latest_ : kept_[items_.front()].time;
+    while (!is_over_ && items_.size() + loads_.size() < kMostItems &&
+           (items_.empty() || latest_ < begin + 2 * kHorizon)) {
+        read();
+        if (is_impossible_) {
+            return;
+        }
+    }
+    const std::vector<std::int64_t> times = triggers();
+    std::size_t begun = 0;
+    const auto begin_loads = [&](std::int64_t until) {
+        for (; begun < times.size() && times[begun] <= until; ++begun) {
+            emit_load(loads_[begun], times[begun]);
+        }
+    };
+    do {
+        if (!items_.empty()) {
+            given_out_ = std::max(given_out_, kept_[items_.front()].time);
+            begin_loads(given_out_);
+            emit(items_.front());
+            items_.pop_front();
+        }
+    } while (!items_.empty() && (is_over_ || kept_[items_.front()].time <= begin + kHorizon));
+    if (items_.empty()) {  // What is left nobody reads.
+        begin_loads(std::numeric_limits<std::int64_t>::max());
+    }
+    loads_.erase(loads_.begin(), loads_.begin() + static_cast<std::ptrdiff_t>(begun));
+}
+
+bool LoadPlan::give_slot(Site& site, Tile& tile, std::int64_t time) {
+    if (tile.slot >= 0) {
+        return true;
+    }
+    const auto is_ready = [time](const Slot& slot) { return slot.is_free && slot.free_at <= time; };
+    auto slot = std::ranges::find_if(site.slots, is_ready);
+    if (slot == site.slots.end() && std::ssize(site.slots) < site.limit) {
+        site.slots.emplace_back();
+        slot = std::prev(site.slots.end());
+    } else if (slot == site.slots.end()) {
+        slot = std::ranges::find_if(site.slots, &Slot::is_free);
+    }
+    if (slot == site.slots.end()) {
+        return false;
+    }
+    slot->is_free = false;
+    tile.slot = slot - site.slots.begin();
+    return true;
+}
+
+void LoadPlan::release(Site& site, const Tile& tile) {
+    site.slots[static_cast<std::size_t>(tile.slot)] = {.free_at = tile.end, .is_free = true};
+}
+
+void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
+    Site& site = *sites_[load.buffer];
+    if (site.held.empty() && give_slot(site, *site.living.find(load.instance), trigger)) {
+        put_load(site, load);
+    } else {
+        site.held.push_back(load);
+    }
+}
+
+void LoadPlan::emit_held(Site& site, std::int64_t time) {
+    while (!site.held.empty() &&
+           give_slot(site, *site.living.find(site.held.front().instance), time)) {
+        put_load(site, site.held.front());
+        site.held.pop_front();
+    }
+}
+
+void LoadPlan::put_load(Site& site, const Load& load) {
+    Tile& tile = *site.living.find(load.instance);
+    if (--tile.to_emit == 0) {
+        release(site, tile);
+    }
+    out_.push_back(load.item);
+}
+
+void LoadPlan::emit(Item item) {
+    out_.push_back(item);
+    const Kept& kept = kept_[item];
+    if (kept.step.is_alloc) {
+        return;
+    }
+    const std::vector<Operand>& operands =
+        program_->templates[program_->runs[kept.step.run].instruction].operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (Tile* tile = find(operands[i], kept.at[i])) {
+            assert(tile->slot >= 0);
+            if (--tile->to_emit == 0) {
+                release(*sites_[operands[i].buffer], *tile);
+                emit_held(*sites_[operands[i].buffer], kept.time);
+            }
+        }
+    }
+}
+
+void LoadPlan::resolved(const Kept& kept) {
+    if (kept.step.is_alloc) {
+        return;
+    }
+    const std::vector<Operand>& operands =
+        program_->templates[program_->runs[kept.step.run].instruction].operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        Tile* tile = find(operands[i], kept.at[i]);
+        if (tile != nullptr && --tile->to_resolve == 0) {
+            sites_[operands[i].buffer]->living.erase(kept.at[i].instance);
+        }
+    }
+}
+
+const Step* LoadPlan::next() {
+    if (current_) {
+        resolved(kept_[*current_]);
+        unused_.push_back(*current_);
+        current_.reset();
+    }
+    while (out_.empty()) {
+        if (is_impossible_ || (is_over_ && items_.empty() && loads_.empty())) {
+            return nullptr;
+        }
+        refill();
+    }
+    current_ = out_.front();
+    out_.pop_front();
+    Kept& kept = kept_[*current_];
+    kept.step.at = kept.at;
+    return &kept.step;
+}
+
+std::optional<std::int64_t> LoadPlan::slot(std::uint32_t buffer, std::int64_t instance) {
+    const Tile* tile = sites_[buffer]->living.find(instance);
+    return tile == nullptr || tile->slot < 0 ? std::nullopt : std::optional(tile->slot);
+}
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads just in time: when they begin, where they go, and that nothing else changes.
+#include "trnsim/lowering/load_plan.hpp"
+
+#include "lowered_program.hpp"
+#include "support/program_builder.hpp"
+#include "support/random_program.hpp"
+#include "trnsim/program/cursor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnsim::lowering {
+namespace {
+
+using test::affine;
+using test::at;
+using test::ProgramBuilder;
+using testing::ElementsAre;
+
+/// An executed step: instruction, and the instances of its operands.
+using Executed = std::pair<std::uint32_t, std::vector<std::int64_t>>;
+using Tile = std::pair<std::uint32_t, std::int64_t>;
+
+/// A plan of a program with all that it refers to.
+class Planned {
+public:
+    explicit Planned(program::Program program)
+        : program_(std::move(program)),
+          chip_(test::chip_named("trainium2")),
+          table_(program_, chip_),
+          rings_(plan_rings(program_, chip_, {})),
+          plans_(plan_instructions(program_, chip_, table_, rings_, {})),
+          liveness_(analyse_liveness(program_)),
+          plan(LoadPlan::make(program_, liveness_, plans_, table_, chip_)) {}
+
+    /// The slots of the tiles that a step uses, by site and instance.
+    std::map<Tile, std::int64_t> slots_of(const program::Step& step) {
+        std::map<Tile, std::int64_t> slots;
+        const auto& operands = program_.templates[program_.runs[step.run].instruction].operands;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            const std::uint32_t site = operands[i].buffer;
+            if (operands[i].space == Space::Sbuf && plan->has(site)) {
+                const auto slot = plan->slot(site, step.at[i].instance);
+                EXPECT_TRUE(slot.has_value());
+                slots[{site, step.at[i].instance}] = slot.value_or(-1);
+            }
+        }
+        return slots;
+    }
+
+    /// "load x 0 in 1", "tensor_copy x 0 in 1": what is done with planned tiles, and their slots.
+    std::vector<std::string> uses() {
+        std::vector<std::string> result;
+        while (const program::Step* step = plan->next()) {
+            if (step->is_alloc) {
+                continue;
+            }
+            const InstructionTemplate& what =
+                program_.templates[program_.runs[step->run].instruction];
+            for (const auto& [tile, slot] : slots_of(*step)) {
+                result.push_back(std::string(what.op == Opcode::DmaCopy ? "load" : name(what.op)) +
+                                 " " + program_.buffers[tile.first].name + " " +
+                                 std::to_string(tile.second) + " in " + std::to_string(slot));
+            }
+        }
+        return result;
+    }
+
+    [[nodiscard]] Executed executed(const program::Step& step) const {
+        Executed result{program_.runs[step.run].instruction, {}};
+        for (const program::Step::At& place : step.at) {
+            result.second.push_back(place.instance);
+            result.second.push_back(place.offset);
+        }
+        return result;
+    }
+    [[nodiscard]] const program::Program& program() const { return program_; }
+
+private:
+    const program::Program program_;
+    const ChipSpec chip_;
+    const IssueTable table_;
+    const RingPlan rings_;
+    const std::vector<InstructionPlan> plans_;
+    const std::vector<SiteLiveness> liveness_;
+
+public:
+    std::optional<LoadPlan> plan;
+};
+
+/// Tiles that are loaded all at once, or each where it is used, and then copied one by one.
+struct Loads {
+    std::int64_t columns;  ///< FP32: a copy of 2,048 takes longer than a load of them, with all.
+    ProgramBuilder builder;
+    std::uint32_t in = builder.input("in", Dtype::Float32, {128, columns});
+    std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, columns});
+    std::uint32_t y = builder.tile("y", Space::Sbuf, Dtype::Float32, {128, columns});
+    std::uint32_t load = builder.copy(x, in);
+    std::uint32_t copy = builder.unary(Opcode::TensorCopy, Engine::Vector, y, x);
+
+    explicit Loads(std::int64_t width) : columns(width) { builder.alloc(y); }
+
+    /// One loop of loads, then one of copies.
+    program::Program apart(std::int64_t tiles) {
+        builder.loop(tiles).alloc(x).run(load, {at(affine(0, {1}))}).end();
+        builder.loop(tiles).run(copy, {at(), at(affine(0, {1}))}).end();
+        return builder.build();
+    }
+    program::Program together(std::int64_t tiles, bool is_in_order = false) {
+        builder.loop(tiles, is_in_order)
+            .alloc(x)
+            .run(load, {at(affine(0, {1}))})
+            .run(copy, {at(), at(affine(0, {1}))})
+            .end();
+        return builder.build();
+    }
+};
+
+TEST(LoadPlanTest, LoadsBeginWhenTheirReadersNeedThem) {
+    EXPECT_THAT(Planned(Loads(2048).apart(4)).uses(),
+                ElementsAre("load x 0 in 0",
+                            "load x 1 in 1",
+                            "tensor_copy x 0 in 0",
+                            "load x 2 in 0",
+                            "tensor_copy x 1 in 1",
+                            "load x 3 in 1",
+                            "tensor_copy x 2 in 0",
+                            "tensor_copy x 3 in 1"));
+}
+
+TEST(LoadPlanTest, WhereTheProgramLoadsDoesNotMatter) {
+    EXPECT_EQ(Planned(Loads(2048).apart(6)).uses(), Planned(Loads(2048).together(6)).uses());
+}
+
+TEST(LoadPlanTest, ASiteHasTheSlotsThatThePlanNeeds) {
+    const auto need = [](program::Program program) {
+        const Planned planned(std::move(program));
+        return planned.plan->needs()[Loads(1).x];
+    };
+    const LoadPlan::Need few = need(Loads(2048).together(64));
+    EXPECT_EQ(few.least, 1);
+    EXPECT_EQ(few.wanted, 2);
+    EXPECT_EQ(need(Loads(2048).together(1)).wanted, 1) << "no more than there are tiles";
+    EXPECT_GT(need(Loads(64).together(64)).wanted, few.wanted) << "small ones wait for longer";
+}
+
+TEST(LoadPlanTest, LoadsWaitForOneOfTheSlotsThatTheyHave) {
+    Planned planned(Loads(2048).apart(4));
+    planned.plan->limit(Loads(1).x, 1);
+    EXPECT_THAT(planned.uses(),
+                ElementsAre("load x 0 in 0",
+                            "tensor_copy x 0 in 0",
+                            "load x 1 in 0",
+                            "tensor_copy x 1 in 0",
+                            "load x 2 in 0",
+                            "tensor_copy x 2 in 0",
+                            "load x 3 in 0",
+                            "tensor_copy x 3 in 0"));
+}
+
+TEST(LoadPlanTest, WhatOneInstructionReadsHasToBeThereAtOnce) {
+    Loads loads(64);
+    const auto add = loads.builder.add(Opcode::TensorTensor,
+                                       {Engine::Vector},
+                                       {loads.builder.whole(Role::Dst, loads.y),
+                                        loads.builder.whole(Role::Data1, loads.x),
+                                        loads.builder.whole(Role::Data2, loads.x)},
+                                       {.op0 = "add"});
+    loads.builder.alloc(loads.x).run(loads.load).alloc(loads.x).run(loads.load, {at(affine(1))});
+    loads.builder.run(add, {at(), at(affine(1)), at()}).run(loads.copy);
+    EXPECT_EQ(Planned(loads.builder.build()).plan->needs()[loads.x].least, 2);
+}
+
+TEST(LoadPlanTest, WhatNobodyReadsIsLoadedToo) {
+    Loads loads(64);
+    loads.builder.loop(40'000).alloc(loads.x).run(loads.load, {at(affine(0, {1}))}).end();
+    EXPECT_EQ(Planned(loads.builder.build()).uses().size(), 40'000U);
+}
+
+TEST(LoadPlanTest, OnlyTilesThatLoadsAloneWriteArePlanned) {
+    Loads loads(64);
+    ProgramBuilder& builder = loads.builder;
+    const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto scratch = builder.output("scratch", Dtype::Float32, {128, 64});
+    const auto w = builder.tile("w", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(loads.x).alloc(z).alloc(w).run(loads.load);
+    builder.run(builder.copy(z, loads.in));
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Vector, z, loads.x));
+    builder.run(builder.copy(scratch, z)).run(builder.copy(w, scratch));
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Vector, loads.y, w));
+    const auto turned = builder.tile("turned", Space::Sbuf, Dtype::Float32, {64, 128});
+    builder.alloc(turned).run(
+        builder.add(Opcode::DmaTranspose,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, turned), builder.whole(Role::Src, loads.in)}));
+    builder.run(builder.add(
+        Opcode::TensorCopy,
+        {Engine::Vector},
+        {builder.part(Role::Dst, loads.y, 64, 64), builder.part(Role::Data, turned, 64)}));
+    const Planned planned(builder.build());
+    EXPECT_TRUE(planned.plan->has(loads.x));
+    EXPECT_TRUE(planned.plan->has(turned));
+    EXPECT_FALSE(planned.plan->has(z)) << "a copy writes it";
+    EXPECT_FALSE(planned.plan->has(w)) << "the kernel itself wrote what is loaded";
+    EXPECT_FALSE(planned.plan->has(loads.y));
+}
+
+TEST(LoadPlanTest, WhatHasToStayInOrderIsNotPlanned) {
+    EXPECT_TRUE(Planned(Loads(64).together(4)).plan);
+    EXPECT_FALSE(Planned(Loads(64).together(4, true)).plan) << "a loop in order";
+
+    Loads again(64);
+    again.builder.alloc(again.x).run(again.load).run(again.copy).run(again.load).run(again.copy);
+    EXPECT_FALSE(Planned(again.builder.build()).plan) << "a tile that is loaded again";
+
+    Loads before(64);
+    before.builder.alloc(before.x).run(before.copy).run(before.load);
+    EXPECT_FALSE(Planned(before.builder.build()).plan) << "a tile that is read before its load";
+
+    ProgramBuilder nothing;
+    const auto x = nothing.tile("x", Space::Sbuf, Dtype::Float32, {128, 64});
+    nothing.alloc(x).run(nothing.add(
+        Opcode::Memset, {Engine::Vector}, {nothing.whole(Role::Dst, x)}, {.value = 1.0}));
+    EXPECT_FALSE(Planned(nothing.build()).plan) << "a program without loads";
+}
+
+/// In random programs, with as many slots as wanted, or as few as possible.
+class LoadPlanOfRandomPrograms : public testing::TestWithParam<bool> {};
+
+TEST_P(LoadPlanOfRandomPrograms, ChangesNothingButWhenLoadsBegin) {
+    int plans = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        Planned planned(
+            test::random_program(seed, {.sbuf_sites = 2, .items = 24, .loaded_sites = 3}));
+        if (!planned.plan) {
+            continue;
+        }
+        ++plans;
+        std::vector<std::int64_t> slots(planned.program().buffers.size());
+        for (std::uint32_t site = 0; site < slots.size(); ++site) {
+            const LoadPlan::Need need = planned.plan->needs()[site];
+            ASSERT_LE(need.least, need.wanted);
+            slots[site] = GetParam() ? need.least : need.wanted;
+            if (planned.plan->has(site)) {
+                planned.plan->limit(site, slots[site]);
+            }
+        }
+        std::vector<Executed> loads;
+        std::vector<Executed> others;
+        const auto sort_out = [&](const program::Step& step) {
+            if (step.is_alloc) {
+                return;
+            }
+            const Executed executed = planned.executed(step);
+            const Operand& dst = planned.program().templates[executed.first].operands.front();
+            const bool is_load = dst.space == Space::Sbuf && planned.plan->has(dst.buffer);
+            (is_load ? loads : others).push_back(executed);
+        };
+        program::Cursor cursor(planned.program());
+        while (const program::Step* step = cursor.next()) {
+            sort_out(*step);
+        }
+        const auto expected_loads = std::exchange(loads, {});
+        const auto expected_others = std::exchange(others, {});
+        std::map<Tile, std::int64_t> last_use;
+        std::vector<std::map<Tile, std::int64_t>> uses;
+        while (const program::Step* step = planned.plan->next()) {
+            sort_out(*step);
+            if (!step->is_alloc) {
+                uses.push_back(planned.slots_of(*step));
+                for (const auto& [tile, slot] : uses.back()) {
+                    last_use[tile] = std::ssize(uses) - 1;
+                }
+            }
+        }
+        EXPECT_EQ(others, expected_others) << "program of seed " << seed;
+        EXPECT_THAT(loads, testing::UnorderedElementsAreArray(expected_loads));
+
+        std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> in_slot;
+        for (std::int64_t now = 0; now < std::ssize(uses); ++now) {
+            for (const auto& [tile, slot] : uses[static_cast<std::size_t>(now)]) {
+                EXPECT_LT(slot, slots[tile.first]);
+                const auto [place, is_new] = in_slot.try_emplace({tile.first, slot}, tile.second);
+                EXPECT_EQ(place->second, tile.second)
+                    << "two tiles in a slot of site " << tile.first << ", seed " << seed;
+                if (last_use[tile] == now) {
+                    in_slot.erase(place);
+                }
+            }
+        }
+    }
+    EXPECT_GT(plans, 100);
+}
+
+TEST_P(LoadPlanOfRandomPrograms, LoadsAllOfATileBeforeItsFirstReader) {
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        Planned planned(
+            test::random_program(seed, {.sbuf_sites = 2, .items = 24, .loaded_sites = 3}));
+        std::set<Tile> read;
+        while (const program::Step* step = planned.plan ? planned.plan->next() : nullptr) {
+            if (step->is_alloc) {
+                continue;
+            }
+            const auto& operands =
+                planned.program().templates[planned.program().runs[step->run].instruction].operands;
+            for (std::size_t i = 0; i < operands.size(); ++i) {
+                const Tile tile{operands[i].buffer, step->at[i].instance};
+                if (operands[i].space != Space::Sbuf || !planned.plan->has(tile.first)) {
+                    continue;
+                }
+                if (operands[i].reads()) {
+                    read.insert(tile);
+                } else {
+                    EXPECT_FALSE(read.contains(tile)) << "program of seed " << seed;
+                }
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Slots,
+                         LoadPlanOfRandomPrograms,
+                         testing::Values(false, true),
+                         [](const testing::TestParamInfo<bool>& few) {
+                             return std::string(few.param ? "AsFewAsPossible" : "AsWanted");
+                         });
+
+}  // namespace
+}  // namespace trnsim::lowering

@@ -176,14 +176,14 @@ void add_exchange_latency(const ChipSpec& chip,
                           std::int64_t cores,
                           const DmaTransferCost& transfer,
                           DgeCost& dge) {
-    const Picoseconds time = collective_time(chip, instruction, cores);
+    const Picoseconds until_done = transfer.spread + chip.dma.completion_ns;
+    const Picoseconds begin = collective_time(chip, instruction, cores) - until_done;
     if (instruction.op == Opcode::Sendrecv) {
-        dge.first_byte = std::max(dge.first_byte, time - chip.dma.completion_ns);
+        dge.first_byte = std::max(dge.first_byte, begin);
         return;
     }
     dge.generator = Picoseconds{};
-    dge.first_byte =
-        std::max(chip.collectives.launch_ns, time - transfer.service - chip.dma.completion_ns);
+    dge.first_byte = std::max(chip.collectives.launch_ns, begin - transfer.service);
 }
 
 }  // namespace trnsim::dma

@@ -63,6 +63,7 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
     transfer.served = 0;
     transfer.demand = 0.0;
     transfer.arrival = arrival;
+    transfer.spread = cost.spread;
     transfer.engine_demand =
         static_cast<double>(hbm_bytes.value) / (engine_time * cost.hbm_page_efficiency);
     transfer.bytes_per_ps = static_cast<double>(cost.bytes.value) / engine_time;
@@ -171,8 +172,10 @@ void DmaEngines::complete_finished() {
     for_each_bit(busy_rings_, [&](std::size_t number) {
         Ring& ring = rings_[number];
         while (!ring.transfers.empty() && ring.transfers.front().live == 0) {
+            // The first engines wait for their completion while the last ones still move.
+            const Picoseconds rest = std::max(ring.transfers.front().spread, spec_.completion_ns);
             ring.transfers.pop_front();
-            count_active(updated_, updated_ + spec_.completion_ns);
+            count_active(updated_, updated_ + rest);
             completions_[number]();
         }
         if (ring.transfers.empty()) {

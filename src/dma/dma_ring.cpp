@@ -77,8 +77,9 @@ void DmaRing::moved() {
     const bool was_full = is_full();
     Outstanding& oldest = outstanding_.front();
     oldest.execution.instruction = &oldest.instruction;
-    announce_read(oldest.execution);
-    announce_done(oldest.execution, now() + engines_.spec().completion_ns);
+    const Picoseconds end = now() + oldest.instruction.what->transfer.spread;
+    announce_read(oldest.execution, end);
+    announce_done(oldest.execution, end + engines_.spec().completion_ns);
     outstanding_.pop_front();
     if (was_full) {
         wake().notify(sc_core::SC_ZERO_TIME);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -135,6 +136,19 @@ Split split_by_partition(const DmaSpec& spec,
     return split;
 }
 
+bool reads_hbm(const InstructionTemplate& instruction) {
+    return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
+        return operand.role == Role::Src && operand.space == Space::Hbm;
+    });
+}
+
+Picoseconds read_spread(const DmaSpec& spec, std::uint32_t engines, double descriptor_bytes) {
+    const double turn_ns =
+        spec.read_turn_ns.nanoseconds() + descriptor_bytes / spec.read_turn_gb_per_s.value;
+    const double last = static_cast<double>(std::bit_width(engines)) - 1.0;
+    return from_nanoseconds(turn_ns * last);
+}
+
 }  // namespace
 
 DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instruction) {
@@ -173,8 +187,9 @@ DmaTransferCost transfer_cost(const DmaSpec& spec,
 
     DmaTransferCost cost;
     cost.engine_mask = split.mask;
-    cost.service = spec.transfer_overhead_ns +
-                   from_nanoseconds(static_cast<double>(split.busiest) * descriptor_ns);
+    cost.service = from_nanoseconds(static_cast<double>(split.busiest) * descriptor_ns);
+    cost.spread =
+        reads_hbm(instruction) ? read_spread(spec, split.mask, mean_bytes) : Picoseconds{};
     cost.descriptors = pieces.count;
     cost.hbm_page_efficiency = memory::page_efficiency(hbm, pieces.piece);
     for (const Operand& operand : instruction.operands) {

@@ -123,7 +123,9 @@ LoadPlan::Tile* LoadPlan::find(const Operand& operand, const Step::At& at) {
 
 std::int64_t LoadPlan::lead_of(std::uint32_t instruction) const {
     const DgeMode mode = (*plans_)[instruction].trigger.dge;
-    return dma::dge_mode(chip_->neuron_core.dge, mode).first_byte_ns.value;
+    const NeuronCoreSpec& core = chip_->neuron_core;
+    return (dma::dge_mode(core.dge, mode).first_byte_ns + core.semaphore_file.wakeup_tensor_ns)
+        .value;
 }
 
 LoadPlan::Item LoadPlan::keep(const Step& step, std::int64_t time) {

@@ -77,7 +77,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       table_(program, chip),
       rings_(plan_rings(program, chip, policies)),
       plans_(plan_instructions(program, chip, table_, rings_, policies)),
-      estimate_(chip, policies.planned_dma_rate),
+      estimate_(chip, policies.planned_dma_rate, policies.loads),
       emitter_(program, chip, policies, plans_, table_, estimate_),
       liveness_(analyse_liveness(program)),
       loads_(plan_loads(chip)),

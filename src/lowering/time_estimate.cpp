@@ -13,9 +13,10 @@ using neuron_core::IssueTemplate;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 
-TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
+TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate, LoadTiming loads)
     : chip_(chip),
       dma_rate_(dma_rate),
+      loads_(loads),
       fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)),
       wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
       tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
@@ -87,7 +88,9 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
     dma_free_at_ =
         first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
     Queue& queue = queues_[ring];
-    append(queue, {.read = moved, .done = moved + chip_.dma.completion_ns});
+    const bool is_there = loads_ == LoadTiming::JustInTime && transfer.bytes_read_hbm.value > 0;
+    const Picoseconds end = is_there ? moved : moved + transfer.spread;
+    append(queue, {.read = end, .done = is_there ? end : end + chip_.dma.completion_ns});
     queue.free_at = start + dma::ring_interval(chip_.dma, what.dge_cost);
     const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);
     if (outstanding > 0 && queue.count >= outstanding) {

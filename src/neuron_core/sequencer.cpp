@@ -222,8 +222,8 @@ Producer Sequencer::producer_of(const Execution& execution) {
             .what = execution.instruction->what};
 }
 
-void Sequencer::announce_read(const Execution& execution) {
-    read_until_ = std::max(read_until_, now());
+void Sequencer::announce_read(const Execution& execution, Picoseconds read) {
+    read_until_ = std::max(read_until_, read);
     signal_all(*execution.instruction, producer_of(execution), kNotKnown, read_until_, kNotKnown);
 }
 

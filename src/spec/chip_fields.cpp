@@ -48,11 +48,16 @@ void list_fields(FieldList& list, DmaSpec& spec) {
                 "B",
                 {64, 65536},
                 "Longer runs are split into several descriptors.");
-    list.number("transfer_overhead_ns",
-                spec.transfer_overhead_ns,
+    list.number("read_turn_ns",
+                spec.read_turn_ns,
                 "ns",
                 kTime,
-                "Added to every transfer on each of its DMA engines.");
+                "How much later each DMA engine begins with a read of HBM than the one before it.");
+    list.number("read_turn_gb_per_s",
+                spec.read_turn_gb_per_s,
+                "GB/s",
+                {0.01, 10000},
+                "Added to it: one descriptor at this rate.");
     list.number(
         "completion_ns", spec.completion_ns, "ns", kTime, "Last byte to the semaphore visible.");
     list.number("ring_interval_ns",

@@ -40,7 +40,8 @@ public:
                memory::Hbm& hbm,
                int stack);
 
-    /// Called when the oldest transfer of `ring` has moved its last byte. Set at elaboration.
+    /// Called when the oldest transfer of `ring` has moved its last byte, but for its spread. Set
+    /// at elaboration.
     void connect(int ring, Completion completion);
 
     /// Queues a transfer on `ring` whose first byte can move at `arrival`.
@@ -65,6 +66,7 @@ private:
         std::uint32_t served = 0;  ///< Engines that work on it now.
         double demand = 0.0;       ///< Of all those on HBM at full rate, as Hbm::demand counts it.
         Picoseconds arrival;
+        Picoseconds spread;
         double engine_demand = 0.0;  ///< Of one engine.
         double bytes_per_ps = 0.0;   ///< Of one engine at full rate.
     };

@@ -15,10 +15,11 @@ struct DmaSpec {
     std::int64_t rings = 16;  ///< Per engine.
     std::int64_t partitions_per_engine = 8;
     GigabytesPerSecond engine_gb_per_s{27.2};
-    Picoseconds descriptor_overhead_ns{};         ///< Added to every descriptor.
-    std::int64_t descriptor_bytes_max = 4096;     ///< Longer runs are split.
-    Picoseconds transfer_overhead_ns{};           ///< Per transfer and engine.
-    Picoseconds completion_ns{};                  ///< Last byte to semaphore visible.
+    Picoseconds descriptor_overhead_ns{};      ///< Added to every descriptor.
+    std::int64_t descriptor_bytes_max = 4096;  ///< Longer runs are split.
+    Picoseconds read_turn_ns{};                ///< Engines begin with a read of HBM in turn, each
+    GigabytesPerSecond read_turn_gb_per_s{10000};  ///< this and a descriptor after the one before.
+    Picoseconds completion_ns{};                   ///< Last byte to semaphore visible.
     Picoseconds ring_interval_ns{};               ///< Least time between two transfers of one ring.
     std::int64_t ring_outstanding_transfers = 4;  ///< Issue stalls beyond; 0: no limit.
     std::int64_t priority_classes = 1;            ///< 4 on v4.

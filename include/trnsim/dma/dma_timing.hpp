@@ -28,6 +28,7 @@ struct DmaDescriptors {
 struct DmaTransferCost {
     std::uint32_t engine_mask = 0;  ///< Bit e: engine e takes part.
     Picoseconds service{};          ///< Time of the busiest engine for its descriptors.
+    Picoseconds spread{};           ///< The last engine's lag behind the first, from start to end.
     std::int64_t descriptors = 0;   ///< Of all engines.
     Bytes bytes{};                  ///< Moved, destination side.
     Bytes bytes_read_hbm{};
@@ -40,8 +41,10 @@ struct DmaTransferCost {
 /// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
 /// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
 /// dma_transpose or dma_compute, which reads every source and writes a sum of two at its
-/// efficiency. [TRACES-TRN2] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the latencies before and
-/// after.
+/// efficiency. The engines of a read of HBM begin one after the other, the later the longer its
+/// descriptors, and end so: each has the same lag in every transfer, which costs latency and no
+/// throughput. [TRACES-TRN2] [M-VOYAGER] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the
+/// latencies before and after.
 [[nodiscard]] DmaTransferCost transfer_cost(const DmaSpec& spec,
                                             const HbmSpec& hbm,
                                             const DgeModeSpec& mode,

@@ -80,8 +80,8 @@ protected:
     /// Tells a data path that announces ends itself how the instruction it just issued was started.
     virtual void issued(const Execution& /*execution*/) {}
 
-    /// Announces, now, that the sources have been read: when issue() could not tell.
-    void announce_read(const Execution& execution);
+    /// Announces that the sources have been read at `read`: when issue() could not tell.
+    void announce_read(const Execution& execution, Picoseconds read);
     /// Announces the end, at `done` or with the queue's last end if that is later.
     void announce_done(const Execution& execution, Picoseconds done);
 

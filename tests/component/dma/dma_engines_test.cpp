@@ -142,6 +142,15 @@ TEST_F(DmaEnginesTest, TransfersOfOneRingOnDifferentEnginesRunSideBySideAndEndIn
     EXPECT_EQ(busy(1), ns(100));
 }
 
+TEST_F(DmaEnginesTest, TheLastEnginesLagCountsAsActive) {
+    build();
+    engines_->submit(
+        0, {.engine_mask = kAll, .service = ns(1000), .spread = ns(400), .descriptors = 1}, ns(0));
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), ElementsAre(1000));
+    EXPECT_EQ(engines_->stats().active, ns(1400));
+}
+
 TEST_F(DmaEnginesTest, NothingMovesBeforeItsArrival) {
     build();
     submit(0, kAll, 1000, 500);

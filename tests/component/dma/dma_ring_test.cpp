@@ -97,6 +97,19 @@ TEST_F(DmaRingTest, ATransferTakesFirstByteServiceAndCompletion) {
     EXPECT_THAT(ends(0), ElementsAre(1800));
 }
 
+TEST_F(DmaRingTest, TheLastEnginesLagDelaysEveryEndAndAddsUpNowhere) {
+    IssueTemplate read = transfer(500);
+    read.transfer.spread = ns(400);
+    const IssueTemplate& copy = core_.script.define(read);
+    const IssueTemplate& work = core_.script.define(test::timed("work", ns(100)));
+    add(0, copy).signal_at_read(1, 16);
+    add(0, copy);
+    core_.script.add(Engine::Vector, work).wait(1, 16);
+    run();
+    EXPECT_THAT(ends(0), ElementsAre(2200, 2700));
+    EXPECT_THAT(core_.starts(Engine::Vector), ElementsAre(1910)) << "the source is read until 1900";
+}
+
 TEST_F(DmaRingTest, TriggersFollowAtTheRingsInterval) {
     const IssueTemplate& copy = transfer(500);
     add(0, copy);

@@ -51,9 +51,9 @@ TEST(ProgramFault, ASemaphoreNeverRaisedIsADeadlockThatNamesWhoWaits) {
     p.builder.run(p.on_vector, {}, {{1, affine(17)}});
     EXPECT_EQ(
         p.error(),
-        "deadlock at 15.314 us: device.neuron_core_0.vector_engine stands before "
+        "deadlock at 15.367 us: device.neuron_core_0.vector_engine stands before "
         "kernel.py:102 tensor_copy: waits "
-        "for semaphore 1 >= 17, value 16, last raised by kernel.py:101 dma_copy at 15.314 us; "
+        "for semaphore 1 >= 17, value 16, last raised by kernel.py:101 dma_copy at 15.367 us; "
         "raise the "
         "semaphore or drop the wait");
 }

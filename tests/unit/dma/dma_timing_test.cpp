@@ -203,6 +203,27 @@ TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [
     EXPECT_NEAR(static_cast<double>(cost.bytes.value) / cost.service.nanoseconds(), 274, 22);
 }
 
+TEST(DmaReadTurn, TheLastEngineFollowsTheFirstByFifteenTurns) {  // [TRACES-TRN2]
+    EXPECT_NEAR(on("trn2", load(128, 128, 128)).spread.nanoseconds(), 207, 5);
+    EXPECT_NEAR(on("trn2", load(128, 512, 512)).spread.nanoseconds(), 391, 45);
+    EXPECT_NEAR(on("trn2", load(128, 1024, 1024)).spread.nanoseconds(), 713, 20);
+}
+
+TEST(DmaReadTurn, EveryEngineHasItsOwn) {
+    const double turn = on("trn2", load(128, 512, 512)).spread.nanoseconds() / 15.0;
+    EXPECT_NEAR(on("trn2", load(64, 512, 512)).spread.nanoseconds(), 7.0 * turn, 0.01);
+    EXPECT_NEAR(on("trn2", load(64, 512, 512), 64).spread.nanoseconds(), 15.0 * turn, 0.01)
+        << "the engines of the upper partitions are the last ones";
+    EXPECT_EQ(on("trn2", load(8, 512, 512)).spread, Picoseconds{}) << "one engine";
+}
+
+TEST(DmaReadTurn, StoresNeedNone) {
+    InstructionTemplate store = load(128, 512, 512);
+    store.operands[0].role = Role::Src;
+    store.operands[1].role = Role::Dst;
+    EXPECT_EQ(on("trn2", store).spread, Picoseconds{});
+}
+
 TEST(DmaTransferCost, CountsBytesOnTheSideOfTheHbm) {
     const DmaTransferCost read = on("trn2", load(128, 512, 512));
     EXPECT_EQ(read.bytes, Bytes{128L * 2048});

@@ -147,6 +147,26 @@ TEST_F(TimeEstimateTest, ATransferIsThereAfterItsServiceAndTheCompletion) {
     EXPECT_EQ(estimate_.free_at(kRing), chip_.dma.ring_interval_ns);
 }
 
+TEST_F(TimeEstimateTest, ALoadJustInTimeIsThereWithItsLastByte) {
+    IssueTemplate load = transfer(1000, 0xffff);
+    load.dge_cost.first_byte = Picoseconds{200'000};
+    load.transfer.spread = Picoseconds{400'000};
+    IssueTemplate store = load;
+    load.transfer.bytes_read_hbm = Bytes{2048};
+    TimeEstimate planned{chip_, 1.0, LoadTiming::JustInTime};
+    for (TimeEstimate* estimate : {&planned, &estimate_}) {
+        estimate->push(kRing, load, {});
+        estimate->push(kOtherRing, store, {});
+    }
+    const Picoseconds last_byte = load.dge_cost.first_byte + load.transfer.service;
+    EXPECT_EQ(planned.met(kRing, done(kRing, 1)), last_byte);
+    EXPECT_EQ(estimate_.met(kRing, done(kRing, 1)),
+              last_byte + load.transfer.spread + chip_.dma.completion_ns);
+    EXPECT_EQ(planned.met(kOtherRing, done(kOtherRing, 1)),
+              estimate_.met(kOtherRing, done(kOtherRing, 1)))
+        << "no load";
+}
+
 TEST_F(TimeEstimateTest, ARingIsFreeWhenTheSlowestPartOfATriggerIs) {
     IssueTemplate load = transfer(1, 0xffff);
     load.dge_cost.sequencer = Picoseconds{3'000'000};

@@ -56,7 +56,7 @@ _FIRST_BYTE = "from the trigger of a DMA with ready descriptors to its first byt
 _START = "of nki.benchmark before the first instruction"
 
 FREE: tuple[Constant, ...] = (
-    Constant("trn2", _NONE, 600, 1400, _FIRST_BYTE),
+    Constant("trn2", _NONE, 600, 900, _FIRST_BYTE),
     Constant("trn2", f"{_HARDWARE}.first_byte_ns", 1210, 1400,
              "from the trigger of a DMA to its first byte, descriptors made by hardware"),
     Constant("trn2", f"{_HARDWARE}.issue_interval_ns", 517, 605,

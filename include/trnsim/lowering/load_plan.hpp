@@ -135,7 +135,7 @@ private:
     void emit_load(const Load& load, std::int64_t trigger);
     void emit_held(Site& site, std::int64_t time);
     void put_load(Site& site, const Load& load);
-    void resolved(const Kept& step);
+    void resolved(const Kept& kept);
     [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
     static void release(Site& site, const Tile& tile);
     /// Goes through the program. False: a tile is read before a load of it.

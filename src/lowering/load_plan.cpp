@@ -41,11 +41,13 @@ bool must_stay_in_order(const Program& program, const std::vector<InstructionPla
 /// Of the DMA engines' rate, what NKI's documents say to plan with on NeuronCore-v3.
 /// [NKI-DMA-BANDWIDTH]
 constexpr double kPlannedRate = 23.0 / 27.2;
+/// The same for a load by itself, whose engines begin one after the other. [ASSUMED]
+constexpr double kRateAlone = 0.5;
 
-std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, std::int64_t bytes) {
+std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, std::int64_t bytes, double rate) {
     const double peak = static_cast<double>(dma.engines) * dma.engine_gb_per_s.value;
     const double share = op == Opcode::DmaTranspose ? dma.transpose_efficiency_hbm : 1.0;
-    return to_picoseconds(Bytes{bytes}, GigabytesPerSecond{peak * share * kPlannedRate}).value;
+    return to_picoseconds(Bytes{bytes}, GigabytesPerSecond{peak * share * rate}).value;
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ LoadPlan::Tile* LoadPlan::find(const Operand& operand, const Step::At& at) {
     return is_planned ? sites_[operand.buffer]->living.find(at.instance) : nullptr;
 }
 
-std::int64_t LoadPlan::lead_of(std::uint32_t instruction) const {
+std::int64_t LoadPlan::latency_of(std::uint32_t instruction) const {
     const DgeMode mode = (*plans_)[instruction].trigger.dge;
     const NeuronCoreSpec& core = chip_->neuron_core;
     return (dma::dge_mode(core.dge, mode).first_byte_ns + core.semaphore_file.wakeup_tensor_ns)
@@ -181,14 +183,15 @@ void LoadPlan::read_load(const Step& step, const Operand& dst, std::int64_t inst
     Site& site = *sites_[dst.buffer];
     Tile& tile = *site.living.find(instance);
     const std::uint32_t instruction = program_->runs[step.run].instruction;
-    const std::int64_t lead = lead_of(instruction);
-    const std::int64_t transfer =
-        planned_transfer(chip_->dma, program_->templates[instruction].op, dst.total_bytes());
+    const std::int64_t latency = latency_of(instruction);
+    const Opcode op = program_->templates[instruction].op;
+    const std::int64_t bytes = dst.total_bytes();
+    const std::int64_t transfer = planned_transfer(chip_->dma, op, bytes, kPlannedRate);
     loaded_ += transfer;
     is_impossible_ = is_impossible_ || tile.is_needed;
-    tile.ready = loaded_ + lead;
+    tile.ready = loaded_ + latency;
     tile.loads.push_back({.item = keep(step, 0),
-                          .lead = lead,
+                          .lead = latency + planned_transfer(chip_->dma, op, bytes, kRateAlone),
                           .transfer = transfer,
                           .buffer = dst.buffer,
                           .instance = instance});
@@ -200,7 +203,7 @@ void LoadPlan::read_load(const Step& step, const Operand& dst, std::int64_t inst
 
 void LoadPlan::need(Site& site, Tile& tile, std::int64_t time) {
     for (Load& load : tile.loads) {
-        load.time = std::max(time - load.lead - load.transfer, site.latest);
+        load.time = std::max(time - load.lead, site.latest);
         site.latest = load.time;
         auto place = loads_.end();  // Most often it stays there.
         while (place != loads_.begin() && std::prev(place)->time > load.time) {
@@ -227,7 +230,7 @@ void LoadPlan::read_other(const Step& step, const InstructionTemplate& instructi
         }
     }
     const std::int64_t end =
-        start + (free_at == nullptr ? lead_of(index) : plan.costs.front().value);
+        start + (free_at == nullptr ? latency_of(index) : plan.costs.front().value);
     if (free_at != nullptr) {
         *free_at = end;
     }

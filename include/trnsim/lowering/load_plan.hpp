@@ -34,7 +34,7 @@ namespace trnsim::lowering {
 ///
 /// The times are those of a schedule on paper: every engine in program order, as soon as its
 /// operands are there, at the cost of its instructions. A load takes what there is from its trigger
-/// to the first byte, and its bytes at the rate to plan with; that they have to become visible is
+/// to the first byte, its bytes, and the wake-up of its reader; that they have to become visible is
 /// left out. So a site has no more slots than the plan needs, and where loads take longer than
 /// planned their readers wait, and with them the next loads into their slots (decision 0027).
 /// Yields the program's steps with the loads in their new places; no other step passes another one.
@@ -83,8 +83,8 @@ private:
     struct Load {
         Item item = 0;
         std::int64_t time = 0;      ///< Start that is in time.
-        std::int64_t lead = 0;      ///< From its trigger to the first byte;
-        std::int64_t transfer = 0;  ///< what its bytes take.
+        std::int64_t lead = 0;      ///< From its trigger to its reader.
+        std::int64_t transfer = 0;  ///< What its bytes take among others.
         std::uint32_t buffer = 0;
         std::int64_t instance = 0;
     };
@@ -120,7 +120,7 @@ private:
              const ChipSpec& chip);
 
     [[nodiscard]] Tile* find(const Operand& operand, const program::Step::At& at);
-    [[nodiscard]] std::int64_t lead_of(std::uint32_t instruction) const;
+    [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();
     void read_alloc(const program::Step& step);
     void read_load(const program::Step& step, const Operand& dst, std::int64_t instance);

@@ -58,7 +58,7 @@ public:
         return slots;
     }
 
-    /// "load x 0 in 1", "tensor_copy x 0 in 1": what is done with planned tiles, and their slots.
+    /// "load x 0 in 1", "reciprocal x 0 in 1": what is done with planned tiles, and their slots.
     std::vector<std::string> uses() {
         std::vector<std::string> result;
         while (const program::Step* step = plan->next()) {
@@ -98,15 +98,15 @@ public:
     std::optional<LoadPlan> plan;
 };
 
-/// Tiles that are loaded all at once, or each where it is used, and then copied one by one.
+/// Tiles that are loaded all at once, or each where it is used, and then used one by one.
 struct Loads {
-    std::int64_t columns;  ///< FP32: a copy of 2,048 takes longer than a load of them, with all.
+    std::int64_t columns;  ///< FP32: 2,048 reciprocals take longer than a load of as many, with all.
     ProgramBuilder builder;
     std::uint32_t in = builder.input("in", Dtype::Float32, {128, columns});
     std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, columns});
     std::uint32_t y = builder.tile("y", Space::Sbuf, Dtype::Float32, {128, columns});
     std::uint32_t load = builder.copy(x, in);
-    std::uint32_t copy = builder.unary(Opcode::TensorCopy, Engine::Vector, y, x);
+    std::uint32_t copy = builder.unary(Opcode::Reciprocal, Engine::Vector, y, x);
 
     explicit Loads(std::int64_t width) : columns(width) { builder.alloc(y); }
 
@@ -129,13 +129,13 @@ struct Loads {
 TEST(LoadPlanTest, LoadsBeginWhenTheirReadersNeedThem) {
     EXPECT_THAT(Planned(Loads(2048).apart(4)).uses(),
                 ElementsAre("load x 0 in 0",
+                            "reciprocal x 0 in 0",
                             "load x 1 in 1",
-                            "tensor_copy x 0 in 0",
+                            "reciprocal x 1 in 1",
                             "load x 2 in 0",
-                            "tensor_copy x 1 in 1",
+                            "reciprocal x 2 in 0",
                             "load x 3 in 1",
-                            "tensor_copy x 2 in 0",
-                            "tensor_copy x 3 in 1"));
+                            "reciprocal x 3 in 1"));
 }
 
 TEST(LoadPlanTest, WhereTheProgramLoadsDoesNotMatter) {
@@ -159,13 +159,13 @@ TEST(LoadPlanTest, LoadsWaitForOneOfTheSlotsThatTheyHave) {
     planned.plan->limit(Loads(1).x, 1);
     EXPECT_THAT(planned.uses(),
                 ElementsAre("load x 0 in 0",
-                            "tensor_copy x 0 in 0",
+                            "reciprocal x 0 in 0",
                             "load x 1 in 0",
-                            "tensor_copy x 1 in 0",
+                            "reciprocal x 1 in 0",
                             "load x 2 in 0",
-                            "tensor_copy x 2 in 0",
+                            "reciprocal x 2 in 0",
                             "load x 3 in 0",
-                            "tensor_copy x 3 in 0"));
+                            "reciprocal x 3 in 0"));
 }
 
 TEST(LoadPlanTest, WhatOneInstructionReadsHasToBeThereAtOnce) {

@@ -110,17 +110,34 @@ LoadPlan::LoadPlan(const Program& program,
             sites_[site].emplace(Site{.uses = UseCounter(liveness[site].uses)});
         }
     }
+    for (const InstructionTemplate& instruction : program.templates) {
+        accesses_.push_back(accesses_of(instruction));
+    }
+}
+
+LoadPlan::Accesses LoadPlan::accesses_of(const InstructionTemplate& instruction) const {
+    Accesses accesses;
+    for (std::uint32_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        if (sites_[operand.buffer]) {
+            accesses.planned.push_back(i);
+            accesses.is_load = accesses.is_load || operand.writes();
+            continue;
+        }
+        if (operand.reads()) {
+            accesses.reads.push_back(operand.buffer);
+        }
+        if (operand.writes()) {
+            accesses.writes.push_back(operand.buffer);
+        }
+    }
+    return accesses;
 }
 
 bool LoadPlan::runs() {
     while (next() != nullptr) {
     }
     return !is_impossible_;
-}
-
-LoadPlan::Tile* LoadPlan::find(const Operand& operand, const Step::At& at) {
-    const bool is_planned = operand.space == Space::Sbuf && sites_[operand.buffer];
-    return is_planned ? sites_[operand.buffer]->living.find(at.instance) : nullptr;
 }
 
 std::int64_t LoadPlan::latency_of(std::uint32_t instruction) const {
@@ -130,7 +147,7 @@ std::int64_t LoadPlan::latency_of(std::uint32_t instruction) const {
         .value;
 }
 
-LoadPlan::Item LoadPlan::keep(const Step& step, std::int64_t time) {
+LoadPlan::Item LoadPlan::keep(const Step& step) {
     if (unused_.empty()) {
         unused_.push_back(static_cast<Item>(kept_.size()));
         kept_.emplace_back();
@@ -140,8 +157,19 @@ LoadPlan::Item LoadPlan::keep(const Step& step, std::int64_t time) {
     Kept& kept = kept_[item];
     kept.step = step;
     kept.at.assign(step.at.begin(), step.at.end());
-    kept.time = time;
+    kept.tiles.clear();
     return item;
+}
+
+void LoadPlan::find_tiles(Kept& kept) {
+    const std::uint32_t instruction = program_->runs[kept.step.run].instruction;
+    for (const std::uint32_t i : accesses_[instruction].planned) {
+        const std::uint32_t buffer = program_->templates[instruction].operands[i].buffer;
+        const TileId* tile = sites_[buffer]->living.find(kept.at[i].instance);
+        if (tile != nullptr) {
+            kept.tiles.push_back(*tile);
+        }
+    }
 }
 
 void LoadPlan::read() {
@@ -153,55 +181,71 @@ void LoadPlan::read() {
     if (step->is_alloc) {
         return read_alloc(*step);
     }
-    const InstructionTemplate& instruction =
-        program_->templates[program_->runs[step->run].instruction];
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (operand.writes() && find(operand, step->at[i]) != nullptr) {
-            return read_load(*step, operand, step->at[i].instance);
-        }
-    }
-    read_other(*step, instruction);
+    const std::uint32_t instruction = program_->runs[step->run].instruction;
+    const Item item = keep(*step);
+    find_tiles(kept_[item]);
+    return accesses_[instruction].is_load ? read_load(item, instruction)
+                                          : read_other(item, instruction);
 }
 
 void LoadPlan::read_alloc(const Step& step) {
     if (!sites_[step.run]) {
-        items_.push_back(keep(step, latest_));
+        const Item item = keep(step);
+        kept_[item].time = latest_;
+        items_.push_back(item);
         return;
     }
     Site& site = *sites_[step.run];
     const UseCounter::Instance next = site.uses.next();
     if (next.uses > 0) {
-        Tile& tile = site.living[next.number];
-        tile.to_read = next.uses;
-        tile.to_emit = next.uses;
-        tile.to_resolve = next.uses;
+        begin_tile(site, step.run, next);
     }
 }
 
-void LoadPlan::read_load(const Step& step, const Operand& dst, std::int64_t instance) {
-    Site& site = *sites_[dst.buffer];
-    Tile& tile = *site.living.find(instance);
-    const std::uint32_t instruction = program_->runs[step.run].instruction;
+void LoadPlan::begin_tile(Site& site, std::uint32_t buffer, const UseCounter::Instance& instance) {
+    if (unused_tiles_.empty()) {
+        unused_tiles_.push_back(static_cast<TileId>(tiles_.size()));
+        tiles_.emplace_back();
+    }
+    const TileId id = unused_tiles_.back();
+    unused_tiles_.pop_back();
+    site.living[instance.number] = id;
+    Tile& tile = tiles_[id];  // It has no loads, but room for some.
+    tile.buffer = buffer;
+    tile.instance = instance.number;
+    tile.to_read = instance.uses;
+    tile.to_emit = instance.uses;
+    tile.to_resolve = instance.uses;
+    tile.ready = 0;
+    tile.end = 0;
+    tile.slot = -1;
+    tile.is_needed = false;
+}
+
+void LoadPlan::read_load(Item item, std::uint32_t instruction) {
+    const TileId id = kept_[item].tiles.front();
+    Tile& tile = tiles_[id];
     const std::int64_t latency = latency_of(instruction);
     const Opcode op = program_->templates[instruction].op;
-    const std::int64_t bytes = dst.total_bytes();
+    const std::uint32_t dst = accesses_[instruction].planned.front();
+    const std::int64_t bytes = program_->templates[instruction].operands[dst].total_bytes();
     const std::int64_t transfer = planned_transfer(chip_->dma, op, bytes, kPlannedRate);
     loaded_ += transfer;
     is_impossible_ = is_impossible_ || tile.is_needed;
     tile.ready = loaded_ + latency;
-    tile.loads.push_back({.item = keep(step, 0),
+    tile.loads.push_back({.item = item,
+                          .tile = id,
                           .lead = latency + planned_transfer(chip_->dma, op, bytes, kRateAlone),
-                          .transfer = transfer,
-                          .buffer = dst.buffer,
-                          .instance = instance});
+                          .transfer = transfer});
+    kept_[item].time = 0;
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
-        need(site, tile, latest_);
+        need(tile, latest_);
     }
 }
 
-void LoadPlan::need(Site& site, Tile& tile, std::int64_t time) {
+void LoadPlan::need(Tile& tile, std::int64_t time) {
+    Site& site = site_of(tile);
     for (Load& load : tile.loads) {
         load.time = std::max(time - load.lead, site.latest);
         site.latest = load.time;
@@ -214,48 +258,48 @@ void LoadPlan::need(Site& site, Tile& tile, std::int64_t time) {
     tile.loads.clear();
 }
 
-void LoadPlan::read_other(const Step& step, const InstructionTemplate& instruction) {
-    const std::uint32_t index = program_->runs[step.run].instruction;
-    const InstructionPlan& plan = (*plans_)[index];
-    const Engine engine = table_->engines(index).front();
-    std::int64_t* free_at =
-        plan.is_transfer ? nullptr : &free_at_[static_cast<std::size_t>(engine)];
+void LoadPlan::read_other(Item item, std::uint32_t instruction) {
+    const InstructionPlan& plan = (*plans_)[instruction];
+    const Accesses& accesses = accesses_[instruction];
+    Kept& kept = kept_[item];
+    std::int64_t* free_at = nullptr;
+    if (!plan.is_transfer) {
+        const Engine engine = table_->engines(instruction).front();
+        free_at = &free_at_[static_cast<std::size_t>(engine)];
+    }
     std::int64_t start = free_at == nullptr ? 0 : *free_at;
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (const Tile* tile = find(operand, step.at[i])) {
-            start = std::max(start, tile->ready);
-        } else if (operand.reads()) {
-            start = std::max(start, written_[operand.buffer]);
-        }
+    for (const TileId id : kept.tiles) {
+        start = std::max(start, tiles_[id].ready);
+    }
+    for (const std::uint32_t buffer : accesses.reads) {
+        start = std::max(start, written_[buffer]);
     }
     const std::int64_t end =
-        start + (free_at == nullptr ? latency_of(index) : plan.costs.front().value);
+        start + (free_at == nullptr ? latency_of(instruction) : plan.costs.front().value);
     if (free_at != nullptr) {
         *free_at = end;
     }
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (Tile* tile = find(operand, step.at[i])) {
-            use(*sites_[operand.buffer], *tile, start, end);
-        } else if (operand.writes()) {
-            written_[operand.buffer] = end;
-        }
+    for (const TileId id : kept.tiles) {
+        use(tiles_[id], start, end);
     }
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        if (Tile* tile = find(instruction.operands[i], step.at[i])) {
-            sites_[instruction.operands[i].buffer]->live -= --tile->to_read == 0 ? 1 : 0;
-        }
+    for (const std::uint32_t buffer : accesses.writes) {
+        written_[buffer] = end;
+    }
+    for (const TileId id : kept.tiles) {
+        Tile& tile = tiles_[id];
+        site_of(tile).live -= --tile.to_read == 0 ? 1 : 0;
     }
     latest_ = std::max(latest_, start);
-    items_.push_back(keep(step, start));
+    kept.time = start;
+    items_.push_back(item);
 }
 
-void LoadPlan::use(Site& site, Tile& tile, std::int64_t start, std::int64_t end) {
+void LoadPlan::use(Tile& tile, std::int64_t start, std::int64_t end) {
     is_impossible_ = is_impossible_ || (tile.loads.empty() && !tile.is_needed);
-    need(site, tile, start);
+    need(tile, start);
     if (!tile.is_needed) {
         tile.is_needed = true;
+        Site& site = site_of(tile);
         site.live_peak = std::max(site.live_peak, ++site.live);
     }
     tile.end = std::max(tile.end, end);
@@ -322,64 +366,54 @@ bool LoadPlan::give_slot(Site& site, Tile& tile, std::int64_t time) {
     return true;
 }
 
-void LoadPlan::release(Site& site, const Tile& tile) {
-    site.slots[static_cast<std::size_t>(tile.slot)] = {.free_at = tile.end, .is_free = true};
+void LoadPlan::release(const Tile& tile) {
+    site_of(tile).slots[static_cast<std::size_t>(tile.slot)] = {.free_at = tile.end,
+                                                                .is_free = true};
 }
 
 void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
-    Site& site = *sites_[load.buffer];
-    if (site.held.empty() && give_slot(site, *site.living.find(load.instance), trigger)) {
-        put_load(site, load);
+    Tile& tile = tiles_[load.tile];
+    Site& site = site_of(tile);
+    if (site.held.empty() && give_slot(site, tile, trigger)) {
+        put_load(load);
     } else {
         site.held.push_back(load);
     }
 }
 
 void LoadPlan::emit_held(Site& site, std::int64_t time) {
-    while (!site.held.empty() &&
-           give_slot(site, *site.living.find(site.held.front().instance), time)) {
-        put_load(site, site.held.front());
+    while (!site.held.empty() && give_slot(site, tiles_[site.held.front().tile], time)) {
+        put_load(site.held.front());
         site.held.pop_front();
     }
 }
 
-void LoadPlan::put_load(Site& site, const Load& load) {
-    Tile& tile = *site.living.find(load.instance);
+void LoadPlan::put_load(const Load& load) {
+    Tile& tile = tiles_[load.tile];
     if (--tile.to_emit == 0) {
-        release(site, tile);
+        release(tile);
     }
     out_.push_back(load.item);
 }
 
 void LoadPlan::emit(Item item) {
     out_.push_back(item);
-    const Kept& kept = kept_[item];
-    if (kept.step.is_alloc) {
-        return;
-    }
-    const std::vector<Operand>& operands =
-        program_->templates[program_->runs[kept.step.run].instruction].operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (Tile* tile = find(operands[i], kept.at[i])) {
-            assert(tile->slot >= 0);
-            if (--tile->to_emit == 0) {
-                release(*sites_[operands[i].buffer], *tile);
-                emit_held(*sites_[operands[i].buffer], kept.time);
-            }
+    for (const TileId id : kept_[item].tiles) {
+        Tile& tile = tiles_[id];
+        assert(tile.slot >= 0);
+        if (--tile.to_emit == 0) {
+            release(tile);
+            emit_held(site_of(tile), kept_[item].time);
         }
     }
 }
 
 void LoadPlan::resolved(const Kept& kept) {
-    if (kept.step.is_alloc) {
-        return;
-    }
-    const std::vector<Operand>& operands =
-        program_->templates[program_->runs[kept.step.run].instruction].operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        Tile* tile = find(operands[i], kept.at[i]);
-        if (tile != nullptr && --tile->to_resolve == 0) {
-            sites_[operands[i].buffer]->living.erase(kept.at[i].instance);
+    for (const TileId id : kept.tiles) {
+        Tile& tile = tiles_[id];
+        if (--tile.to_resolve == 0) {
+            site_of(tile).living.erase(tile.instance);
+            unused_tiles_.push_back(id);
         }
     }
 }
@@ -404,8 +438,9 @@ const Step* LoadPlan::next() {
 }
 
 std::optional<std::int64_t> LoadPlan::slot(std::uint32_t buffer, std::int64_t instance) {
-    const Tile* tile = sites_[buffer]->living.find(instance);
-    return tile == nullptr || tile->slot < 0 ? std::nullopt : std::optional(tile->slot);
+    const TileId* tile = sites_[buffer]->living.find(instance);
+    return tile == nullptr || tiles_[*tile].slot < 0 ? std::nullopt
+                                                     : std::optional(tiles_[*tile].slot);
 }
 
 }  // namespace trnsim::lowering

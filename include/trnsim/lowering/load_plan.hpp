@@ -72,23 +72,33 @@ public:
     [[nodiscard]] std::optional<std::int64_t> slot(std::uint32_t buffer, std::int64_t instance);
 
 private:
-    /// A step that has been read, by its place in `kept_`.
+    /// A step that has been read, and a tile that lives, by their places in `kept_` and `tiles_`.
     using Item = std::uint32_t;
+    using TileId = std::uint32_t;
+    /// What an instruction does to tiles and other buffers.
+    struct Accesses {
+        std::vector<std::uint32_t> planned{};  ///< Operands that lie in planned sites;
+        bool is_load = false;                  ///< the first of them is written.
+        std::vector<std::uint32_t> reads{};    ///< Buffers of the others.
+        std::vector<std::uint32_t> writes{};
+    };
     /// Times in picoseconds of the plan.
     struct Kept {
         program::Step step{};
         std::vector<program::Step::At> at{};  ///< What the step's own points to.
+        std::vector<TileId> tiles{};          ///< Of its planned operands.
         std::int64_t time = 0;                ///< Start.
     };
     struct Load {
         Item item = 0;
+        TileId tile = 0;
         std::int64_t time = 0;      ///< Start that is in time.
         std::int64_t lead = 0;      ///< From its trigger to its reader.
         std::int64_t transfer = 0;  ///< What its bytes take among others.
-        std::uint32_t buffer = 0;
-        std::int64_t instance = 0;
     };
     struct Tile {
+        std::uint32_t buffer = 0;
+        std::int64_t instance = 0;
         std::int64_t to_read = 0;     ///< Uses that have not been read from the program,
         std::int64_t to_emit = 0;     ///< that have no place in the new order,
         std::int64_t to_resolve = 0;  ///< and that have not been given out.
@@ -105,7 +115,7 @@ private:
     struct Site {
         UseCounter uses;
         std::int64_t limit = std::numeric_limits<std::int64_t>::max();
-        InstanceTable<Tile> living{};
+        InstanceTable<TileId> living{};
         std::vector<Slot> slots{};
         std::deque<Load> held{};     ///< Those that wait for a slot.
         std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
@@ -119,25 +129,28 @@ private:
              const IssueTable& table,
              const ChipSpec& chip);
 
-    [[nodiscard]] Tile* find(const Operand& operand, const program::Step::At& at);
+    [[nodiscard]] Accesses accesses_of(const InstructionTemplate& instruction) const;
+    [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
     [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();
     void read_alloc(const program::Step& step);
-    void read_load(const program::Step& step, const Operand& dst, std::int64_t instance);
-    void read_other(const program::Step& step, const InstructionTemplate& instruction);
-    void need(Site& site, Tile& tile, std::int64_t time);
-    void use(Site& site, Tile& tile, std::int64_t start, std::int64_t end);
+    void begin_tile(Site& site, std::uint32_t buffer, const UseCounter::Instance& instance);
+    void read_load(Item item, std::uint32_t instruction);
+    void read_other(Item item, std::uint32_t instruction);
+    void need(Tile& tile, std::int64_t time);
+    void use(Tile& tile, std::int64_t start, std::int64_t end);
 
-    [[nodiscard]] Item keep(const program::Step& step, std::int64_t time);
+    [[nodiscard]] Item keep(const program::Step& step);
+    void find_tiles(Kept& kept);
     void refill();
     [[nodiscard]] std::vector<std::int64_t> triggers() const;
     void emit(Item item);
     void emit_load(const Load& load, std::int64_t trigger);
     void emit_held(Site& site, std::int64_t time);
-    void put_load(Site& site, const Load& load);
+    void put_load(const Load& load);
     void resolved(const Kept& kept);
     [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
-    static void release(Site& site, const Tile& tile);
+    void release(const Tile& tile);
     /// Goes through the program. False: a tile is read before a load of it.
     [[nodiscard]] bool runs();
 
@@ -148,6 +161,7 @@ private:
     std::vector<Need> needs_{};
     program::Cursor cursor_;
     std::vector<std::optional<Site>> sites_;  ///< By buffer.
+    std::vector<Accesses> accesses_{};        ///< By template.
     std::vector<std::int64_t> written_;       ///< By buffer: when the last write to it ends.
     std::array<std::int64_t, kSequencedEngines.size()> free_at_{};
     std::int64_t loaded_ = 0;     ///< When all bytes read so far could be there, but for the lead.
@@ -155,6 +169,8 @@ private:
     std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
     bool is_over_ = false;
     bool is_impossible_ = false;  ///< A tile is read before a load of it.
+    std::vector<Tile> tiles_{};
+    std::vector<TileId> unused_tiles_{};
     std::vector<Kept> kept_{};
     std::vector<Item> unused_{};
     std::deque<Item> items_{};       ///< Read, in program order, but for loads;

@@ -4,14 +4,11 @@
 
 #include "schema_version.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/report/json_text.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
 
 namespace trnsim::report {
@@ -54,15 +51,7 @@ ResultFile::ResultFile(std::string name, std::string_view text) : name_(std::mov
 }
 
 ResultFile ResultFile::read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) {
-        throw UserError(fmt::format("{}: the file cannot be read: {}; {}",
-                                    path,
-                                    std::generic_category().message(errno),
-                                    kAdvice));
-    }
-    return {path, text};
+    return {path, read_json_text(path, kAdvice)};
 }
 
 double ResultFile::number(const std::string& pointer) const {

@@ -174,6 +174,7 @@ def test_command_lists_rows_that_need_a_checkout() -> None:
     (["--family", "skye"], "--family skye: nothing was measured for it"),
     (["--corpus", "/nowhere"], "--corpus /nowhere: is not a folder"),
     (["--rows", "/nowhere.csv"], "--rows /nowhere.csv: cannot be read"),
+    (["--rows", "/dev/zero"], "--rows /dev/zero: cannot be read: is a device; name a CSV file"),
     (["--jobs", "0"], "--jobs"),
     (["--family", "nad", "-q", "--set", "dma.completion_ns=.5"],
      '--set dma.completion_ns=.5: the value is ".5"'),

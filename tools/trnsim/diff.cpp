@@ -8,17 +8,14 @@
 #include "trnsim/base/error.hpp"
 #include "trnsim/report/difference.hpp"
 #include "trnsim/report/instruction_difference.hpp"
+#include "trnsim/report/json_text.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 
 namespace trnsim::cli {
 namespace {
@@ -53,15 +50,9 @@ struct DiffSide {
 
 DiffSide read_side(const std::string& path) {
     require_comparable(path);
-    std::ifstream file(path, std::ios::binary);
-    DiffSide side{.name = path, .text = {std::istreambuf_iterator<char>(file), {}}};
-    if (!file) {
-        throw UserError(
-            fmt::format("{}: the file cannot be read: {}; give a file that trnsim run wrote, or a "
-                        "profile",
-                        path,
-                        std::generic_category().message(errno)));
-    }
+    DiffSide side{
+        .name = path,
+        .text = report::read_json_text(path, "give a file that trnsim run wrote, or a profile")};
     side.kind = report::file_kind(side.text);
     if (side.kind == report::FileKind::OtherJson) {
         throw UserError(

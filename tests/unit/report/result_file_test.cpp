@@ -2,32 +2,23 @@
 // Files that are no results are told apart with what is wrong with them.
 #include "trnsim/report/result_file.hpp"
 
+#include "error_of.hpp"
 #include "sample_report.hpp"
-#include "trnsim/base/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 
 namespace trnsim::report {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
 using testing::StartsWith;
 
 ResultFile::Json sample_file() {
     return ResultFile::Json::parse(to_json(make_report(matmul_subject(), matmul_result())));
-}
-
-std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const UserError& error) {
-        return error.what();
-    }
-    return "no error";
 }
 
 std::string error_of_text(const std::string& text) {

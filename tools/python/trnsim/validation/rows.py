@@ -127,6 +127,8 @@ def _corpus_part(source: Mapping[str, str], one: Mapping[str, Any]) -> Part:
 
 def read_csv(file: Path) -> list[Row]:
     """A user's rows; kernels are named relative to the file. UserError with the line."""
+    if file.is_char_device() or file.is_block_device():
+        raise UserError(f"--rows {file}: cannot be read: is a device; name a CSV file")
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:

@@ -8,8 +8,11 @@ import json
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from conftest import ROOT
@@ -18,7 +21,7 @@ from trnsim.validation.ablation import VARIANTS, Ablation, ablate
 from trnsim.validation.binding import ROWS, Places
 from trnsim.validation.pages import PAGE, README, write
 from trnsim.validation.rows import Part, Row, read_rows
-from trnsim.validation.runs import Outcome, Variant, simulate
+from trnsim.validation.runs import Outcome, Progress, Variant, simulate
 from trnsim.validation.summary import Validation, document
 from trnsim.validation.tables import text
 
@@ -119,6 +122,22 @@ def test_a_variant_has_the_last_word(sample: dict[str, Outcome]) -> None:
     [alone] = simulate([row], Places(ROOT), settings=("dma.completion_ns=100",))
     assert told.simulated_us == alone.simulated_us
     assert told.simulated_us < sample[row.id].simulated_us
+
+
+def test_what_has_not_begun_never_does_when_interrupted() -> None:
+    begun: list[int] = []
+
+    def make(item: int) -> None:
+        begun.append(item)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        hold = Event()
+        pool.submit(hold.wait)  # All are queued before the first one begins.
+        release = Timer(0.1, hold.set)
+        release.start()
+        with patch("trnsim.validation.runs.as_completed", side_effect=KeyboardInterrupt):
+            Progress("test").collect(pool, range(100), make, "making")
+    assert not begun
 
 
 def test_pages_are_rewritten_between_their_markers(tmp_path: Path) -> None:

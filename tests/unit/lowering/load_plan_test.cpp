@@ -100,7 +100,7 @@ public:
 
 /// Tiles that are loaded all at once, or each where it is used, and then used one by one.
 struct Loads {
-    std::int64_t columns;  ///< FP32: 2,048 reciprocals take longer than a load of as many, with all.
+    std::int64_t columns;  ///< FP32: 2,048 reciprocals take longer than a load of as many.
     ProgramBuilder builder;
     std::uint32_t in = builder.input("in", Dtype::Float32, {128, columns});
     std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, columns});

@@ -184,12 +184,17 @@ class Progress:
 
     def collect(self, pool: ThreadPoolExecutor, items: Sequence[Item],
                 make: Callable[[Item], Made], what: str) -> list[Made]:
-        """make() of every item, in their order."""
+        """make() of every item, in their order. What has not begun when this is interrupted
+        never does."""
         futures: list[Future[Made]] = [pool.submit(make, item) for item in items]
-        for done, _ in enumerate(as_completed(futures), start=1):
-            if self._shown:
-                print(f"\r{self._title}: {what} {done} of {len(items)}\x1b[K", end="",
-                      file=sys.stderr, flush=True)
+        try:
+            for done, _ in enumerate(as_completed(futures), start=1):
+                if self._shown:
+                    print(f"\r{self._title}: {what} {done} of {len(items)}\x1b[K", end="",
+                          file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         return [future.result() for future in futures]

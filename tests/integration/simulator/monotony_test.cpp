@@ -78,6 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "neuron_core.semaphore_file.wakeup_tensor_ns=10"}},
         Improvement{"DmaRate", {"dma.engine_gb_per_s=54.4"}},
         Improvement{"DmaDescriptors", {"dma.descriptor_overhead_ns=1"}},
+        Improvement{"DmaReadTurn", {"dma.read_turn_ns=1", "dma.read_turn_gb_per_s=1000"}},
         Improvement{"DmaCompletion", {"dma.completion_ns=100"}},
         Improvement{"DmaRings", {"dma.ring_outstanding_transfers=16", "dma.ring_interval_ns=10"}},
         Improvement{

@@ -84,6 +84,8 @@ VARIANTS: tuple[Variant, ...] = (
     _physics("dma_descriptor", "descriptors cost their bytes", "dma.descriptor_overhead_ns=0",
              *(f"neuron_core.dge.{mode}.descriptor_min_ns=0"
                for mode in ("none", "software", "hardware"))),
+    _physics("dma_read_turn", "DMA engines begin a read together", "dma.read_turn_ns=0",
+             "dma.read_turn_gb_per_s=10000"),
     _physics("dma_completion", "DMA writes are visible at once", "dma.completion_ns=0"),
     _physics("dma_ring", "rings without back-pressure", "dma.ring_interval_ns=0",
              "dma.ring_outstanding_transfers=64"),

@@ -86,7 +86,7 @@ std::optional<LoadPlan> LoadPlan::make(const Program& program,
     }
     for (const std::optional<Site>& site : trial.sites_) {
         plan.needs_.push_back(site ? Need{.least = std::max<std::int64_t>(site->live_peak, 1),
-                                          .wanted = std::ssize(site->slots)}
+                                          .wanted = site->slots.size()}
                                    : Need{});
     }
     return plan;
@@ -147,21 +147,7 @@ std::int64_t LoadPlan::latency_of(std::uint32_t instruction) const {
         .value;
 }
 
-LoadPlan::Item LoadPlan::keep(const Step& step) {
-    if (unused_.empty()) {
-        unused_.push_back(static_cast<Item>(kept_.size()));
-        kept_.emplace_back();
-    }
-    const Item item = unused_.back();
-    unused_.pop_back();
-    Kept& kept = kept_[item];
-    kept.step = step;
-    kept.at.assign(step.at.begin(), step.at.end());
-    kept.tiles.clear();
-    return item;
-}
-
-void LoadPlan::find_tiles(Kept& kept) {
+void LoadPlan::find_tiles(KeptSteps::Kept& kept) {
     const std::uint32_t instruction = program_->runs[kept.step.run].instruction;
     for (const std::uint32_t i : accesses_[instruction].planned) {
         const std::uint32_t buffer = program_->templates[instruction].operands[i].buffer;
@@ -182,7 +168,7 @@ void LoadPlan::read() {
         return read_alloc(*step);
     }
     const std::uint32_t instruction = program_->runs[step->run].instruction;
-    const Item item = keep(*step);
+    const Item item = kept_.keep(*step);
     find_tiles(kept_[item]);
     return accesses_[instruction].is_load ? read_load(item, instruction)
                                           : read_other(item, instruction);
@@ -190,7 +176,7 @@ void LoadPlan::read() {
 
 void LoadPlan::read_alloc(const Step& step) {
     if (!sites_[step.run]) {
-        const Item item = keep(step);
+        const Item item = kept_.keep(step);
         kept_[item].time = latest_;
         items_.push_back(item);
         return;
@@ -198,28 +184,8 @@ void LoadPlan::read_alloc(const Step& step) {
     Site& site = *sites_[step.run];
     const UseCounter::Instance next = site.uses.next();
     if (next.uses > 0) {
-        begin_tile(site, step.run, next);
+        site.living[next.number] = tiles_.begin(step.run, next.number, next.uses);
     }
-}
-
-void LoadPlan::begin_tile(Site& site, std::uint32_t buffer, const UseCounter::Instance& instance) {
-    if (unused_tiles_.empty()) {
-        unused_tiles_.push_back(static_cast<TileId>(tiles_.size()));
-        tiles_.emplace_back();
-    }
-    const TileId id = unused_tiles_.back();
-    unused_tiles_.pop_back();
-    site.living[instance.number] = id;
-    Tile& tile = tiles_[id];  // It has no loads, but room for some.
-    tile.buffer = buffer;
-    tile.instance = instance.number;
-    tile.to_read = instance.uses;
-    tile.to_emit = instance.uses;
-    tile.to_resolve = instance.uses;
-    tile.ready = 0;
-    tile.end = 0;
-    tile.slot = -1;
-    tile.is_needed = false;
 }
 
 void LoadPlan::read_load(Item item, std::uint32_t instruction) {
@@ -237,7 +203,6 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
                           .tile = id,
                           .lead = latency + planned_transfer(chip_->dma, op, bytes, kRateAlone),
                           .transfer = transfer});
-    kept_[item].time = 0;
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
         need(tile, latest_);
@@ -261,7 +226,7 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
 void LoadPlan::read_other(Item item, std::uint32_t instruction) {
     const InstructionPlan& plan = (*plans_)[instruction];
     const Accesses& accesses = accesses_[instruction];
-    Kept& kept = kept_[item];
+    KeptSteps::Kept& kept = kept_[item];
     std::int64_t* free_at = nullptr;
     if (!plan.is_transfer) {
         const Engine engine = table_->engines(instruction).front();
@@ -347,28 +312,10 @@ void LoadPlan::refill() {
 }
 
 bool LoadPlan::give_slot(Site& site, Tile& tile, std::int64_t time) {
-    if (tile.slot >= 0) {
-        return true;
+    if (tile.slot == PlannedSlots::kNone) {
+        tile.slot = site.slots.take(time);
     }
-    const auto is_ready = [time](const Slot& slot) { return slot.is_free && slot.free_at <= time; };
-    auto slot = std::ranges::find_if(site.slots, is_ready);
-    if (slot == site.slots.end() && std::ssize(site.slots) < site.limit) {
-        site.slots.emplace_back();
-        slot = std::prev(site.slots.end());
-    } else if (slot == site.slots.end()) {
-        slot = std::ranges::find_if(site.slots, &Slot::is_free);
-    }
-    if (slot == site.slots.end()) {
-        return false;
-    }
-    slot->is_free = false;
-    tile.slot = slot - site.slots.begin();
-    return true;
-}
-
-void LoadPlan::release(const Tile& tile) {
-    site_of(tile).slots[static_cast<std::size_t>(tile.slot)] = {.free_at = tile.end,
-                                                                .is_free = true};
+    return tile.slot != PlannedSlots::kNone;
 }
 
 void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
@@ -408,12 +355,12 @@ void LoadPlan::emit(Item item) {
     }
 }
 
-void LoadPlan::resolved(const Kept& kept) {
+void LoadPlan::resolved(const KeptSteps::Kept& kept) {
     for (const TileId id : kept.tiles) {
         Tile& tile = tiles_[id];
         if (--tile.to_resolve == 0) {
             site_of(tile).living.erase(tile.instance);
-            unused_tiles_.push_back(id);
+            tiles_.end(id);
         }
     }
 }
@@ -421,7 +368,7 @@ void LoadPlan::resolved(const Kept& kept) {
 const Step* LoadPlan::next() {
     if (current_) {
         resolved(kept_[*current_]);
-        unused_.push_back(*current_);
+        kept_.drop(*current_);
         current_.reset();
     }
     while (out_.empty()) {
@@ -432,7 +379,7 @@ const Step* LoadPlan::next() {
     }
     current_ = out_.front();
     out_.pop_front();
-    Kept& kept = kept_[*current_];
+    KeptSteps::Kept& kept = kept_[*current_];
     kept.step.at = kept.at;
     return &kept.step;
 }

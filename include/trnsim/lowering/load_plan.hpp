@@ -6,17 +6,18 @@
 #include "trnsim/base/units.hpp"
 #include "trnsim/lowering/instruction_plan.hpp"
 #include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/kept_steps.hpp"
 #include "trnsim/lowering/liveness.hpp"
+#include "trnsim/lowering/planned_slots.hpp"
+#include "trnsim/lowering/planned_tiles.hpp"
 #include "trnsim/lowering/use_counter.hpp"
 #include "trnsim/program/cursor.hpp"
 #include "trnsim/program/program.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -62,7 +63,7 @@ public:
 
     /// Gives a site no more slots than that; loads then wait. \pre has(buffer), at least `least`,
     /// and next() has not been called
-    void limit(std::uint32_t buffer, std::int64_t slots) { sites_[buffer]->limit = slots; }
+    void limit(std::uint32_t buffer, std::int64_t slots) { sites_[buffer]->slots.limit(slots); }
 
     /// The next step, or nullptr at the end. The result is overwritten by the next call.
     const program::Step* next();
@@ -72,9 +73,10 @@ public:
     [[nodiscard]] std::optional<std::int64_t> slot(std::uint32_t buffer, std::int64_t instance);
 
 private:
-    /// A step that has been read, and a tile that lives, by their places in `kept_` and `tiles_`.
-    using Item = std::uint32_t;
-    using TileId = std::uint32_t;
+    using Item = KeptSteps::Item;
+    using Load = PlannedLoad;
+    using Tile = PlannedTile;
+    using TileId = PlannedTileId;
     /// What an instruction does to tiles and other buffers.
     struct Accesses {
         std::vector<std::uint32_t> planned{};  ///< Operands that lie in planned sites;
@@ -83,40 +85,10 @@ private:
         std::vector<std::uint32_t> writes{};
     };
     /// Times in picoseconds of the plan.
-    struct Kept {
-        program::Step step{};
-        std::vector<program::Step::At> at{};  ///< What the step's own points to.
-        std::vector<TileId> tiles{};          ///< Of its planned operands.
-        std::int64_t time = 0;                ///< Start.
-    };
-    struct Load {
-        Item item = 0;
-        TileId tile = 0;
-        std::int64_t time = 0;      ///< Start that is in time.
-        std::int64_t lead = 0;      ///< From its trigger to its reader.
-        std::int64_t transfer = 0;  ///< What its bytes take among others.
-    };
-    struct Tile {
-        std::uint32_t buffer = 0;
-        std::int64_t instance = 0;
-        std::int64_t to_read = 0;     ///< Uses that have not been read from the program,
-        std::int64_t to_emit = 0;     ///< that have no place in the new order,
-        std::int64_t to_resolve = 0;  ///< and that have not been given out.
-        std::int64_t ready = 0;       ///< When it could be there.
-        std::int64_t end = 0;         ///< Of its last use.
-        std::int64_t slot = -1;
-        bool is_needed = false;
-        std::vector<Load> loads{};  ///< Until it is.
-    };
-    struct Slot {
-        std::int64_t free_at = 0;
-        bool is_free = false;
-    };
     struct Site {
         UseCounter uses;
-        std::int64_t limit = std::numeric_limits<std::int64_t>::max();
         InstanceTable<TileId> living{};
-        std::vector<Slot> slots{};
+        PlannedSlots slots{};
         std::deque<Load> held{};     ///< Those that wait for a slot.
         std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
         std::int64_t live = 0;       ///< Tiles needed, and still to be used, in program order;
@@ -134,23 +106,21 @@ private:
     [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();
     void read_alloc(const program::Step& step);
-    void begin_tile(Site& site, std::uint32_t buffer, const UseCounter::Instance& instance);
     void read_load(Item item, std::uint32_t instruction);
     void read_other(Item item, std::uint32_t instruction);
     void need(Tile& tile, std::int64_t time);
     void use(Tile& tile, std::int64_t start, std::int64_t end);
 
-    [[nodiscard]] Item keep(const program::Step& step);
-    void find_tiles(Kept& kept);
+    void find_tiles(KeptSteps::Kept& kept);
     void refill();
     [[nodiscard]] std::vector<std::int64_t> triggers() const;
     void emit(Item item);
     void emit_load(const Load& load, std::int64_t trigger);
     void emit_held(Site& site, std::int64_t time);
     void put_load(const Load& load);
-    void resolved(const Kept& kept);
+    void resolved(const KeptSteps::Kept& kept);
     [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
-    void release(const Tile& tile);
+    void release(const Tile& tile) { site_of(tile).slots.release(tile.slot, tile.end); }
     /// Goes through the program. False: a tile is read before a load of it.
     [[nodiscard]] bool runs();
 
@@ -169,10 +139,8 @@ private:
     std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
     bool is_over_ = false;
     bool is_impossible_ = false;  ///< A tile is read before a load of it.
-    std::vector<Tile> tiles_{};
-    std::vector<TileId> unused_tiles_{};
-    std::vector<Kept> kept_{};
-    std::vector<Item> unused_{};
+    PlannedTiles tiles_{};
+    KeptSteps kept_{};
     std::deque<Item> items_{};       ///< Read, in program order, but for loads;
     std::deque<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
     std::deque<Item> out_{};         ///< both, in their new order.

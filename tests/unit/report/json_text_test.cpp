@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 /// A file of the test's own with that in it.
 std::string file_with(const std::string& text) {
-    const std::string path = testing::TempDir() + "json_text_test.json";
+    std::string path = testing::TempDir() + "json_text_test.json";
     std::ofstream(path, std::ios::binary) << text;
     return path;
 }

@@ -148,9 +148,10 @@ TEST(ExchangeLatency, LetsATransferTakeTheTimeOfItsLaw) {
     const Picoseconds time = collective_time(trn2, gather, 2);
     DmaTransferCost transfer;
     transfer.service = from_nanoseconds(300);
+    transfer.spread = from_nanoseconds(200);
     DgeCost dge{.generator = from_nanoseconds(500), .first_byte = from_nanoseconds(1300)};
     add_exchange_latency(trn2, gather, 2, transfer, dge);
-    EXPECT_EQ(dge.first_byte + transfer.service + trn2.dma.completion_ns, time);
+    EXPECT_EQ(dge.first_byte + transfer.service + transfer.spread + trn2.dma.completion_ns, time);
     EXPECT_EQ(dge.generator, Picoseconds{});
     transfer.service = 2 * time;
     add_exchange_latency(trn2, gather, 2, transfer, dge);

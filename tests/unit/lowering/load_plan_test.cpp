@@ -154,6 +154,29 @@ TEST(LoadPlanTest, ASiteHasTheSlotsThatThePlanNeeds) {
     EXPECT_GT(need(Loads(64).together(64)).wanted, few.wanted) << "small ones wait for longer";
 }
 
+TEST(LoadPlanTest, ALoadBeginsItsLeadAheadOfItsReader) {
+    // 1.33 us to the first byte and 0.05 to wake up, the bytes at 217.6 GB/s: 2.16 us for 330
+    // columns, whose reciprocals take 2.13. Of 345 it is 2.19 and 2.22.
+    const auto slots_in_turn = [](std::int64_t columns) {
+        std::vector<std::string> uses = Planned(Loads(columns).together(64)).uses();
+        std::set<std::string> slots;
+        for (auto use = uses.end() - 16; use != uses.end(); ++use) {
+            slots.insert(use->substr(use->rfind(' ')));
+        }
+        return slots.size();
+    };
+    EXPECT_EQ(slots_in_turn(330), 3U);
+    EXPECT_EQ(slots_in_turn(345), 2U);
+}
+
+TEST(LoadPlanTest, TilesEndWithTheirLastUse) {
+    Planned planned(Loads(2048).together(4));
+    (void)planned.uses();
+    for (const std::int64_t tile : {0, 1, 2, 3}) {
+        EXPECT_EQ(planned.plan->slot(Loads(1).x, tile), std::nullopt);
+    }
+}
+
 TEST(LoadPlanTest, LoadsWaitForOneOfTheSlotsThatTheyHave) {
     Planned planned(Loads(2048).apart(4));
     planned.plan->limit(Loads(1).x, 1);

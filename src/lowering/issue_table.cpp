@@ -206,6 +206,7 @@ const IssueTemplate* IssueTable::load_stationary(std::uint32_t instruction) {
     what.touches_sbuf = true;
     what.tensor_interval =
         neuron_core::load_stationary_interval(chip_.neuron_core.tensor_engine, from);
+    what.passes = neuron_core::passes(chip_.neuron_core.tensor_engine, from);
     what.pe_blocks = neuron_core::pe_blocks(chip_.neuron_core.tensor_engine, from);
     return &what;
 }
@@ -220,6 +221,7 @@ const IssueTemplate* IssueTable::multiply_moving(std::uint32_t instruction) {
     IssueTemplate& what = add(key, Operation::MultiplyMoving, Engine::Tensor, instruction);
     what.name = name(from.op);
     what.tensor_interval = neuron_core::multiply_moving_interval(spec, from);
+    what.passes = neuron_core::passes(spec, from);
     what.issue_interval = neuron_core::multiply_issue_interval(spec, from);
     what.pe_blocks = neuron_core::pe_blocks(spec, from);
     what.busy_columns = neuron_core::multiply_moving_busy_columns(spec, from);

@@ -26,27 +26,20 @@ void QueueWriter::push(InstructionSink& sink,
                        const WaitSet& waits,
                        std::uint64_t psum_banks) {
     QueuedInstruction* instruction = &begin(sink, queue, what, psum_banks);
-    const auto add_wait = [&](int semaphore, std::uint64_t number) {
+    KnownWaits& known = known_[queue];
+    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        const std::uint64_t number = waits[producer].end();
+        if (number <= known[producer]) {
+            continue;
+        }
         if (instruction->wait_count == QueuedInstruction::kMaxWaits) {
             instruction->what = table_.wait_only(what);
             instruction = &begin(sink, queue, what, psum_banks);
         }
         instruction->wait_list[instruction->wait_count++] = {
-            .semaphore = static_cast<std::uint16_t>(semaphore),
-            .at_least = number & neuron_core::SemaphoreWait::kMostValue};
-    };
-    KnownWaits& known = known_[queue];
-    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
-        const auto producer = static_cast<QueueId>(std::countr_zero(left));
-        const WaitSet::Need need = waits[producer];
-        if (need.done > known[producer].done) {
-            add_wait(2 * producer, need.done);
-            known.add_done(producer, need.done);
-        }
-        if (need.read > known[producer].read) {
-            add_wait(2 * producer + 1, need.read);
-            known.add_read(producer, need.read);
-        }
+            .semaphore = producer, .at_least = number & neuron_core::SemaphoreWait::kMostValue};
+        known.add(producer, number);
     }
     end(queue, *instruction);
 }
@@ -64,15 +57,12 @@ void QueueWriter::push_triggered(InstructionSink& sink,
 }
 
 void QueueWriter::end(QueueId queue, QueuedInstruction& instruction) {
-    const auto done = static_cast<std::uint16_t>(2 * queue);
-    instruction.signal_list[0] = {.semaphore = done};
-    instruction.signal_list[1] = {.semaphore = static_cast<std::uint16_t>(done + 1),
-                                  .at_read = true};
-    instruction.signal_count = 2;
+    instruction.signal_list[0] = {.semaphore = queue};
+    instruction.signal_count = 1;
     if (instruction.what->operation == neuron_core::Operation::Trigger) {
-        instruction.signal_list[2] = {
+        instruction.signal_list[1] = {
             .semaphore = static_cast<std::uint16_t>(trigger_semaphore(queue)), .at_begin = true};
-        instruction.signal_count = 3;
+        instruction.signal_count = 2;
         ++triggers_[queue];
     }
     ++numbers_[queue];

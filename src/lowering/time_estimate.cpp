@@ -21,7 +21,7 @@ TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate, LoadTiming loa
       wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
       tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
 
-TimeEstimate::Ends TimeEstimate::ends_of(QueueId queue, std::uint64_t number) const {
+Picoseconds TimeEstimate::end_of(QueueId queue, std::uint64_t number) const {
     const Queue& from = queues_[queue];
     if (number == 0 || number + kRemembered <= from.count) {
         return {};
@@ -33,18 +33,16 @@ Picoseconds TimeEstimate::met(QueueId queue, const WaitSet& waits) const {
     const bool is_tensor = queue == neuron_core::queue_of(Engine::Tensor);
     const Picoseconds wakeup = is_tensor ? tensor_wakeup_ : wakeup_;
     Picoseconds latest;
-    const auto wait_for = [&](QueueId producer, Picoseconds end) {
+    for (std::uint32_t left = waits.queues(); left != 0; left &= left - 1) {
+        const auto producer = static_cast<QueueId>(std::countr_zero(left));
+        const Picoseconds end = end_of(producer, waits[producer].end());
         latest = std::max(latest, producer == queue ? end : end + wakeup);
-    };
-    for (std::uint32_t left = waits.done_queues(); left != 0; left &= left - 1) {
-        const auto producer = static_cast<QueueId>(std::countr_zero(left));
-        wait_for(producer, ends_of(producer, waits[producer].done).done);
-    }
-    for (std::uint32_t left = waits.read_queues(); left != 0; left &= left - 1) {
-        const auto producer = static_cast<QueueId>(std::countr_zero(left));
-        wait_for(producer, ends_of(producer, waits[producer].read).read);
     }
     return latest;
+}
+
+Picoseconds TimeEstimate::tensor_time(const IssueTemplate& what) const {
+    return to_picoseconds(what.tensor_interval, chip_.neuron_core.tensor_engine.clock_ghz);
 }
 
 void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds ready) {
@@ -53,28 +51,30 @@ void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds re
     switch (what.operation) {
         case Operation::Transfer:
             return trigger(queue, what, start);
-        case Operation::LoadStationary:
+        case Operation::LoadStationary: {
+            const Picoseconds pass{tensor_time(what).value / what.passes};
+            to.free_at = std::max(to.free_at, std::min(ready, kLongestTime) + pass);
+            return append(to, to.free_at);
+        }
         case Operation::MultiplyMoving: {
-            const Picoseconds interval =
-                to_picoseconds(what.tensor_interval, chip_.neuron_core.tensor_engine.clock_ghz);
+            const Picoseconds interval = tensor_time(what);
             to.free_at =
                 start + Picoseconds{neuron_core::share_of_array(what.pe_blocks, interval.value)};
-            return append(to, {.read = start + interval, .done = start + interval + fill_});
+            return append(to, start + interval + fill_);
         }
         default:
             to.free_at = start + what.cost.interval;
-            return append(to, {.read = start + what.cost.read, .done = start + what.cost.done});
+            return append(to, start + what.cost.done);
     }
 }
 
-void TimeEstimate::append(Queue& queue, const Ends& ends) {
+void TimeEstimate::append(Queue& queue, Picoseconds end) {
     if (queue.ends.empty()) {
         queue.ends.resize(kRemembered);
     }
-    const Ends& before = queue.ends[queue.count % kRemembered];
+    const Picoseconds before = queue.ends[queue.count % kRemembered];
     ++queue.count;
-    queue.ends[queue.count % kRemembered] = {.read = std::max(before.read, ends.read),
-                                             .done = std::max(before.done, ends.done)};
+    queue.ends[queue.count % kRemembered] = std::max(before, end);
 }
 
 void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds start) {
@@ -89,12 +89,11 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
         first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
     Queue& queue = queues_[ring];
     const bool is_there = loads_ == LoadTiming::JustInTime && transfer.bytes_read_hbm.value > 0;
-    const Picoseconds end = is_there ? moved : moved + transfer.spread;
-    append(queue, {.read = end, .done = is_there ? end : end + chip_.dma.completion_ns});
+    append(queue, is_there ? moved : moved + transfer.spread + chip_.dma.completion_ns);
     queue.free_at = start + dma::ring_interval(chip_.dma, what.dge_cost);
     const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);
     if (outstanding > 0 && queue.count >= outstanding) {
-        queue.free_at = std::max(queue.free_at, ends_of(ring, queue.count - outstanding + 1).read);
+        queue.free_at = std::max(queue.free_at, end_of(ring, queue.count - outstanding + 1));
     }
 }
 

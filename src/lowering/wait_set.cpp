@@ -24,13 +24,13 @@ bool WaitSet::knows(const WaitSet& other,
                     std::uint32_t read_queues) const {
     for (std::uint32_t left = other.done_queues_ & done_queues; left != 0; left &= left - 1) {
         const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        if (other.needs_[queue].done > (*known_)[queue].done) {
+        if (other.needs_[queue].done > (*known_)[queue]) {
             return false;
         }
     }
     for (std::uint32_t left = other.read_queues_ & read_queues; left != 0; left &= left - 1) {
         const auto queue = static_cast<QueueId>(std::countr_zero(left));
-        if (other.needs_[queue].read > (*known_)[queue].read) {
+        if (other.needs_[queue].read > (*known_)[queue]) {
             return false;
         }
     }

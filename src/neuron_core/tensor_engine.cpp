@@ -69,9 +69,10 @@ Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
     gate_ = advance(spec_.clock_gate, spec_.clock_ghz, gate_, begin);
     const ClockGateRun run =
         stream(spec_.clock_gate, spec_.clock_ghz, gate_, begin, {.cycles = what.tensor_interval});
-    load_free_ = run.end;
-    array_.load(what.pe_blocks, run.end);
     const Picoseconds interval = run.end - begin;
+    load_free_ = run.end;
+    // Weights of later passes follow while those before are multiplied.
+    array_.load(what.pe_blocks, begin + Picoseconds{interval.value / what.passes});
     return {.interval = interval, .read = interval, .done = interval};
 }
 
@@ -89,7 +90,8 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what, std::u
     const Picoseconds interval = run.end - begin;
     multiply_free_ =
         begin + std::min(interval, to_picoseconds(what.issue_interval, spec_.clock_ghz));
-    array_.multiply(what.pe_blocks, begin, run.end, sequence);
+    const Picoseconds last_pass = run.end - Picoseconds{interval.value / what.passes};
+    array_.multiply(what.pe_blocks, last_pass, run.end, sequence);
     if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
         tensor_stats_.cold += Picoseconds{share_of_array(what.pe_blocks, interval.value)};
     }

@@ -12,17 +12,18 @@
 namespace trnsim::lowering {
 
 /// How many semaphores it uses.
-inline constexpr int kOrderingSemaphores = 2 * neuron_core::kQueues + neuron_core::kEngineQueues;
+inline constexpr int kOrderingSemaphores = neuron_core::kQueues + neuron_core::kEngineQueues;
 
 /// The one that counts the transfers that an engine's queue has let begin.
 [[nodiscard]] constexpr int trigger_semaphore(neuron_core::QueueId queue) {
-    return 2 * neuron_core::kQueues + queue;
+    return neuron_core::kQueues + queue;
 }
 
-/// Every queue owns two semaphores: 2q counts its instructions that are done, 2q + 1 those that
-/// have read their sources; and an engine's one more, for its triggers. Waits that an earlier
-/// instruction of the same queue already made are left out; waits that do not fit into the
-/// instruction go into EVENT_SEMAPHORE instructions before it.
+/// Semaphore q counts the instructions of queue q that have ended, and an engine has one more, for
+/// its triggers. Who is to overwrite what an instruction reads waits for its end, too: nothing in
+/// profiles counts earlier (decision 0029) [TRACES-TRN2]. Waits that an earlier instruction of the
+/// same queue already made are left out; waits that do not fit into the instruction go into
+/// EVENT_SEMAPHORE instructions before it.
 class QueueWriter {
 public:
     explicit QueueWriter(IssueTable& table) : table_(table) {}

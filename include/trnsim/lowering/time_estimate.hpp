@@ -46,21 +46,19 @@ private:
     /// What began longer ago than this many instructions of its queue holds nobody up.
     static constexpr std::size_t kRemembered = 256;
 
-    struct Ends {
-        Picoseconds read;
-        Picoseconds done;
-    };
     struct Queue {
         Picoseconds free_at;
         std::uint64_t count = 0;
-        std::vector<Ends> ends;  ///< Of the last kRemembered, by number.
+        std::vector<Picoseconds> ends;  ///< Of the last kRemembered, by number.
     };
 
-    [[nodiscard]] Ends ends_of(neuron_core::QueueId queue, std::uint64_t number) const;
+    [[nodiscard]] Picoseconds end_of(neuron_core::QueueId queue, std::uint64_t number) const;
+    /// Of LoadStationary and MultiplyMoving, by a warm array.
+    [[nodiscard]] Picoseconds tensor_time(const neuron_core::IssueTemplate& what) const;
     void trigger(neuron_core::QueueId ring,
                  const neuron_core::IssueTemplate& what,
                  Picoseconds start);
-    static void append(Queue& queue, const Ends& ends);
+    static void append(Queue& queue, Picoseconds end);
 
     const ChipSpec& chip_;
     double dma_rate_;

@@ -15,24 +15,23 @@ namespace trnsim::lowering {
 struct QueueNeed {
     std::uint64_t done = 0;
     std::uint64_t read = 0;
+
+    /// The latest of both: what to wait for if only ends are told.
+    [[nodiscard]] std::uint64_t end() const { return std::max(done, read); }
 };
 
-/// What the instructions of a queue have waited for so far: those after them need not. Who has
-/// waited for an end has waited for the sources to be read.
+/// What the instructions of a queue have waited for so far, of each queue the latest one that has
+/// ended: those after them need not wait for it, nor for its sources to be read.
 class KnownWaits {
 public:
-    [[nodiscard]] const QueueNeed& operator[](neuron_core::QueueId queue) const {
+    [[nodiscard]] std::uint64_t operator[](neuron_core::QueueId queue) const {
         return known_[queue];
     }
     /// \pre it was not known
-    void add_done(neuron_core::QueueId queue, std::uint64_t number) {
-        known_[queue] = {.done = number, .read = std::max(known_[queue].read, number)};
-    }
-    /// \pre it was not known
-    void add_read(neuron_core::QueueId queue, std::uint64_t number) { known_[queue].read = number; }
+    void add(neuron_core::QueueId queue, std::uint64_t number) { known_[queue] = number; }
 
 private:
-    std::array<QueueNeed, neuron_core::kQueues> known_{};
+    std::array<std::uint64_t, neuron_core::kQueues> known_{};
 };
 
 /// Nothing was waited for.
@@ -52,11 +51,11 @@ public:
 
     /// Whether this end would be a need that it does not have,
     [[nodiscard]] bool lacks_done(neuron_core::QueueId queue, std::uint64_t number) const {
-        return number > (has(done_queues_, queue) ? needs_[queue].done : (*known_)[queue].done);
+        return number > (has(done_queues_, queue) ? needs_[queue].done : (*known_)[queue]);
     }
     /// and whether these sources would.
     [[nodiscard]] bool lacks_read(neuron_core::QueueId queue, std::uint64_t number) const {
-        return number > (has(read_queues_, queue) ? needs_[queue].read : (*known_)[queue].read);
+        return number > (has(read_queues_, queue) ? needs_[queue].read : (*known_)[queue]);
     }
 
     void need_done(neuron_core::QueueId queue, std::uint64_t number) {

@@ -33,9 +33,10 @@ struct MatmulShape {
 
 /// TensorE cycles of the LDWEIGHTS instructions of all passes:
 /// passes x (columns / load_columns_per_cycle x stride factor + load_overhead). An MM starts when
-/// its own LS is through; LS of the next pass or instruction runs behind the current MM, so a
-/// stream advances by the larger of this and multiply_moving_interval(). A repeated stationary tile
-/// needs no LS at all. Tags of a sparse tile are loaded as columns of it. [ASSUMED]
+/// the weights of its first pass are loaded; LS of the next pass or instruction runs behind the
+/// current MM, so a stream advances by the larger of this and multiply_moving_interval().
+/// [TRACES-TRN2] A repeated stationary tile needs no LS at all. Tags of a sparse tile are loaded as
+/// columns of it. [ASSUMED]
 [[nodiscard]] Cycles load_stationary_interval(const TensorEngineSpec& spec,
                                               const InstructionTemplate& instruction);
 

@@ -33,16 +33,18 @@ constexpr TensorEngineSpec plain_spec() {
 
 class TensorEngineTest : public test::SystemCTest {
 protected:
-    const IssueTemplate& load(std::int64_t cycles) {
+    const IssueTemplate& load(std::int64_t cycles, std::int64_t passes = 1) {
         IssueTemplate what;
+        what.passes = passes;
         what.operation = Operation::LoadStationary;
         what.engine = Engine::Tensor;
         what.name = "load";
         what.tensor_interval = Cycles{cycles};
         return core_.script.define(what);
     }
-    const IssueTemplate& multiply(std::int64_t cycles) {
+    const IssueTemplate& multiply(std::int64_t cycles, std::int64_t passes = 1) {
         IssueTemplate what;
+        what.passes = passes;
         what.operation = Operation::MultiplyMoving;
         what.engine = Engine::Tensor;
         what.name = "multiply";
@@ -115,6 +117,25 @@ TEST_F(TensorEngineTest, LongLoadsSetThePace) {
     }
     run();
     EXPECT_THAT(starts(), ElementsAre(0, 120, 120, 240, 240, 360));
+}
+
+TEST_F(TensorEngineTest, AProductOfTwoPassesStartsWhenTheWeightsOfItsFirstAreLoaded) {
+    add(load(60, 2));
+    add(multiply(200, 2));
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 30));
+    EXPECT_THAT(ends(), ElementsAre(60, 280));
+}
+
+TEST_F(TensorEngineTest, TheNextTileIsLoadedDuringTheLastPass) {
+    const IssueTemplate& tile = load(60, 2);
+    const IssueTemplate& product = multiply(200, 2);
+    for (int i = 0; i < 3; ++i) {
+        add(tile);
+        add(product);
+    }
+    run();
+    EXPECT_THAT(starts(), ElementsAre(0, 30, 130, 230, 330, 430));
 }
 
 TEST_F(TensorEngineTest, OneTileIsLoadedAheadAndNoMore) {

@@ -163,8 +163,8 @@ TEST(AccessHistoryTest, WhatTheQueueHasWaitedForIsLeftOut) {
     history.record(write(kVector, 3));
     history.record(write(kScalar, 4, 5));
     KnownWaits known;
-    known.add_done(kVector, 3);
-    known.add_done(kScalar, 3);
+    known.add(kVector, 3);
+    known.add(kScalar, 3);
     WaitSet waits;
     waits.clear(known);
     history.collect(read(kTensor, 1, 5), waits);
@@ -182,7 +182,7 @@ TEST(AccessHistoryTest, WhatAQueueKnowsOfEverythingIsLookedAtAgainWhenThereIsMor
     };
     history.former().need_done(kVector, 3);
     EXPECT_EQ(waits_of_a_read(), 3U);
-    known.add_done(kVector, 3);
+    known.add(kVector, 3);
     EXPECT_EQ(waits_of_a_read(), 0U);
     EXPECT_EQ(waits_of_a_read(), 0U);
     history.former().need_done(kVector, 5);

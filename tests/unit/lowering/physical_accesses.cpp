@@ -41,21 +41,17 @@ bool meet(const PhysicalAccess& a, const PhysicalAccess& b) {
                a.pattern, a.base_byte, a.element_bytes, b.pattern, b.base_byte, b.element_bytes);
 }
 
-/// Whether `later` starts after `earlier` has done what their accesses need.
+/// Whether `later` starts after `earlier` has ended, or need not.
 bool is_ordered(const Node& earlier,
                 const PhysicalAccess& first,
                 const Node& later,
                 const PhysicalAccess& second) {
-    const lowering::WaitSet::Need& known = later.known[earlier.queue];
     const bool is_own = earlier.queue == later.queue;
     const bool is_flow = writes(first) && second.access != Access::Write;
     if (is_own && (!is_flow || second.access == Access::Accumulate)) {
         return true;
     }
-    if (writes(first)) {
-        return known.done >= earlier.number;
-    }
-    return std::max(known.done, known.read) >= earlier.number;
+    return later.known[earlier.queue] >= earlier.number;
 }
 
 /// Whether the order of two accesses to common bytes matters to what the program computes.
@@ -309,8 +305,7 @@ Node& PhysicalAccesses::take_node() {
 void PhysicalAccesses::learn(Node& node, const neuron_core::QueuedInstruction& instruction) {
     const auto merge = [&node](const Node& other) {
         for (std::size_t queue = 0; queue < node.known.size(); ++queue) {
-            node.known[queue].done = std::max(node.known[queue].done, other.known[queue].done);
-            node.known[queue].read = std::max(node.known[queue].read, other.known[queue].read);
+            node.known[queue] = std::max(node.known[queue], other.known[queue]);
         }
     };
     const auto before = latest_.find(node.queue);
@@ -324,11 +319,9 @@ void PhysicalAccesses::learn(Node& node, const neuron_core::QueuedInstruction& i
             merge(nodes_[triggers_of_.at(engine).at(wait.at_least - 1)]);
             continue;
         }
-        const auto queue = static_cast<QueueId>(wait.semaphore / 2);
+        const auto queue = static_cast<QueueId>(wait.semaphore);
         merge(nodes_[by_number_.at({queue, wait.at_least})]);
-        lowering::WaitSet::Need& known = node.known[queue];
-        std::uint64_t& value = wait.semaphore % 2 == 0 ? known.done : known.read;
-        value = std::max<std::uint64_t>(value, wait.at_least);
+        node.known[queue] = std::max<std::uint64_t>(node.known[queue], wait.at_least);
     }
     latest_[node.queue] = nodes_.size() - 1;
 }

@@ -42,9 +42,8 @@ struct Node {
     std::uint64_t number = 0;  ///< Within its queue, from 1; 0: it only waits.
     std::string name{};
     std::vector<PhysicalAccess> accesses{};
-    /// Of every queue, the latest instruction certainly done and certainly read when this one
-    /// starts.
-    std::array<lowering::WaitSet::Need, neuron_core::kQueues> known{};
+    /// Of every queue, the latest instruction that has certainly ended when this one starts.
+    std::array<std::uint64_t, neuron_core::kQueues> known{};
 };
 
 /// Lowers a program, and watches which bytes its instructions touch.

@@ -65,12 +65,9 @@ private:
     return text;
 }
 
-/// The semaphores that count a queue's ended instructions, and those that have read their sources.
+/// The semaphore that counts a queue's ended instructions.
 [[nodiscard]] constexpr int done_semaphore(neuron_core::QueueId queue) {
-    return 2 * queue;
-}
-[[nodiscard]] constexpr int read_semaphore(neuron_core::QueueId queue) {
-    return 2 * queue + 1;
+    return queue;
 }
 
 }  // namespace trnsim::test

@@ -143,7 +143,7 @@ TEST(SpillingTest, ASaveWaitsForTheWriterAndTheNextWriterForTheSave) {
     EXPECT_EQ(waits_of(entries[2].instruction),
               std::to_string(done_semaphore(queue_of(Engine::Vector))) + ">=1");
     EXPECT_EQ(waits_of(entries[3].instruction),
-              std::to_string(test::read_semaphore(queue_of_ring(0))) + ">=1");
+              std::to_string(done_semaphore(queue_of_ring(0))) + ">=1");
 }
 
 TEST(SpillingTest, AReloadWaitsForItsSaveAndTheReaderForTheReload) {

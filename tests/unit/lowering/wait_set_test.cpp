@@ -38,28 +38,37 @@ TEST(WaitSetTest, LacksWhatIsLaterThanWhatItHas) {
 
 TEST(WaitSetTest, LeavesOutWhatIsKnown) {
     KnownWaits known;
-    known.add_done(kTensor, 4);
-    known.add_read(kVector, 2);
+    known.add(kTensor, 4);
+    known.add(kVector, 2);
     WaitSet waits;
     waits.clear(known);
     waits.need_done(kTensor, 4);
     waits.need_read(kVector, 2);
     EXPECT_EQ(waits.queues(), 0U);
     waits.need_done(kTensor, 5);
-    waits.need_done(kVector, 2);
-    EXPECT_EQ(waits.done_queues(), bit(kTensor) | bit(kVector));
+    waits.need_read(kVector, 3);
+    EXPECT_EQ(waits.done_queues(), bit(kTensor));
+    EXPECT_EQ(waits.read_queues(), bit(kVector));
 }
 
 TEST(WaitSetTest, WhoKnowsAnEndKnowsThatTheSourcesWereRead) {
     KnownWaits known;
-    known.add_read(kTensor, 6);
-    known.add_done(kTensor, 4);
-    known.add_done(kVector, 4);
+    known.add(kVector, 4);
     WaitSet waits;
     waits.clear(known);
-    EXPECT_FALSE(waits.lacks_read(kTensor, 6));
     EXPECT_FALSE(waits.lacks_read(kVector, 4));
     EXPECT_TRUE(waits.lacks_read(kVector, 5));
+}
+
+TEST(WaitSetTest, TheEndToWaitForIsTheLatestOfThoseThatReadOrWrite) {
+    WaitSet waits;
+    waits.need_done(kTensor, 4);
+    waits.need_read(kTensor, 6);
+    waits.need_read(kVector, 3);
+    waits.need_done(kVector, 5);
+    EXPECT_EQ(waits[kTensor].end(), 6U);
+    EXPECT_EQ(waits[kVector].end(), 5U);
+    EXPECT_EQ(waits[kScalar].end(), 0U);
 }
 
 TEST(WaitSetTest, TakesTheNeedsOfAnotherOnTheQueuesAskedForUnlessTheyAreKnown) {
@@ -68,7 +77,7 @@ TEST(WaitSetTest, TakesTheNeedsOfAnotherOnTheQueuesAskedForUnlessTheyAreKnown) {
     other.need_done(kVector, 3);
     other.need_read(kScalar, 3);
     KnownWaits known;
-    known.add_done(kTensor, 3);
+    known.add(kTensor, 3);
     WaitSet waits;
     waits.clear(known);
     waits.need(other, ~0U, ~bit(kScalar));
@@ -81,14 +90,14 @@ TEST(WaitSetTest, KnowsAnotherIfAllItNeedsOfTheQueuesAskedForIsKnown) {
     other.need_done(kTensor, 3);
     other.need_read(kVector, 3);
     KnownWaits known;
-    known.add_done(kTensor, 3);
+    known.add(kTensor, 3);
     WaitSet waits;
     waits.clear(known);
     EXPECT_FALSE(waits.knows(other, ~0U, ~0U));
     EXPECT_TRUE(waits.knows(other, ~0U, ~bit(kVector)));
     waits.need_read(kVector, 3);
     EXPECT_FALSE(waits.knows(other, ~0U, ~0U)) << "a need is not known before it is waited for";
-    known.add_read(kVector, 3);
+    known.add(kVector, 3);
     EXPECT_TRUE(waits.knows(other, ~0U, ~0U));
     other.need_done(kScalar, 1);
     EXPECT_FALSE(waits.knows(other, ~0U, ~0U));
@@ -97,7 +106,7 @@ TEST(WaitSetTest, KnowsAnotherIfAllItNeedsOfTheQueuesAskedForIsKnown) {
 
 TEST(WaitSetTest, ForgetsWhatIsKnownWhenItIsCleared) {
     KnownWaits known;
-    known.add_done(kTensor, 3);
+    known.add(kTensor, 3);
     WaitSet waits;
     waits.clear(known);
     waits.clear();

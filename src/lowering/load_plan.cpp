@@ -195,14 +195,12 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
     const Opcode op = program_->templates[instruction].op;
     const std::uint32_t dst = accesses_[instruction].planned.front();
     const std::int64_t bytes = program_->templates[instruction].operands[dst].total_bytes();
-    const std::int64_t transfer = planned_transfer(chip_->dma, op, bytes, kPlannedRate);
-    loaded_ += transfer;
     is_impossible_ = is_impossible_ || tile.is_needed;
-    tile.ready = loaded_ + latency;
     tile.loads.push_back({.item = item,
                           .tile = id,
                           .lead = latency + planned_transfer(chip_->dma, op, bytes, kRateAlone),
-                          .transfer = transfer});
+                          .latency = latency,
+                          .transfer = planned_transfer(chip_->dma, op, bytes, kPlannedRate)});
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
         need(tile, latest_);
@@ -223,6 +221,14 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
     tile.loads.clear();
 }
 
+std::int64_t LoadPlan::arrival(Tile& tile) {
+    for (const Load& load : tile.loads) {
+        loaded_ += load.transfer;
+        tile.ready = loaded_ + load.latency;
+    }
+    return tile.ready;
+}
+
 void LoadPlan::read_other(Item item, std::uint32_t instruction) {
     const InstructionPlan& plan = (*plans_)[instruction];
     const Accesses& accesses = accesses_[instruction];
@@ -234,7 +240,7 @@ void LoadPlan::read_other(Item item, std::uint32_t instruction) {
     }
     std::int64_t start = free_at == nullptr ? 0 : *free_at;
     for (const TileId id : kept.tiles) {
-        start = std::max(start, tiles_[id].ready);
+        start = std::max(start, arrival(tiles_[id]));
     }
     for (const std::uint32_t buffer : accesses.reads) {
         start = std::max(start, written_[buffer]);

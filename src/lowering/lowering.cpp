@@ -104,6 +104,9 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
             kOrderingSemaphores));
     }
     limit_loads();
+    if (loads_ && policies.ring_assignment == RingAssignment::AsPlanned) {
+        share_rings(chip);
+    }
     find_used_queues();
 }
 
@@ -124,6 +127,15 @@ void Lowering::limit_loads() {
             loads_->limit(site, sites[site].slots);
         }
     }
+}
+
+void Lowering::share_rings(const ChipSpec& chip) {
+    std::vector<bool> planned(program_.buffers.size());
+    for (std::uint32_t site = 0; site < planned.size(); ++site) {
+        planned[site] = loads_->has(site);
+    }
+    rings_ = plan_rings(program_, chip, policies_, planned);
+    plans_ = plan_instructions(program_, chip, table_, rings_, policies_);
 }
 
 LoweringCounts Lowering::counts() const {

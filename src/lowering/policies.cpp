@@ -34,7 +34,8 @@ constexpr std::array kSpilling{Choice{"off", Spilling::Off},
 constexpr std::array kPsumBuffers{Choice{"as_sbuf", PsumBuffers::AsSbuf},
                                   Choice{"in_turn", PsumBuffers::InTurn}};
 constexpr std::array kRingAssignments{Choice{"single", RingAssignment::Single},
-                                      Choice{"per_site", RingAssignment::PerSite}};
+                                      Choice{"per_site", RingAssignment::PerSite},
+                                      Choice{"as_planned", RingAssignment::AsPlanned}};
 constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
                           Choice{"none", DgePolicy::None},
                           Choice{"software", DgePolicy::Software},
@@ -97,6 +98,7 @@ Policies default_policies(std::string_view api) {
                 .buffer_extra = 2,
                 .loads = LoadTiming::JustInTime,
                 .psum_buffers = PsumBuffers::InTurn,
+                .ring_assignment = RingAssignment::AsPlanned,
                 .dma_rings = 2,
                 .matmul_window = 256,
                 .planned_dma_rate = 0.625};
@@ -112,7 +114,7 @@ Policies default_policies(std::string_view api) {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 4.0,
                 .psum_buffers = PsumBuffers::InTurn,
-                .dma_rings = 8,
+                .dma_rings = 4,
                 .dge = DgePolicy::None,
                 .scratch_dge = DgePolicy::Hardware,
                 .merge_iterations = true,
@@ -205,7 +207,7 @@ std::string_view meaning_of(std::string_view policy) {
          "tiles that do not fit go to HBM, those needed latest first, or it is an error"},
         {"ring_assignment",
          "DMA in program order on one ring, or a ring per destination site and named trigger "
-         "engine"},
+         "engine, but for planned loads and stores on one ring"},
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},
         {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},

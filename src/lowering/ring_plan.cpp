@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -36,29 +37,37 @@ Engine owner_of(const InstructionTemplate& instruction,
     return Engine::Dma;
 }
 
+/// What a ring is asked for.
+enum class Purpose : std::uint8_t { Load, PlannedLoad, Store };
+
 /// Rings that are dealt out in turn.
 class Rings {
 public:
-    Rings(const DmaSpec& dma, const Policies& policies)
+    Rings(const DmaSpec& dma, const Policies& policies, bool has_plan)
         : is_single_(policies.ring_assignment == RingAssignment::Single),
           shared_(is_single_ ? 1 : std::min(policies.dma_rings, dma.rings)),
-          stores_(shared_ == 1 ? 0 : std::max<std::int64_t>(1, shared_ / 4)),
+          planned_(has_plan && shared_ > 1 ? 1 : 0),
+          stores_(shared_ == 1 || has_plan ? 0 : std::max<std::int64_t>(1, shared_ / 4)),
           end_(std::min<std::int64_t>(dma.rings, kExchangeRing)) {}
 
-    int next(bool is_store) {
-        const std::int64_t loads = shared_ - stores_;
-        return static_cast<int>(is_store && stores_ > 0 ? loads + stored_++ % stores_
-                                                        : loaded_++ % loads);
+    int next(Purpose use) {
+        if (use != Purpose::Load && planned_ > 0) {
+            return 0;
+        }
+        const std::int64_t loads = shared_ - planned_ - stores_;
+        return static_cast<int>(use == Purpose::Store && stores_ > 0
+                                    ? loads + stored_++ % stores_
+                                    : planned_ + loaded_++ % loads);
     }
 
-    int of(Engine owner, bool is_store) {
+    int of(Engine owner, Purpose use) {
         if (owner == Engine::Dma || is_single_) {
-            return next(is_store);
+            return next(use);
         }
         const auto [found, is_new] = owned_.try_emplace(owner);
         if (is_new) {
             const std::int64_t ring = shared_ + std::ssize(owned_) - 1;
-            found->second = ring < end_ ? static_cast<int>(ring) : next(is_store);
+            found->second = ring < end_ ? static_cast<int>(ring) : next(use);
         }
         return found->second;
     }
@@ -66,7 +75,8 @@ public:
 private:
     bool is_single_;
     std::int64_t shared_;
-    std::int64_t stores_;  ///< The last ones of those.
+    std::int64_t planned_;  ///< Of those, the first one for what is planned,
+    std::int64_t stores_;   ///< and the last ones for stores.
     std::int64_t end_;
     std::int64_t loaded_ = 0;
     std::int64_t stored_ = 0;
@@ -77,11 +87,12 @@ private:
 
 RingPlan plan_rings(const program::Program& program,
                     const ChipSpec& chip,
-                    const Policies& policies) {
+                    const Policies& policies,
+                    const std::vector<bool>& planned) {
     RingPlan plan{.ring = std::vector<int>(program.templates.size()),
                   .purposes = std::vector<std::string>(neuron_core::kDmaRings)};
     const std::vector<bool> is_scratch = scratch_buffers(program);
-    Rings rings(chip.dma, policies);
+    Rings rings(chip.dma, policies, !planned.empty());
     std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and owner.
     for (std::size_t index = 0; index < program.templates.size(); ++index) {
         const InstructionTemplate& instruction = program.templates[index];
@@ -95,10 +106,14 @@ RingPlan plan_rings(const program::Program& program,
         }
         const Operand& dst = instruction.at(Role::Dst);
         const bool is_store = dst.space == Space::Hbm;
+        const bool is_planned = !planned.empty() && planned[dst.buffer];
+        const Purpose use = is_store     ? Purpose::Store
+                            : is_planned ? Purpose::PlannedLoad
+                                         : Purpose::Load;
         const Engine owner = owner_of(instruction, chip.neuron_core.dge, policies.dge, is_scratch);
         const auto [found, is_new] = rings_of.try_emplace({dst.buffer, owner});
         if (is_new) {
-            found->second = rings.of(owner, is_store);
+            found->second = rings.of(owner, use);
             std::string& purpose = plan.purposes[static_cast<std::size_t>(found->second)];
             purpose += fmt::format("{}{} {}",
                                    purpose.empty() ? "" : ", ",

@@ -108,6 +108,8 @@ private:
     void read_alloc(const program::Step& step);
     void read_load(Item item, std::uint32_t instruction);
     void read_other(Item item, std::uint32_t instruction);
+    /// When a tile can be there. Its first reader asks: loads follow each other as they are needed.
+    std::int64_t arrival(Tile& tile);
     void need(Tile& tile, std::int64_t time);
     void use(Tile& tile, std::int64_t start, std::int64_t end);
 
@@ -134,7 +136,7 @@ private:
     std::vector<Accesses> accesses_{};        ///< By template.
     std::vector<std::int64_t> written_;       ///< By buffer: when the last write to it ends.
     std::array<std::int64_t, kSequencedEngines.size()> free_at_{};
-    std::int64_t loaded_ = 0;     ///< When all bytes read so far could be there, but for the lead.
+    std::int64_t loaded_ = 0;     ///< When all bytes needed so far could be there, but for latency.
     std::int64_t latest_ = 0;     ///< Start of a step read so far;
     std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
     bool is_over_ = false;

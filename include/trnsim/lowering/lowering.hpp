@@ -65,6 +65,8 @@ private:
     [[nodiscard]] std::optional<LoadPlan> plan_loads(const ChipSpec& chip) const;
     /// Holds the plan to what its sites got.
     void limit_loads();
+    /// Puts planned loads and stores on one ring, in the plan's order.
+    void share_rings(const ChipSpec& chip);
     void find_used_queues();
     /// The queues onto which a template's instructions may go, a bit each.
     [[nodiscard]] std::uint32_t queues_of(std::uint32_t instruction) const;
@@ -97,8 +99,8 @@ private:
     const program::Program& program_;
     const Policies policies_;
     IssueTable table_;
-    const RingPlan rings_;
-    const std::vector<InstructionPlan> plans_;  ///< By template.
+    RingPlan rings_;
+    std::vector<InstructionPlan> plans_;  ///< By template.
     TimeEstimate estimate_;
     InstructionEmitter emitter_;
     const std::vector<SiteLiveness> liveness_;

@@ -50,9 +50,11 @@ enum class DgePolicy : std::uint8_t {
 
 /// How DMA transfers are put on rings.
 enum class RingAssignment : std::uint8_t {
-    Single,   ///< One ring in program order.
-    PerSite,  ///< One ring per destination site and engine that the program lets trigger, round
-              ///< robin over `dma_rings`.
+    Single,     ///< One ring in program order.
+    PerSite,    ///< One ring per destination site and engine that the program lets trigger, round
+                ///< robin over `dma_rings`.
+    AsPlanned,  ///< The same, but for planned loads and stores, which share one in the plan's
+                ///< order.
 };
 
 /// All policies of a run. Text form: "engine_choice=balanced".

@@ -23,8 +23,13 @@ struct RingPlan {
 /// who), has a ring for these behind the policy's, as long as the chip has some; so have loads
 /// (Sync) and stores (Scalar) of scratch, which hold up nothing else while they wait for each
 /// other. [TRACES-TRN2]
+///
+/// `planned`: by buffer, whether a LoadPlan says when its tiles are loaded; if not empty, these
+/// loads share the first ring with all stores, so that each comes after the stores that the plan
+/// has before it, and other loads have the rest (decision 0030).
 [[nodiscard]] RingPlan plan_rings(const program::Program& program,
                                   const ChipSpec& chip,
-                                  const Policies& policies);
+                                  const Policies& policies,
+                                  const std::vector<bool>& planned = {});
 
 }  // namespace trnsim::lowering

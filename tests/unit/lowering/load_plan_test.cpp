@@ -7,6 +7,7 @@
 #include "support/random_program.hpp"
 #include "trnsim/program/cursor.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,6 +141,34 @@ TEST(LoadPlanTest, LoadsBeginWhenTheirReadersNeedThem) {
 
 TEST(LoadPlanTest, WhereTheProgramLoadsDoesNotMatter) {
     EXPECT_EQ(Planned(Loads(2048).apart(6)).uses(), Planned(Loads(2048).together(6)).uses());
+}
+
+TEST(LoadPlanTest, AtTheStartLoadsComeInTheOrderInWhichTheyAreNeeded) {
+    // The program loads all of x, a megabyte each, before z; sums of both need them one by one.
+    Loads loads(2048);
+    ProgramBuilder& builder = loads.builder;
+    const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 2048});
+    const auto sum = builder.add(Opcode::TensorTensor,
+                                 {Engine::Vector},
+                                 {builder.whole(Role::Dst, loads.y),
+                                  builder.whole(Role::Data1, loads.x),
+                                  builder.whole(Role::Data2, z)},
+                                 {.op0 = "add"});
+    const auto load_z = builder.copy(z, loads.in);
+    builder.loop(8).alloc(loads.x).run(loads.load, {at(affine(0, {1}))}).end();
+    builder.loop(8).alloc(z).run(load_z, {at(affine(0, {1}))}).end();
+    builder.loop(8).run(sum, {at(), at(affine(0, {1})), at(affine(0, {1}))}).end();
+    const std::vector<std::string> uses = Planned(builder.build()).uses();
+    const auto place = [&](const std::string& what) {
+        return std::ranges::find_if(uses,
+                                    [&](const std::string& use) { return use.starts_with(what); }) -
+               uses.begin();
+    };
+    for (int tile = 0; tile < 6; ++tile) {
+        EXPECT_LT(place(fmt::format("load z {} ", tile)),
+                  place(fmt::format("load x {} ", tile + 2)))
+            << tile;
+    }
 }
 
 TEST(LoadPlanTest, ASiteHasTheSlotsThatThePlanNeeds) {

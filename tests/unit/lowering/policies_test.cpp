@@ -40,6 +40,7 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "spilling=farthest_use",
                                          "ring_assignment=single",
                                          "ring_assignment=per_site",
+                                         "ring_assignment=as_planned",
                                          "dma_rings=1",
                                          "dma_rings=16",
                                          "loads=as_soon_as_possible",
@@ -168,9 +169,9 @@ TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {
         "--policy engine_choice: \"best\", but it is one of first, balanced; choose one of them");
     EXPECT_EQ(error_of("spilling="),
               "--policy spilling: \"\", but it is one of off, farthest_use; choose one of them");
-    EXPECT_EQ(
-        error_of("ring_assignment=all"),
-        "--policy ring_assignment: \"all\", but it is one of single, per_site; choose one of them");
+    EXPECT_EQ(error_of("ring_assignment=all"),
+              "--policy ring_assignment: \"all\", but it is one of single, per_site, as_planned; "
+              "choose one of them");
     EXPECT_EQ(error_of("dge=Hardware"),
               "--policy dge: \"Hardware\", but it is one of auto, none, software, hardware, "
               "dynamic; choose one "

@@ -95,6 +95,21 @@ TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
                 ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
+TEST(RingPlan, PlannedLoadsShareARingWithAllStoresAndOtherLoadsHaveTheRest) {
+    const LoadsAndStores program(4);
+    const program::Program built = program.builder.build();
+    ChipSpec chip;
+    chip.dma.rings = 16;
+    std::vector<bool> planned(built.buffers.size());
+    planned[program.tiles[1]] = planned[program.tiles[3]] = true;
+    const auto rings = [&](std::int64_t count) {
+        return plan_rings(built, chip, {.dma_rings = count}, planned).ring;
+    };
+    EXPECT_THAT(rings(2), ElementsAre(1, 0, 1, 0, 0, 0, 0, 0));
+    EXPECT_THAT(rings(3), ElementsAre(1, 0, 2, 0, 0, 0, 0, 0));
+    EXPECT_THAT(rings(1), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+}
+
 TEST(RingPlan, AChipWithFewerRingsThanThePolicyWantsUsesAllOfThem) {
     const LoadsAndStores program(4);
     ChipSpec chip;

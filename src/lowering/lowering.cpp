@@ -77,7 +77,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       table_(program, chip),
       rings_(plan_rings(program, chip, policies)),
       plans_(plan_instructions(program, chip, table_, rings_, policies)),
-      estimate_(chip, policies.planned_dma_rate, policies.loads),
+      estimate_(chip, policies.planned_dma_rate),
       emitter_(program, chip, policies, plans_, table_, estimate_),
       liveness_(analyse_liveness(program)),
       loads_(plan_loads(chip)),
@@ -104,8 +104,8 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
             kOrderingSemaphores));
     }
     limit_loads();
-    if (loads_ && policies.ring_assignment == RingAssignment::AsPlanned) {
-        share_rings(chip);
+    if (loads_) {
+        follow_plan(chip);
     }
     find_used_queues();
 }
@@ -129,7 +129,11 @@ void Lowering::limit_loads() {
     }
 }
 
-void Lowering::share_rings(const ChipSpec& chip) {
+void Lowering::follow_plan(const ChipSpec& chip) {
+    estimate_.follow_plan_of_loads();
+    if (policies_.ring_assignment != RingAssignment::AsPlanned) {
+        return;
+    }
     std::vector<bool> planned(program_.buffers.size());
     for (std::uint32_t site = 0; site < planned.size(); ++site) {
         planned[site] = loads_->has(site);

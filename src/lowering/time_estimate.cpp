@@ -13,10 +13,9 @@ using neuron_core::IssueTemplate;
 using neuron_core::Operation;
 using neuron_core::QueueId;
 
-TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate, LoadTiming loads)
+TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
     : chip_(chip),
       dma_rate_(dma_rate),
-      loads_(loads),
       fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)),
       wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
       tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
@@ -88,7 +87,7 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
     dma_free_at_ =
         first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
     Queue& queue = queues_[ring];
-    const bool is_there = loads_ == LoadTiming::JustInTime && transfer.bytes_read_hbm.value > 0;
+    const bool is_there = follows_plan_ && transfer.bytes_read_hbm.value > 0;
     append(queue, is_there ? moved : moved + transfer.spread + chip_.dma.completion_ns);
     queue.free_at = start + dma::ring_interval(chip_.dma, what.dge_cost);
     const auto outstanding = static_cast<std::uint64_t>(chip_.dma.ring_outstanding_transfers);

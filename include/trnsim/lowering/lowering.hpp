@@ -65,8 +65,8 @@ private:
     [[nodiscard]] std::optional<LoadPlan> plan_loads(const ChipSpec& chip) const;
     /// Holds the plan to what its sites got.
     void limit_loads();
-    /// Puts planned loads and stores on one ring, in the plan's order.
-    void share_rings(const ChipSpec& chip);
+    /// Lets the estimate believe in the plan, and puts its loads and all stores on one ring.
+    void follow_plan(const ChipSpec& chip);
     void find_used_queues();
     /// The queues onto which a template's instructions may go, a bit each.
     [[nodiscard]] std::uint32_t queues_of(std::uint32_t instruction) const;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
-#include "trnsim/lowering/policies.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 #include "trnsim/spec/chip_spec.hpp"
 
@@ -22,12 +21,12 @@ namespace trnsim::lowering {
 class TimeEstimate {
 public:
     /// The chip must outlive it. `dma_rate`: share of their rate at which DMA engines serve, above
-    /// 0; a compiler that counts on less has more work ready while it waits for a load. `loads`:
-    /// what begins just in time counts as there with its last byte, as in the plan that says when
-    /// (LoadPlan); else it has to become visible, too.
-    explicit TimeEstimate(const ChipSpec& chip,
-                          double dma_rate = 1.0,
-                          LoadTiming loads = LoadTiming::AsSoonAsPossible);
+    /// 0; a compiler that counts on less has more work ready while it waits for a load.
+    explicit TimeEstimate(const ChipSpec& chip, double dma_rate = 1.0);
+
+    /// From now on loads count as there with their last byte, as in the plan that says when they
+    /// begin (LoadPlan); until then they have to become visible, too.
+    void follow_plan_of_loads() { follows_plan_ = true; }
 
     /// When the queue could take another instruction.
     [[nodiscard]] Picoseconds free_at(neuron_core::QueueId queue) const {
@@ -62,7 +61,7 @@ private:
 
     const ChipSpec& chip_;
     double dma_rate_;
-    LoadTiming loads_;
+    bool follows_plan_ = false;
     std::array<Queue, neuron_core::kQueues> queues_;
     Picoseconds dma_free_at_;
     Picoseconds fill_;

@@ -170,13 +170,14 @@ TEST_F(TimeEstimateTest, ATransferIsThereAfterItsServiceAndTheCompletion) {
     EXPECT_EQ(estimate_.free_at(kRing), chip_.dma.ring_interval_ns);
 }
 
-TEST_F(TimeEstimateTest, ALoadJustInTimeIsThereWithItsLastByte) {
+TEST_F(TimeEstimateTest, APlannedLoadIsThereWithItsLastByte) {
     IssueTemplate load = transfer(1000, 0xffff);
     load.dge_cost.first_byte = Picoseconds{200'000};
     load.transfer.spread = Picoseconds{400'000};
     IssueTemplate store = load;
     load.transfer.bytes_read_hbm = Bytes{2048};
-    TimeEstimate planned{chip_, 1.0, LoadTiming::JustInTime};
+    TimeEstimate planned{chip_};
+    planned.follow_plan_of_loads();
     for (TimeEstimate* estimate : {&planned, &estimate_}) {
         estimate->push(kRing, load, {});
         estimate->push(kOtherRing, store, {});

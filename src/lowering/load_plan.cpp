@@ -222,9 +222,11 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
 }
 
 std::int64_t LoadPlan::arrival(Tile& tile) {
-    for (const Load& load : tile.loads) {
-        loaded_ += load.transfer;
-        tile.ready = loaded_ + load.latency;
+    if (tile.ready == 0) {
+        for (const Load& load : tile.loads) {
+            loaded_ += load.transfer;
+            tile.ready = loaded_ + load.latency;
+        }
     }
     return tile.ready;
 }

@@ -108,7 +108,7 @@ private:
     void read_alloc(const program::Step& step);
     void read_load(Item item, std::uint32_t instruction);
     void read_other(Item item, std::uint32_t instruction);
-    /// When a tile can be there. Its first reader asks: loads follow each other as they are needed.
+    /// When a tile can be there. Its first reader settles it: loads follow each other as needed.
     std::int64_t arrival(Tile& tile);
     void need(Tile& tile, std::int64_t time);
     void use(Tile& tile, std::int64_t start, std::int64_t end);

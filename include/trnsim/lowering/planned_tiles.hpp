@@ -30,7 +30,7 @@ struct PlannedTile {
     std::int64_t to_read = 0;     ///< Uses that have not been read from the program,
     std::int64_t to_emit = 0;     ///< that have no place in the new order,
     std::int64_t to_resolve = 0;  ///< and that have not been given out.
-    std::int64_t ready = 0;       ///< When it could be there.
+    std::int64_t ready = 0;       ///< When it could be there; 0: nobody has read it.
     std::int64_t end = 0;         ///< Of its last use.
     std::int64_t slot = PlannedSlots::kNone;
     bool is_needed = false;

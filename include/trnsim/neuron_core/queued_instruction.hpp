@@ -51,7 +51,7 @@ struct IssueTemplate {
     std::string name{};        ///< "nc_matmul", "ACT_TABLE_LOAD"
     InstructionCost cost{};    ///< All operations but the tensor engine's and Transfer.
     Cycles tensor_interval{};  ///< LoadStationary, MultiplyMoving: at full rate.
-    std::int64_t passes = 1;   ///< LoadStationary: as many sets of weights, in turn.
+    std::int64_t passes = 1;   ///< LoadStationary, MultiplyMoving: sets of weights.
     Cycles issue_interval{};   ///< MultiplyMoving: to the next one on another tile.
     PeBlocks pe_blocks = kWholeArray;  ///< LoadStationary, MultiplyMoving.
     std::int64_t busy_columns = 0;     ///< MultiplyMoving: what the clock gate counts.

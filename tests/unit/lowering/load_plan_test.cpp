@@ -171,6 +171,26 @@ TEST(LoadPlanTest, AtTheStartLoadsComeInTheOrderInWhichTheyAreNeeded) {
     }
 }
 
+TEST(LoadPlanTest, ATileReadTwiceByOneInstructionIsLoadedOnce) {
+    // Sums of 1,024 columns take less than their loads: the DMA engines set the pace.
+    const auto wanted = [](bool is_twice) {
+        Loads loads(1024);
+        ProgramBuilder& builder = loads.builder;
+        const auto other = builder.tile("other", Space::Sbuf, Dtype::Float32, {128, 1024});
+        const auto sum = builder.add(Opcode::TensorTensor,
+                                     {Engine::Vector},
+                                     {builder.whole(Role::Dst, loads.y),
+                                      builder.whole(Role::Data1, loads.x),
+                                      builder.whole(Role::Data2, is_twice ? loads.x : other)},
+                                     {.op0 = "add"});
+        builder.alloc(other).run(builder.unary(Opcode::Reciprocal, Engine::Vector, other, other));
+        builder.loop(64).alloc(loads.x).run(loads.load, {at(affine(0, {1}))});
+        builder.run(sum, {at(), at(affine(0, {1})), is_twice ? at(affine(0, {1})) : at()}).end();
+        return Planned(builder.build()).plan->needs()[loads.x].wanted;
+    };
+    EXPECT_EQ(wanted(true), wanted(false));
+}
+
 TEST(LoadPlanTest, ASiteHasTheSlotsThatThePlanNeeds) {
     const auto need = [](program::Program program) {
         const Planned planned(std::move(program));

@@ -68,8 +68,7 @@ public:
     /// The next step, or nullptr at the end. The result is overwritten by the next call.
     const program::Step* next();
 
-    /// The slot of an instance that the last step uses; nullopt: it does not live.
-    /// \pre has(buffer)
+    /// The slot of an instance that the last step uses; nullopt: it is dead. \pre has(buffer)
     [[nodiscard]] std::optional<std::int64_t> slot(std::uint32_t buffer, std::int64_t instance);
 
 private:
@@ -108,8 +107,7 @@ private:
     void read_alloc(const program::Step& step);
     void read_load(Item item, std::uint32_t instruction);
     void read_other(Item item, std::uint32_t instruction);
-    /// When a tile can be there. Its first reader settles it: loads follow each other as needed.
-    std::int64_t arrival(Tile& tile);
+    std::int64_t arrival(Tile& tile);  ///< On paper: its first reader settles it.
     void need(Tile& tile, std::int64_t time);
     void use(Tile& tile, std::int64_t start, std::int64_t end);
 

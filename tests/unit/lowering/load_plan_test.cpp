@@ -111,6 +111,16 @@ struct Loads {
 
     explicit Loads(std::int64_t width) : columns(width) { builder.alloc(y); }
 
+    /// y = x + other
+    std::uint32_t sum_with(std::uint32_t other) {
+        return builder.add(Opcode::TensorTensor,
+                           {Engine::Vector},
+                           {builder.whole(Role::Dst, y),
+                            builder.whole(Role::Data1, x),
+                            builder.whole(Role::Data2, other)},
+                           {.op0 = "add"});
+    }
+
     /// One loop of loads, then one of copies.
     program::Program apart(std::int64_t tiles) {
         builder.loop(tiles).alloc(x).run(load, {at(affine(0, {1}))}).end();
@@ -148,12 +158,7 @@ TEST(LoadPlanTest, AtTheStartLoadsComeInTheOrderInWhichTheyAreNeeded) {
     Loads loads(2048);
     ProgramBuilder& builder = loads.builder;
     const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 2048});
-    const auto sum = builder.add(Opcode::TensorTensor,
-                                 {Engine::Vector},
-                                 {builder.whole(Role::Dst, loads.y),
-                                  builder.whole(Role::Data1, loads.x),
-                                  builder.whole(Role::Data2, z)},
-                                 {.op0 = "add"});
+    const auto sum = loads.sum_with(z);
     const auto load_z = builder.copy(z, loads.in);
     builder.loop(8).alloc(loads.x).run(loads.load, {at(affine(0, {1}))}).end();
     builder.loop(8).alloc(z).run(load_z, {at(affine(0, {1}))}).end();
@@ -177,12 +182,7 @@ TEST(LoadPlanTest, ATileReadTwiceByOneInstructionIsLoadedOnce) {
         Loads loads(1024);
         ProgramBuilder& builder = loads.builder;
         const auto other = builder.tile("other", Space::Sbuf, Dtype::Float32, {128, 1024});
-        const auto sum = builder.add(Opcode::TensorTensor,
-                                     {Engine::Vector},
-                                     {builder.whole(Role::Dst, loads.y),
-                                      builder.whole(Role::Data1, loads.x),
-                                      builder.whole(Role::Data2, is_twice ? loads.x : other)},
-                                     {.op0 = "add"});
+        const auto sum = loads.sum_with(is_twice ? loads.x : other);
         builder.alloc(other).run(builder.unary(Opcode::Reciprocal, Engine::Vector, other, other));
         builder.loop(64).alloc(loads.x).run(loads.load, {at(affine(0, {1}))});
         builder.run(sum, {at(), at(affine(0, {1})), is_twice ? at(affine(0, {1})) : at()}).end();
@@ -242,12 +242,7 @@ TEST(LoadPlanTest, LoadsWaitForOneOfTheSlotsThatTheyHave) {
 
 TEST(LoadPlanTest, WhatOneInstructionReadsHasToBeThereAtOnce) {
     Loads loads(64);
-    const auto add = loads.builder.add(Opcode::TensorTensor,
-                                       {Engine::Vector},
-                                       {loads.builder.whole(Role::Dst, loads.y),
-                                        loads.builder.whole(Role::Data1, loads.x),
-                                        loads.builder.whole(Role::Data2, loads.x)},
-                                       {.op0 = "add"});
+    const auto add = loads.sum_with(loads.x);
     loads.builder.alloc(loads.x).run(loads.load).alloc(loads.x).run(loads.load, {at(affine(1))});
     loads.builder.run(add, {at(), at(affine(1)), at()}).run(loads.copy);
     EXPECT_EQ(Planned(loads.builder.build()).plan->needs()[loads.x].least, 2);

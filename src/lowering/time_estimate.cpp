@@ -51,7 +51,7 @@ void TimeEstimate::push(QueueId queue, const IssueTemplate& what, Picoseconds re
         case Operation::Transfer:
             return trigger(queue, what, start);
         case Operation::LoadStationary: {
-            const Picoseconds pass{tensor_time(what).value / what.passes};
+            const Picoseconds pass = neuron_core::pass_time(tensor_time(what), what.passes);
             to.free_at = std::max(to.free_at, std::min(ready, kLongestTime) + pass);
             return append(to, to.free_at);
         }

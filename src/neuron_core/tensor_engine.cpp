@@ -72,7 +72,7 @@ Sequencer::Issue TensorEngine::load_stationary(const IssueTemplate& what) {
     const Picoseconds interval = run.end - begin;
     load_free_ = run.end;
     // Weights of later passes follow while those before are multiplied.
-    array_.load(what.pe_blocks, begin + Picoseconds{interval.value / what.passes});
+    array_.load(what.pe_blocks, begin + pass_time(interval, what.passes));
     return {.interval = interval, .read = interval, .done = interval};
 }
 
@@ -90,7 +90,7 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what, std::u
     const Picoseconds interval = run.end - begin;
     multiply_free_ =
         begin + std::min(interval, to_picoseconds(what.issue_interval, spec_.clock_ghz));
-    const Picoseconds last_pass = run.end - Picoseconds{interval.value / what.passes};
+    const Picoseconds last_pass = run.end - pass_time(interval, what.passes);
     array_.multiply(what.pe_blocks, last_pass, run.end, sequence);
     if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
         tensor_stats_.cold += Picoseconds{share_of_array(what.pe_blocks, interval.value)};

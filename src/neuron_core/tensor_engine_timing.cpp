@@ -113,6 +113,10 @@ Cycles load_stationary_interval(const TensorEngineSpec& spec,
     return passes(spec, instruction) * pass;
 }
 
+Picoseconds pass_time(Picoseconds interval, std::int64_t passes) {
+    return Picoseconds{interval.value / passes};
+}
+
 Cycles multiply_moving_interval(const TensorEngineSpec& spec,
                                 const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);

@@ -15,9 +15,9 @@ namespace trnsim::lowering {
 /// A schedule on paper: every queue in order, every instruction as soon as what it waits for has
 /// ended, at the cost that *_timing gives it, plus a wake-up where another queue is waited for.
 /// A matmul on a tile of the PE array keeps the Tensor Engine busy for the tile's share of its
-/// time. Leaves out memory ports, the clock gate, that LoadStationary runs behind the matmul before
-/// it and a trigger behind any instruction, and how DMA engines are shared: they serve one transfer
-/// after the other.
+/// time; LoadStationary runs behind the matmul before it, but for a pass of weights that come late.
+/// Leaves out memory ports, the clock gate, that a trigger runs behind any instruction, and how DMA
+/// engines are shared: they serve one transfer after the other.
 class TimeEstimate {
 public:
     /// The chip must outlive it. `dma_rate`: share of their rate at which DMA engines serve, above

@@ -32,7 +32,7 @@ public:
     /// Of a part of the array: the latest of its blocks.
     struct Times {
         Picoseconds weights_ready;   ///< The loaded tile may be multiplied.
-        Picoseconds multiply_start;  ///< Of the last MultiplyMoving: it took its weights.
+        Picoseconds multiply_start;  ///< Of the last MultiplyMoving's last pass.
         Picoseconds multiply_end;    ///< Of its streaming.
         std::uint64_t multiply = 0;  ///< Its sequence number.
     };

@@ -40,6 +40,10 @@ struct MatmulShape {
 [[nodiscard]] Cycles load_stationary_interval(const TensorEngineSpec& spec,
                                               const InstructionTemplate& instruction);
 
+/// What one of the equal passes of an interval takes: the weights of the first are in view, and the
+/// next LoadStationary begins with the last. [TRACES-TRN2] \pre passes > 0
+[[nodiscard]] Picoseconds pass_time(Picoseconds interval, std::int64_t passes);
+
 /// TensorE cycles at full clock of the MATMUL instructions of all passes:
 /// passes x (max(multiply_min_interval, N) x cycles per column x stride factor + overhead).
 /// [NKI-ARCH-V2, Cost Model] [TRACES-TRN2] Transposes take half of

@@ -103,6 +103,11 @@ TEST(TensorEngineFigure, PassesOfFp32OnTrn1TakeTheirColumnsAndAFixedPart) {  // 
               Cycles{4 * 512 + 600});
 }
 
+TEST(TensorEngineTiming, PassesShareAnIntervalEvenly) {
+    EXPECT_EQ(pass_time(Picoseconds{216'666}, 1), Picoseconds{216'666});
+    EXPECT_EQ(pass_time(Picoseconds{216'666}, 2), Picoseconds{108'333});
+}
+
 // Laws of isolated instructions, which meet a cold array. [M-VOYAGER]
 TEST(TensorEngineLaw, IsolatedBf16MatmulIsReproducedWithinFivePercent) {
     for (const std::int64_t n : {128, 512}) {

@@ -93,6 +93,29 @@ TEST(LoweringTest, PlannedLoadsAndStoresAreOnOneRing) {
         << "nothing is planned";
 }
 
+TEST(LoweringTest, StepsAreOrderedAsIfPlannedLoadsWereThereWithTheirLastByte) {
+    // On paper the bytes of x have moved after 1.5 us and are visible after 2.1; Scalar's copy of
+    // 1,900 columns ends in between.
+    ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 1900});
+    const auto wide = builder.tile("wide", Space::Sbuf, Dtype::Float32, {128, 1900});
+    const auto y = builder.tile("y", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 1900});
+    builder.alloc(x).alloc(from).alloc(wide).alloc(y).alloc(z);
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Scalar, wide, from));
+    builder.run(builder.copy(x, in));
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Vector, z, wide));
+    builder.run(builder.unary(Opcode::Reciprocal, Engine::Vector, y, x));
+    const auto first_on_vector = [&](LoadTiming loads) {
+        const LoweredProgram lowered(builder.build(), {.loads = loads, .reorder_window = 4});
+        return lowered.of(queue_of(Engine::Vector)).at(0).what->name;
+    };
+    EXPECT_EQ(first_on_vector(LoadTiming::JustInTime), "reciprocal");
+    EXPECT_EQ(first_on_vector(LoadTiming::AsSoonAsPossible), "tensor_copy");
+}
+
 /// Copies that Vector, GpSimd or Scalar may run.
 program::Program open_copies(int count) {
     ProgramBuilder builder;

@@ -157,8 +157,13 @@ void list_fields(FieldList& list, ClockGateSpec& spec) {
                 spec.warm_up_leak,
                 "columns/cycle",
                 {0, 1},
-                "What exceeds this adds up over cold windows, until the sum is as large as after "
-                "one window at warm_up_utilization.");
+                "What exceeds this adds up over cold windows, and leaks where less is streamed.");
+    list.number("warm_up_sum",
+                spec.warm_up_sum,
+                "columns/cycle",
+                {0.001, 1e9},
+                "Sum of what exceeded warm_up_leak, over cold windows, after which the next one is "
+                "warm.");
     list.number("cool_down_utilization",
                 spec.cool_down_utilization,
                 "columns/cycle",

@@ -10,16 +10,16 @@
 /// Time is cut into free-running windows of window_cycles. Utilisation u of a window = columns
 /// streamed in it / window_cycles, multiply_moving_busy_columns() of each instruction spread evenly
 /// over its interval; activity a is the same with every column weighted by the share of the array's
-/// rows it uses. At the end of a cold window a - warm_up_leak is added to a sum that never falls
-/// below 0; the array is warm once the sum reaches warm_up_utilization - warm_up_leak, so that one
-/// window at warm_up_utilization suffices. A warm window with u < cool_down_utilization is followed
-/// by a cold one, and so is the last of warm_windows in a row of which none was busy enough to warm
-/// up a cold array (a x cold_rate < warm_up_utilization). Cold runs at cold_rate. A cold array
-/// streams at half rate, so 0.42 columns are 0.84 of *occupancy* there and 0.30 columns are 0.30 of
-/// occupancy when warm: inside the observed bounds, 0.65 to 0.98 and 0.22 to 0.42.
-/// [ACCURACY-STUDY, 4.1] [TRACES-TRN2] Products over 64 rows stream at 0.248: they do not warm a
-/// cold array, and keep a warm one warm for warm_windows only. [CALIBRATED] Does not model: the
-/// power (TDP) limit.
+/// rows it uses. The array is warm after a cold window with a >= warm_up_utilization, and after
+/// less busy ones that add up: at the end of each, a - warm_up_leak is added to a sum that never
+/// falls below 0, until it reaches warm_up_sum (decision 0031). A warm window with
+/// u < cool_down_utilization is followed by a cold one, and so is the last of warm_windows in a row
+/// of which none was busy enough to warm up a cold array (a x cold_rate < warm_up_utilization).
+/// Cold runs at cold_rate. A cold array streams at half rate, so 0.47 columns are 0.94 of
+/// *occupancy* there and 0.30 columns are 0.30 of occupancy when warm: inside the observed bounds,
+/// 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2] Products over 64 rows stream
+/// at 0.248: they do not warm a cold array, and keep a warm one warm for warm_windows only.
+/// [CALIBRATED] Does not model: the power (TDP) limit.
 namespace trnsim::neuron_core {
 
 struct ClockGateState {

@@ -398,6 +398,7 @@ TensorEngineSpec gated_spec() {
                        .phase_cycles = Cycles{0},
                        .warm_up_utilization = 0.4,
                        .warm_up_leak = 0.39,
+                       .warm_up_sum = 1.0,
                        .cool_down_utilization = 0.3,
                        .cold_rate = 0.5};
     return spec;

@@ -17,6 +17,10 @@ Picoseconds cycles(std::int64_t count) {
     return to_picoseconds(Cycles{count}, kClock);
 }
 
+double to_cycles(Picoseconds time) {
+    return static_cast<double>(time.value) * kClock.value / 1e3;
+}
+
 /// A back-to-back stream of instructions from time 0; the number of cold ones among them.
 int cold_instructions(int count, Cycles work, std::int64_t columns) {
     ClockGateState state;
@@ -102,8 +106,39 @@ TEST(ClockGate, HalfOfTheRowsNeverWarmIt) {
 }
 
 TEST(ClockGate, ThreeQuartersOfTheRowsWarmItInSeveralWindows) {
-    EXPECT_EQ(windows_to_warm_up(0.75), 2);
-    EXPECT_GT(windows_to_warm_up(0.75, Picoseconds{400'000}), 2) << "pauses let activity leak";
+    EXPECT_EQ(windows_to_warm_up(0.75), 4);
+    EXPECT_GT(windows_to_warm_up(0.75, Picoseconds{400'000}), 4) << "pauses let activity leak";
+}
+
+/// Of a cold array: half the rows throughout, and all of them for `burst` cycles from `start` on,
+/// which begins anew every `period` windows; windows until it is warm.
+std::int64_t windows_to_warm_up_by_bursts(std::int64_t burst,
+                                          std::int64_t start,
+                                          std::int64_t period) {
+    constexpr std::int64_t kStep = 64;
+    ClockGateState state;
+    Picoseconds now{};
+    while (!state.is_warm && state.window < 1000) {
+        const auto cycle = static_cast<std::int64_t>(to_cycles(now)) - start;
+        const bool is_burst = cycle >= 0 && cycle % (period * 8192) < burst;
+        const ArrayWork work{
+            .cycles = Cycles{kStep}, .columns = kStep, .row_share = is_burst ? 1.0 : 0.5};
+        const ClockGateRun run = stream(kGate, kClock, state, now, work);
+        state = run.state;
+        now = run.end;
+    }
+    return state.window;
+}
+
+TEST(ClockGate, ABurstThatFillsAWindowWarmsItAtOnce) {
+    EXPECT_EQ(windows_to_warm_up_by_bursts(8192, 8192, 1000), 2);
+    EXPECT_EQ(windows_to_warm_up_by_bursts(2L * 8192, 8192 + 4096, 1000), 3);
+}
+
+TEST(ClockGate, ABurstInTwoWindowsDoesNotWarmItButSeveralSoonAfterOneAnotherDo) {
+    EXPECT_EQ(windows_to_warm_up_by_bursts(8192, 8192 + 4096, 1000), 1000);
+    EXPECT_EQ(windows_to_warm_up_by_bursts(8192, 8192 + 4096, 8), 11) << "with the second one";
+    EXPECT_EQ(windows_to_warm_up_by_bursts(8192, 8192 + 4096, 200), 1000) << "all has leaked";
 }
 
 /// FP32 products over a share of the rows, without gaps, until the array is cold or `end`.
@@ -135,7 +170,7 @@ TEST(ClockGate, OneWindowThatWouldWarmAColdArrayBeginsTheCountAnew) {
     tired.stale = kGate.warm_windows - 1;
     const ClockGateState next = advance(kGate, kClock, tired, kWindow + Picoseconds{10});
     EXPECT_EQ(next, (ClockGateState{.window = 1, .is_warm = true}));
-    tired.active_columns = 0.83 * 8192;  // At half rate less than 0.42.
+    tired.active_columns = 0.93 * 8192;  // At half rate less than 0.47.
     EXPECT_FALSE(advance(kGate, kClock, tired, kWindow + Picoseconds{10}).is_warm);
 }
 
@@ -143,6 +178,7 @@ TEST(ClockGate, OneWindowThatWouldWarmAColdArrayBeginsTheCountAnew) {
 constexpr ClockGateSpec kExactGate{.enabled = true,
                                    .warm_up_utilization = 0.5,
                                    .warm_up_leak = 0.25,
+                                   .warm_up_sum = 0.25,
                                    .cool_down_utilization = 0.25,
                                    .warm_windows = 4,
                                    .cold_rate = 0.5};

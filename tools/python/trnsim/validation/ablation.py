@@ -42,6 +42,8 @@ VARIANTS: tuple[Variant, ...] = (
     _policy("reuse_stationary", "every matmul loads its stationary tile",
             "reuse_stationary=false"),
     _physics("clock_gate", "the PE array is always warm", f"{_TENSOR}.clock_gate.enabled=false"),
+    _physics("warm_up_sum", "only a busy window warms the PE array up",
+             f"{_TENSOR}.clock_gate.warm_up_sum=1000000000"),
     _physics("warm_windows", "a warm array stays warm however few rows work",
              f"{_TENSOR}.clock_gate.warm_windows=1000000000"),
     _physics("pe_fill", "no fill of the PE array", f"{_TENSOR}.fill_cycles=0",

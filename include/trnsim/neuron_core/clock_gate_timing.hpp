@@ -15,7 +15,7 @@
 /// falls below 0, until it reaches warm_up_sum (decision 0031). A warm window with
 /// u < cool_down_utilization is followed by a cold one, and so is the last of warm_windows in a row
 /// of which none was busy enough to warm up a cold array (a x cold_rate < warm_up_utilization).
-/// Cold runs at cold_rate. A cold array streams at half rate, so 0.47 columns are 0.94 of
+/// Cold runs at cold_rate. A cold array streams at half rate, so 0.465 columns are 0.94 of
 /// *occupancy* there and 0.30 columns are 0.30 of occupancy when warm: inside the observed bounds,
 /// 0.65 to 0.98 and 0.22 to 0.42. [ACCURACY-STUDY, 4.1] [TRACES-TRN2] Products over 64 rows stream
 /// at 0.248: they do not warm a cold array, and keep a warm one warm for warm_windows only.

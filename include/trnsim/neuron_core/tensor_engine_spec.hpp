@@ -16,7 +16,7 @@ struct ClockGateSpec {
     Cycles window_cycles{8192};  ///< Length of a window: 3,413 ns at 2.4 GHz.
     Cycles phase_cycles{0};      ///< Age of the first window when the kernel starts.
     double warm_up_utilization =
-        0.47;                     ///< One cold window at or above it is followed by a warm one.
+        0.465;                    ///< One cold window at or above it is followed by a warm one.
     double warm_up_leak = 0.252;  ///< Utilisation above it adds up over cold windows,
     double warm_up_sum = 0.42;    ///< and if it is as much in all, a warm one follows too.
     double cool_down_utilization = 0.30;  ///< Below it, a warm window is followed by a cold one.

@@ -170,7 +170,7 @@ TEST(ClockGate, OneWindowThatWouldWarmAColdArrayBeginsTheCountAnew) {
     tired.stale = kGate.warm_windows - 1;
     const ClockGateState next = advance(kGate, kClock, tired, kWindow + Picoseconds{10});
     EXPECT_EQ(next, (ClockGateState{.window = 1, .is_warm = true}));
-    tired.active_columns = 0.93 * 8192;  // At half rate less than 0.47.
+    tired.active_columns = 0.92 * 8192;  // At half rate less than 0.465.
     EXPECT_FALSE(advance(kGate, kClock, tired, kWindow + Picoseconds{10}).is_warm);
 }
 

@@ -53,7 +53,7 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
     }
 }
 
-void AccessHistory::record(const RegionAccess& access) {
+void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     const bool writes = access.access != Access::Read;
     std::erase_if(reads_, [&](const Entry& read) {
         return (writes || read.queue == access.queue) && contains(access.region, read.region);
@@ -68,7 +68,7 @@ void AccessHistory::record(const RegionAccess& access) {
                     .number = access.number,
                     .queue = access.queue,
                     .age = recorded_++});
-    if (is_too_long()) {
+    if (is_longer_than(most)) {
         merge_oldest();
     }
 }

@@ -32,15 +32,15 @@ void MemoryHistory::collect(const RegionAccess& access, WaitSet& waits) const {
                    [&](const Block& block) { block.history.collect(access, waits); });
 }
 
-void MemoryHistory::record(const RegionAccess& access) {
+void MemoryHistory::record(const RegionAccess& access, std::size_t most) {
     const Blocks range = make_blocks(access.region);
     if (range.is_wide()) {
-        wide_.record(access);
+        wide_.record(access, most);
         has_wide_ = true;
         return;
     }
     for (std::int64_t number = range.first; number <= range.last; ++number) {
-        blocks_[number].history.record(access);
+        blocks_[number].history.record(access, most);
     }
 }
 

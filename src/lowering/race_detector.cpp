@@ -8,12 +8,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 namespace trnsim::lowering {
 namespace {
 
 using neuron_core::QueueId;
+
+/// Accesses of a block of bytes that are kept apart: all, since merged ones prove no race.
+constexpr std::size_t kAllAccesses = std::numeric_limits<std::size_t>::max();
+
+/// What one knows and the other.
+void learn(WaitSet::Need& known, const WaitSet::Need& more) {
+    known.done = std::max(known.done, more.done);
+    known.read = std::max(known.read, more.read);
+}
 
 std::string queue_name(QueueId queue) {
     if (queue < neuron_core::kEngineQueues) {
@@ -42,18 +52,18 @@ void RaceDetector::learn(Clock& clock, const neuron_core::SemaphoreWait& wait) c
     for (const auto& [queue, updates] : semaphore.by_queue) {
         const std::int64_t others = semaphore.total - updates.total;
         const std::int64_t certain = static_cast<std::int64_t>(wait.at_least) - others;
-        for (std::size_t i = 0; i < updates.kept.size() && certain > 0; ++i) {
-            const auto& update = updates.kept[i];
-            for (std::size_t other = 0; other < clock.size(); ++other) {
-                clock[other].done = std::max(clock[other].done, update.clock[other].done);
-                clock[other].read = std::max(clock[other].read, update.clock[other].read);
-            }
-            std::uint64_t& known = update.at_read ? clock[queue].read : clock[queue].done;
-            known = std::max(known, update.number);
-            if (update.sum >= certain) {
-                break;
-            }
+        if (certain <= 0 || updates.kept.empty()) {
+            continue;
         }
+        // The latest that must have come: what a queue knows and has done only grows.
+        const std::size_t reaching = updates.kept.partition_point(
+            [certain](const Updates::Update& update) { return update.sum < certain; });
+        const Updates::Update& latest =
+            updates.kept[std::min(reaching, updates.kept.size() - 1)];
+        for (std::size_t other = 0; other < clock.size(); ++other) {
+            lowering::learn(clock[other], latest.clock[other]);
+        }
+        lowering::learn(clock[queue], latest.over);
     }
 }
 
@@ -99,10 +109,11 @@ void RaceDetector::announce(QueueId queue, std::uint64_t number, const Entry& en
     for (const neuron_core::SemaphoreSignal& signal : entry.signals) {
         Updates& updates = semaphores_[signal.semaphore].by_queue[queue];
         updates.announced += signal.add;
-        updates.kept.push_back({.sum = updates.announced,
-                                .number = number,
-                                .at_read = signal.at_read,
-                                .clock = clocks_[queue]});
+        WaitSet::Need over =
+            updates.kept.empty() ? WaitSet::Need{} : updates.kept.back().over;
+        (signal.at_read ? over.read : over.done) = number;
+        updates.kept.push_back(
+            {.sum = updates.announced, .over = over, .clock = clocks_[queue]});
         if (updates.kept.size() > kKeptUpdates) {
             updates.kept.pop_front();
         }
@@ -122,7 +133,7 @@ void RaceDetector::started(QueueId queue, std::uint64_t sequence) {
         access.queue = queue;
         access.number = number;
         check(queue, entry, access, memory);
-        memory.record(access);
+        memory.record(access, kAllAccesses);
     }
     numbers_[queue] = number;
     names_[queue].push_back(entry.text);

@@ -38,6 +38,8 @@ constexpr std::array kRecordKinds{
     RecordKind{"summary", read_summary},
 };
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 std::string_view json_fault(simdjson::error_code code) {
     switch (code) {
         case simdjson::UTF8_ERROR:
@@ -60,6 +62,9 @@ std::string_view json_fault(simdjson::error_code code) {
 JsonObject parse(simdjson::dom::parser& parser, const Place& place, std::string_view line) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
         place.fail("the line is empty, each holds one record; remove it");
+    }
+    if (line.starts_with(kByteOrderMark)) {
+        place.fail("the line begins with a byte order mark; save the file as UTF-8 without one");
     }
     JsonElement element;
     const auto code = parser.parse(line.data(), line.size(), false).get(element);

@@ -3,6 +3,7 @@
 #include "atomic_file.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/link_target.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,8 @@ constexpr mode_t kReadableByAll = 0666;  // Before the umask.
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), partial_path_(partial_path(path_)) {
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(link_target(path)), partial_path_(partial_path(path_)) {
     buffer_.reserve(kBufferBytes);
     descriptor_ =
         ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll);

@@ -12,7 +12,7 @@ namespace trnsim::timeline {
 class AtomicFile {
 public:
     /// \throws UserError if the file cannot be created
-    explicit AtomicFile(std::string path);
+    explicit AtomicFile(const std::string& path);
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
     /// Removes the partial file unless commit() succeeded.

@@ -72,15 +72,16 @@ def test_a_vector_operand_keeps_its_column() -> None:
     assert one.operand("operand0")[3:5] == (32, ()) and pattern(one, "data") == ((1, 8),)
 
 
-def test_the_axes_of_a_matmul_mask_are_those_of_the_result() -> None:
+def test_the_axes_of_a_matmul_mask_are_the_contraction_and_the_moving_columns() -> None:
     def kernel(x: Any) -> None:
         tile = nl.load(x)
         bank = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
         bank += nisa.nc_matmul(tile[:, 0:128], tile, mask=(P < 96) & (F < 200))
 
     matmul = traced(kernel, F32)[1]
-    assert matmul.operand("dst")[3:5] == (96, ((1, 200),))
-    assert pattern(matmul, "stationary") == ((1, 96),) and pattern(matmul, "moving") == ((1, 200),)
+    assert matmul.operand("dst")[3:5] == (128, ((1, 200),))
+    assert matmul.operand("stationary")[3:5] == (96, ((1, 128),))
+    assert matmul.operand("moving")[3:5] == (96, ((1, 200),))
 
 
 def test_an_operand_may_carry_its_own_mask() -> None:

@@ -58,7 +58,7 @@ std::vector<report::ResultFile> results_of(const std::vector<std::string>& chips
 }
 
 int compare(const CompareOptions& options) {
-    const GridRequest request{.chips = study::parse_values("--chips", options.chips),
+    const GridRequest request{.chips = parse_chips("--chips", options.chips),
                               .everywhere = options.model,
                               .is_permissive = options.input.is_permissive,
                               .processes = study::available_processors()};

@@ -129,7 +129,9 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {
-        return app.exit(help);
+        app.exit(help);
+        cli::flush_standard_output();
+        return 0;
     } catch (const CLI::ParseError& error) {
         throw UserError(explain(app, error));
     }

@@ -4,6 +4,7 @@
 
 #include "known_file.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/study/grid.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -233,6 +234,28 @@ void add_chip(CLI::App& command, std::string& chip, const std::string& help) {
 std::string chip_file(const std::string& chip) {
     const bool is_file = chip.find('/') != std::string::npos || chip.ends_with(".json");
     return is_file ? chip : std::string{};
+}
+
+std::vector<std::string> parse_chips(std::string_view option, std::string_view text) {
+    const std::vector<std::string> chips = study::parse_values(option, text);
+    std::map<std::string, std::string> seen;  // By the name that its file has.
+    for (const std::string& chip : chips) {
+        std::string name = chip;
+        try {
+            if (chip_file(chip).empty()) {
+                name = spec::load_chip(chip).spec.name;
+            }
+        } catch (const UserError&) {  // Whoever runs it says so, and runs the others.
+        }
+        const auto [other, is_new] = seen.emplace(name, chip);
+        if (!is_new) {
+            throw UserError(fmt::format("{}: {} and {} are the same chip; remove one",
+                                        option,
+                                        other->second,
+                                        chip));
+        }
+    }
+    return chips;
 }
 
 std::string chip_or_default(const std::string& chip) {

@@ -83,6 +83,10 @@ void add_chip(CLI::App& command, std::string& chip, const std::string& help);
 /// A chip's name if it is that of a file, else nothing.
 [[nodiscard]] std::string chip_file(const std::string& chip);
 
+/// The chips of a list with commas between them.
+/// \throws UserError for a chip that is given twice, by whatever names
+[[nodiscard]] std::vector<std::string> parse_chips(std::string_view option, std::string_view text);
+
 /// The chip that the user named, else that of NEURON_PLATFORM_TARGET_OVERRIDE, else trn2.
 /// \throws UserError for a value of the variable that is no target
 [[nodiscard]] std::string chip_or_default(const std::string& chip);

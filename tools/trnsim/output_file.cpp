@@ -3,6 +3,7 @@
 #include "output_file.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/link_target.hpp"
 
 #include <fmt/format.h>
 
@@ -97,9 +98,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::open_temporary() {
-    std::error_code error;
-    const fs::path destination = fs::weakly_canonical(path_, error);
-    path_ = error ? path_ : destination.string();
+    path_ = link_target(path_);
     std::string name = path_ + ".XXXXXX";
     const HoldSignals hold;
     const int file = mkstemp(name.data());

@@ -105,7 +105,8 @@ std::vector<std::string> frontend_environment() {
 
 std::vector<std::string> command_line(const KernelReference& kernel, const std::string& chip) {
     std::vector<std::string> words{
-        python_interpreter(), "-m", "trnsim.frontend", kernel.text, "--chip", chip, "-o", "-"};
+        python_interpreter(), "-P", "-m", "trnsim.frontend"};
+    words.insert(words.end(), {plain_word(kernel.text), "--chip", chip, "-o", "-"});
     for (const std::string& argument : kernel.arguments) {
         words.push_back("--arg=" + argument);
     }
@@ -288,8 +289,12 @@ TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip
     return traced;
 }
 
+std::string plain_word(const std::string& file) {
+    return file.starts_with('-') ? "./" + file : file;
+}
+
 void become_python(const std::string& module, std::vector<std::string> words) {
-    words.insert(words.begin(), {python_interpreter(), "-m", module});
+    words.insert(words.begin(), {python_interpreter(), "-P", "-m", module});
     std::vector<std::string> environment = frontend_environment();
     spdlog::debug("becomes {}", fmt::join(words, " "));
     std::fflush(nullptr);

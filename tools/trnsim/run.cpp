@@ -148,7 +148,7 @@ void check_input_kind(const RunCommandOptions& options) {
 
 /// The words of `python3 -m trnsim.script`.
 std::vector<std::string> script_words(const RunCommandOptions& options) {
-    std::vector<std::string> words{options.input.input};
+    std::vector<std::string> words{plain_word(options.input.input)};
     const auto add = [&words](const std::string& name, const std::string& value) {
         if (!value.empty()) {
             words.push_back(fmt::format("{}={}", name, value));

@@ -53,7 +53,7 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
 
 int sweep(const SweepOptions& options) {
     const GridRequest request{
-        .chips = study::parse_values("--chip", chip_or_default(options.chips)),
+        .chips = parse_chips("--chip", chip_or_default(options.chips)),
         .settings = parse_axes("--set", options.model.settings),
         .policies = parse_axes("--policy", options.model.policies),
         .is_permissive = options.input.is_permissive,

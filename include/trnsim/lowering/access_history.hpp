@@ -26,8 +26,8 @@ struct RegionAccess {
 ///
 /// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow
 /// dependencies need a wait: a queue starts in order. Additions into PSUM by the Tensor Engine do
-/// not wait for one another. Older accesses beyond kMaxEntries are merged by queue and then overlap
-/// with everything (waits stay correct, some are early).
+/// not wait for one another. Older accesses beyond a number of them are merged by queue and then
+/// overlap with everything (waits stay correct, some are not needed).
 class AccessHistory {
 public:
     static constexpr std::size_t kMaxEntries = 96;
@@ -36,8 +36,9 @@ public:
     /// one queue know has to be known to those that come after them.
     void collect(const RegionAccess& access, WaitSet& waits) const;
 
-    /// Records the access, after collect() and with its number; drops what it makes redundant.
-    void record(const RegionAccess& access);
+    /// Records the access, after collect() and with its number; drops what it makes redundant, and
+    /// merges the oldest if there are more than `most`.
+    void record(const RegionAccess& access, std::size_t most = kMaxEntries);
 
     /// Adds to `waits` what the next owner of the bytes waits for: done for writes, read for reads.
     void collect_all(WaitSet& waits) const;
@@ -70,8 +71,8 @@ private:
                static_cast<std::size_t>(std::popcount(merged_.read_queues()));
     }
     [[nodiscard]] std::size_t size() const { return reads_.size() + writes_.size(); }
-    [[nodiscard]] bool is_too_long() const {
-        return size() + kMaxMerged > kMaxEntries && size() + merged_size() > kMaxEntries;
+    [[nodiscard]] bool is_longer_than(std::size_t most) const {
+        return size() + kMaxMerged > most && size() + merged_size() > most;
     }
     void merge_oldest();
     /// What an access waits for wherever its bytes are.

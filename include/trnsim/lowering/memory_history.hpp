@@ -5,6 +5,7 @@
 #include "trnsim/lowering/access_history.hpp"
 #include "trnsim/lowering/pending_accesses.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -20,7 +21,8 @@ public:
     explicit MemoryHistory(std::int64_t block_bytes = 0) : block_bytes_(block_bytes) {}
 
     void collect(const RegionAccess& access, WaitSet& waits) const;
-    void record(const RegionAccess& access);
+    /// `most`: accesses that a block of bytes keeps apart.
+    void record(const RegionAccess& access, std::size_t most = AccessHistory::kMaxEntries);
 
     /// A step that is not on its queue yet will access a region,
     void announce(PlannedStep& step, const Region& region, Access access);

@@ -18,7 +18,8 @@ namespace trnsim::lowering {
 /// Vector clocks over queues. A queue knows an instruction of another to be over when a semaphore
 /// it waited for could not have reached that value without it: the value exceeds what all other
 /// queues add in the whole program. Two accesses to a common byte by different queues, at least one
-/// a write, must be ordered so.
+/// a write, must be ordered so. A wait for what a queue added kKeptUpdates updates ago or longer is
+/// taken to prove the oldest of those: races that only it hides are not found.
 class RaceDetector : public neuron_core::ExecutionObserver {
 public:
     /// One queue entry as it will start.
@@ -47,10 +48,9 @@ private:
     /// Additions of one queue to one semaphore, in order.
     struct Updates {
         struct Update {
-            std::int64_t sum = 0;
-            std::uint64_t number = 0;
-            bool at_read = false;
-            Clock clock{};  ///< Of the queue when it started that instruction.
+            std::int64_t sum = 0;    ///< With those before it;
+            WaitSet::Need over{};    ///< what is over then of the queue itself,
+            Clock clock{};           ///< and what it knew when it started that instruction.
         };
         std::int64_t total = 0;
         std::int64_t announced = 0;
@@ -60,7 +60,7 @@ private:
         std::int64_t total = 0;
         std::map<neuron_core::QueueId, Updates> by_queue;
     };
-    static constexpr std::size_t kKeptUpdates = 1024;
+    static constexpr std::size_t kKeptUpdates = 4096;
     static constexpr std::size_t kKeptNames = 1024;
 
     void learn(Clock& clock, const neuron_core::SemaphoreWait& wait) const;

@@ -121,6 +121,25 @@ def test_a_link_stays_a_link(trnsim: CommandLine) -> None:
     assert (trnsim.folder / "target.json").read_text().startswith("{")
 
 
+@pytest.mark.parametrize("option", ["--timeline", "--json", "--instructions"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_every_option_leaves_links_alone(trnsim: CommandLine, option: str, is_there: bool) -> None:
+    (trnsim.folder / "link").symlink_to("target")
+    if is_there:
+        (trnsim.folder / "target").touch()
+    assert trnsim("run", "add.nkt", "-q", option, "link").status == 0
+    assert (trnsim.folder / "link").is_symlink()
+    assert (trnsim.folder / "target").stat().st_size > 0
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_that_nobody_gets_is_an_error(trnsim: CommandLine, option: str) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([trnsim.binary, option], stdout=full, stderr=subprocess.PIPE,
+                               check=False, timeout=60)
+    assert ended.returncode == 2 and b"No space left on device" in ended.stderr
+
+
 def test_a_full_disk_is_an_error(trnsim: CommandLine) -> None:
     for option in ("--json", "--instructions"):
         assert "No space left" in trnsim.fails(2, "run", "add.nkt", option, "/dev/full")

@@ -273,3 +273,73 @@ def test_an_output_that_nobody_reads_ends_it_without_a_word(trnsim: CommandLine)
     process.stdout.close()
     assert process.stderr.read() == ""
     assert process.wait(TIMEOUT_SECONDS) != 0
+
+
+FORKING = '''
+import os
+import sys
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def double(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(y, nl.load(x) * 2)
+    return y
+
+
+x = np.ones((128, 64), np.float32)
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        double(x)
+        os._exit(0)
+    os.waitpid(child, 0)
+if len(sys.argv) > 1:
+    double(x)
+if sys.argv[1:] == ["leave"]:
+    os._exit(0)
+if sys.argv[1:] == ["become"]:
+    os.execvp("true", ["true"])
+'''
+
+
+def test_calls_of_other_processes_are_not_lost_in_silence(trnsim: CommandLine) -> None:
+    (trnsim.folder / "forks.py").write_text(FORKING)
+    missed = ("2 kernel calls in other processes of the script, which it forks, are not in the "
+              "report; call kernels in its own process")
+    assert trnsim.fails(2, "run", "forks.py") == f"forks.py: {missed}\n"
+    outcome = trnsim("run", "forks.py", "--json", "f.json", "--", "one")
+    assert outcome.status == 0 and f"warning: {missed}" in outcome.output
+    document = json.loads((trnsim.folder / "f.json").read_text())
+    assert len(document["calls"]) == 1 and document["warnings"] == [missed]
+
+
+def test_a_script_does_not_end_without_its_report_in_silence(trnsim: CommandLine) -> None:
+    (trnsim.folder / "forks.py").write_text(FORKING)
+    assert trnsim.fails(2, "run", "forks.py", "--", "leave") == (
+        "forks.py: ends by os._exit(0), which leaves no report of its kernel calls; end it with "
+        "sys.exit\n")
+    outcome = trnsim("run", "forks.py", "--json", "f.json", "--", "become")
+    assert outcome.status == 2 and outcome.error == (
+        "forks.py: replaces itself by another program, which trnsim cannot follow; run that one, "
+        "or start it with subprocess\n")
+    assert len(json.loads((trnsim.folder / "f.json").read_text())["calls"]) == 1
+
+
+@pytest.mark.parametrize("name", ["token", "random", "copy"])
+def test_files_of_the_current_folder_do_not_replace_pythons(trnsim: CommandLine, script: Path,
+                                                            name: str) -> None:
+    (trnsim.folder / f"{name}.py").write_text("raise SystemExit('not this one')")
+    (trnsim.folder / "scripts").mkdir()
+    script.rename(trnsim.folder / "scripts" / "driver.py")
+    outcome = trnsim("run", "scripts/driver.py", "-q")
+    assert outcome.status == 0, outcome.error
+
+
+def test_the_name_of_a_script_may_look_like_an_option(trnsim: CommandLine, script: Path) -> None:
+    script.rename(trnsim.folder / "-d.py")
+    outcome = trnsim("run", "-q", "--", "-d.py")
+    assert outcome.status == 0, outcome.error

@@ -82,6 +82,7 @@ def test_an_unknown_chip_fails_its_points_alone(trnsim: CommandLine) -> None:
     (["--set", CLOCK], "is not of the form name=value"),
     (["--set", f"{CLOCK}=1,,2"], "empty value"),
     (["--chip", "trn2,trn2"], "trn2 is given twice"),
+    (["--chip", "trn2,trainium2"], "--chip: trn2 and trainium2 are the same chip; remove one"),
     (["--set", f"{CLOCK}=1", "--set", f"{CLOCK}=2"], "varied twice"),
     (["--processes", "0"], "--processes"),
     (["--processes", "-1"], "--processes"),

@@ -94,7 +94,7 @@ def test_compare_has_a_result_for_each_chip() -> None:
     assert str(found).splitlines()[0].split() == ["chip", "latency", "speed-up", "bound", "by"]
     with pytest.raises(trnsim.UserError, match="trn9"):
         trnsim.compare(double, X, chips=["trn9"])
-    with pytest.raises(trnsim.UserError, match="chips: trn1 is given twice, each chip may be"):
+    with pytest.raises(trnsim.UserError, match="chips: trn1 and trn1 are the same chip; remove one"):
         trnsim.compare(double, X, chips=["trn1", "trn2", "trn1"])
     partly = trnsim.compare(double, X, chips=["trn2", "trn9"])
     assert list(partly) == ["trn2"] and "trn9" in partly.errors["trn9"]

@@ -43,6 +43,53 @@ def test_a_tensor_in_the_place_of_a_number_is_an_operand(op: str, role: str, chi
     assert one.operand(role)[1] == "read"
 
 
+@pytest.mark.parametrize("kind", [nl.int32, nl.uint8, nl.bfloat16])
+def test_a_scale_is_a_float32(kind: Any) -> None:
+    def kernel(x: Any) -> None:
+        scale = nl.ndarray((64, 1), dtype=kind, buffer=nl.sbuf)
+        nisa.activation(sbuf(64, 32), nl.copy, sbuf(64, 32), scale=scale)
+    with pytest.raises(IllegalInstruction, match=rf": activation: scale is {kind}, but one value "
+                       "per partition is a float32; convert it"):
+        trace(kernel, [tensor("float32", 64, 1)], "trn2", api="nki")
+
+
+def test_a_reciprocal_of_the_second_generation_has_no_bias() -> None:
+    def kernel(x: Any) -> None:
+        nisa.activation(sbuf(64, 32), nl.reciprocal, sbuf(64, 32), bias=sbuf(64, 1))
+    with pytest.raises(IllegalInstruction, match="activation: bias is a tensor, but the Scalar "
+                       "Engine of NeuronCore-v2 takes none"):
+        trace(kernel, [tensor("float32", 64, 1)], "trn1", api="nki")
+    trace(kernel, [tensor("float32", 64, 1)], "trn2", api="nki")
+
+
+def test_random_numbers_lie_between_different_bounds() -> None:
+    with pytest.raises(IllegalInstruction, match="rand2: min is 1.0 and max is 0.0"):
+        trace(lambda x: nisa.rand2(sbuf(64, 32), 1.0, 0.0), [tensor("float32", 64, 1)], "trn3",
+              api="nki")
+
+
+def test_the_offset_of_iota_is_an_int32() -> None:
+    def kernel(x: Any) -> None:
+        nisa.iota(nl.ndarray((64, 4), dtype=nl.int32, buffer=nl.sbuf), [[1, 4]], offset=2**31)
+    with pytest.raises(IllegalInstruction, match="iota: offset is 2147483648, but it is an int32"):
+        trace(kernel, [tensor("float32", 64, 1)], "trn2", api="nki")
+
+
+@pytest.mark.parametrize(("kind", "how", "message"), [
+    (nl.float32, {"vector_offset": True, "indirect_dim": 0}, "but an index is an integer"),
+    (nl.float32, {"scalar_offset": True, "indirect_dim": 0}, "but an index is an integer"),
+    (nl.int32, {"vector_offset": True, "indirect_dim": 1},
+     "one index per partition counts along dimension 0")])
+def test_what_selects_rows_is_an_integer_and_counts_rows(kind: Any, how: Any,
+                                                         message: str) -> None:
+    def kernel(x: Any) -> None:
+        index = nl.ndarray((64, 1), dtype=kind, buffer=nl.sbuf)
+        words = {key: index if value is True else value for key, value in how.items()}
+        nisa.dma_copy(sbuf(64, 64), x.ap([[64, 64], [1, 64]], **words))
+    with pytest.raises(IllegalInstruction, match=message):
+        trace(kernel, [tensor("float32", 128, 64)], "trn2", api="nki")
+
+
 @pytest.mark.parametrize(("op", "role", "chip", "call"), CASES)
 def test_it_has_one_value_per_partition(op: str, role: str, chip: str, call: Any) -> None:
     with pytest.raises(IllegalInstruction, match=rf"test_operands.py:\d+: {op}: {role} "):

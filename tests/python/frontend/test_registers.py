@@ -296,3 +296,19 @@ def test_a_loop_that_never_ends_is_told(kernel: Any, monkeypatch: pytest.MonkeyP
                                                  r"'.*' has run 50 times and its condition is "
                                                  r"still 3; let its body"):
         trace(kernel, [COUNT], api="nki")
+
+
+def test_the_index_of_a_dynamic_range_is_the_loops_own() -> None:
+    def moved(count: Any) -> Any:
+        for i in nl.dynamic_range(loaded(count)):
+            nisa.register_move(i, 3)
+        return count
+
+    def read(count: Any) -> Any:
+        for i in nl.dynamic_range(4):
+            nisa.register_load(i, count)
+        return count
+    for kernel, op in ((moved, "register_move"), (read, "register_load")):
+        with pytest.raises(IllegalInstruction, match=rf"{op}: dst is i, the index of a "
+                           "dynamic_range, which only its loop changes"):
+            trace(kernel, [COUNT], "trn2", api="nki")

@@ -194,6 +194,29 @@ TEST(RaceDetectorTest, ManySmallDisjointAccessesNeverRace) {
     EXPECT_EQ(race_in(instructions), "no race");
 }
 
+TEST(RaceDetectorTest, OneOfManySmallAccessesIsOrderedByItsOwnSignal) {
+    std::vector<Instruction> instructions;
+    for (std::int64_t i = 0; i < 300; ++i) {
+        instructions.push_back({kVector, "a", Access::Write, 64 * i, {}, {{1}}});
+    }
+    std::vector<Instruction> too_early = instructions;
+    instructions.push_back({kScalar, "b", Access::Read, std::int64_t{64} * 100, {{1, 101}}});
+    EXPECT_EQ(race_in(instructions), "no race");
+    too_early.push_back({kScalar, "b", Access::Read, std::int64_t{64} * 100, {{1, 100}}});
+    EXPECT_NE(race_in(too_early), "no race");
+}
+
+TEST(RaceDetectorTest, AWaitForLongAgoProvesNothingOfWhatCameAfter) {
+    std::vector<Instruction> instructions;
+    for (std::int64_t i = 0; i < 3000; ++i) {
+        instructions.push_back({kVector, "a", Access::Write, i == 10 ? 64 : 0, {}, {{1}}});
+    }
+    instructions.push_back({kScalar, "b", Access::Read, 64, {{1, 10}}});
+    EXPECT_NE(race_in(instructions), "no race");
+    instructions.back().waits = {{1, 11}};
+    EXPECT_EQ(race_in(instructions), "no race");
+}
+
 TEST(RaceDetectorTest, FindsARaceAmongManyOrderedInstructions) {
     std::vector<Instruction> instructions;
     for (unsigned i = 0; i < 2000; ++i) {

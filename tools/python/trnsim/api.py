@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trnsim.frontend.arguments import as_tensor
-from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.chip import default_chip, file_of, load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
 from trnsim.frontend.kernel import Kernel
@@ -82,11 +81,11 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
 
     FrontendError if no chip can.
     """
+    if isinstance(chips, (str, Path)) or not chips:
+        raise UserError(f"chips is {chips!r}, but a list of chips is needed; name some, like "
+                        f"{list(CHIPS[2:])}")
     names = [_chip(each) for each in chips]
-    twice = [chip for chip, count in Counter(names).items() if count > 1]
-    if twice:
-        raise UserError(f"chips: {twice[0]} is given twice, each chip may be given once; remove "
-                        "one")
+    _require_different(names)
     results: dict[str, Result] = {}
     errors: dict[str, FrontendError] = {}
     for chip in names:
@@ -99,6 +98,19 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
     if errors and not results:
         raise next(iter(errors.values()))
     return Comparison(results, {chip: str(problem) for chip, problem in errors.items()})
+
+
+def _require_different(chips: Sequence[str]) -> None:
+    """UserError if two names are of one chip."""
+    seen: dict[str, str] = {}
+    for chip in chips:
+        try:
+            file = str(file_of(chip))
+        except UserError:  # Whoever simulates it says so.
+            file = chip
+        if file in seen:
+            raise UserError(f"chips: {seen[file]} and {chip} are the same chip; remove one")
+        seen[file] = chip
 
 
 @contextmanager

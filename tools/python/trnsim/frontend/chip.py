@@ -96,17 +96,18 @@ def load_chip(name: str) -> Chip:
 
     UserError if there is none, or if it has no NeuronCore that NKI can program.
     """
-    path = Path(name)
-    if path.suffix != ".json":
-        path = _find(name, config_directory() / "chips")
+    path = file_of(name)
     try:
         return _from_file(name, path, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as problem:
         raise UserError(f"{path}: {problem}; a chip file is JSON") from problem
 
 
-def _find(name: str, folder: Path) -> Path:
-    """The file of a chip by its name or short name."""
+def file_of(name: str) -> Path:
+    """The file of a chip with that name, short name or path. UserError if there is none."""
+    if Path(name).suffix == ".json":
+        return Path(name)
+    folder = config_directory() / "chips"
     names: list[str] = []
     for path in sorted(folder.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -130,6 +130,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_matmul": check_matmul, "nc_matmul_mx": check_matmul_mx, "nc_transpose": check_transpose,
     "tensor_tensor": vector.check_bitvec, "tensor_scalar": vector.check_bitvec,
     "tensor_scalar_cumulative": vector.check_cumulative,
+    "activation": vector.check_activation, "activation_reduce": vector.check_activation,
     "tensor_reduce": vector.check_tensor_reduce,
     "tensor_copy_predicated": vector.check_predicated,
     "select_reduce": vector.check_select_values, "range_select": vector.check_range_select,

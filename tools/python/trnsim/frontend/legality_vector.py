@@ -103,6 +103,14 @@ def check_same_type(chip: Chip, it: Instruction) -> None:
                         "they are; make both types equal")
 
 
+def check_activation(chip: Chip, it: Instruction) -> None:
+    """[NKI-SHARED]"""
+    if (chip.generation == 2 and it.attributes["function"] == "reciprocal"
+            and it.find("bias") is not None):
+        raise it.reject("bias is a tensor, but the Scalar Engine of NeuronCore-v2 takes none for a "
+                        "reciprocal; add it before, or use nki.isa.reciprocal")
+
+
 def check_dropout(chip: Chip, it: Instruction) -> None:
     """Integers keep their type, and are dropped with a float32 probability."""
     data, probability = it.view("data").form, it.find("operand0")

@@ -17,6 +17,7 @@ from trnsim.frontend.naming import calls_none
 from trnsim.frontend.script import run_script
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls
+from trnsim.script.ends import refuse_silent_ends
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
 
@@ -61,8 +62,11 @@ def main(words: list[str] | None = None) -> int:
                   not options.no_values)
     status = 0
     try:
+        refuse_silent_ends(str(options.script))
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
         wants_files = options.json or options.timeline or options.instructions
+        if calls.elsewhere and not calls.done:
+            raise UserError(f"{options.script}: {calls.elsewhere_note()}")
         if not calls.done and (wants_files or not ran_tests):
             raise calls_none(Path(options.script))
     except FrontendError as problem:
@@ -83,6 +87,8 @@ def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
             stream: TextIO) -> None:
     """Prints and writes what was simulated, the script's mistakes notwithstanding."""
     script = str(options.script)
+    if calls.elsewhere:
+        calls.notes.append(calls.elsewhere_note())
     text = json_text(document(script, arguments, calls.done, calls.notes))
     if options.json == "-":
         stream.write(text)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -57,6 +59,19 @@ class Calls:
         self._method = method
         self._values = values
         self._known: dict[tuple[Options, bytes], Result] = {}
+        self._process = os.getpid()
+        self._elsewhere = tempfile.TemporaryFile()
+
+    @property
+    def elsewhere(self) -> int:
+        """How many launches other processes made, forks of this one, which nobody reports."""
+        return os.fstat(self._elsewhere.fileno()).st_size
+
+    def elsewhere_note(self) -> str:
+        """What to do about them."""
+        calls = "1 kernel call" if self.elsewhere == 1 else f"{self.elsewhere} kernel calls"
+        return (f"{calls} in other processes of the script, which it forks, are not in the report; "
+                "call kernels in its own process")
 
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
@@ -86,6 +101,8 @@ class Calls:
 
     def _simulate(self, recorded: bytes, options: Options, at: str) -> Result:
         """Simulates a trace, once for all launches that have the same one."""
+        if os.getpid() != self._process:
+            os.write(self._elsewhere.fileno(), b".")
         key = options, recorded
         found = self._known.get(key)
         if found is None:

@@ -130,7 +130,7 @@ def read_csv(file: Path) -> list[Row]:
     if file.is_char_device() or file.is_block_device():
         raise UserError(f"--rows {file}: cannot be read: is a device; name a CSV file")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "is not UTF-8 text"
         raise UserError(f"--rows {file}: cannot be read: {reason}; name a CSV file") from None

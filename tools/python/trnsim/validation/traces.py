@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 class Cache:
-    """A folder of traces, named after the hash of what they were made from."""
+    """A folder of traces, named after the hashes of what they were made from and of themselves."""
 
     def __init__(self) -> None:
         self.folder = cache_folder()
@@ -53,19 +53,25 @@ class Cache:
 
     def trace(self, launch: Launch, chip: str) -> Path:
         """The trace of a launch. UserError or ProgramError as the frontend ends."""
-        file = self.folder / f"{self.key(launch, chip)}.nkt"
-        if file.is_file():
-            return file
+        key = self.key(launch, chip)
+        for kept in self.folder.glob(f"{key}-*.nkt"):
+            if kept.name == _name(key, kept):
+                return kept
+            kept.unlink(missing_ok=True)  # It was damaged.
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="trnsim-", dir=self.folder) as folder:
             made = Path(folder) / "made.nkt"
             _run_frontend(launch, chip, made)
-            made.replace(file)
-        return file
+            return made.replace(self.folder / _name(key, made))
+
+
+def _name(key: str, trace: Path) -> str:
+    """Of a file of the cache; it says what is in it."""
+    return f"{key}-{hashlib.sha256(trace.read_bytes()).hexdigest()[:16]}.nkt"
 
 
 def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
-    words = [sys.executable, "-m", "trnsim.frontend", launch.target, "--chip", chip, "-o",
+    words = [sys.executable, "-P", "-m", "trnsim.frontend", launch.target, "--chip", chip, "-o",
              str(output)]
     if launch.is_driver:
         words += ["--", *launch.arguments]

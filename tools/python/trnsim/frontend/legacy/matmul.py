@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nc_matmul of the 0.1 dialect: fresh PSUM tiles, masks, and which matmul overwrites.
-"""Matrix multiplication. The axes of mask= are those of the result."""
+"""Matrix multiplication. The axes of mask= are the contraction, and the columns of the moving tile."""
 
 from __future__ import annotations
 
@@ -46,21 +46,24 @@ def _check_bank(view: Tensor) -> None:
 
 def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], *,
                 mask: Any = None, shape: Shape | None = None) -> Tensor:
-    """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of the result.
+    """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of moving, of which the
+    first is the contraction and stationary's too. [NKI-MASKING-2.26]
 
     Its free axes are those of moving, or one axis if there is a mask.
     """
+    columns = moving.form.free_elements
     shape = shape or (stationary.form.free_elements, *(
-        moving.shape[1:] if mask is None else (moving.form.free_elements,)))
-    bounds = None if mask is None else mask_bounds(mask, shape)
+        moving.shape[1:] if mask is None else (columns,)))
+    bounds = None if mask is None else mask_bounds(mask, (moving.shape[0], columns))
     if bounds == EMPTY:
         return dropped(shape, float32, PSUM)
     if bounds is None and (type(stationary) is MaskedTensor or type(moving) is MaskedTensor):
         return _masked_operands(stationary, moving, attributes)
     if bounds is not None:
-        (row, rows), (column, columns) = bounds
-        stationary = stationary.clipped(((0, stationary.shape[0]), (row, rows)))
-        moving = moving.clipped(((0, moving.shape[0]), (column, columns)))
+        contraction, free = bounds
+        stationary = stationary.clipped((contraction, (0, stationary.form.free_elements)))
+        moving = moving.clipped((contraction, free))
+        bounds = ((0, shape[0]), free)
     return _issued(stationary, moving, attributes, shape, bounds)
 
 

@@ -37,6 +37,9 @@ def iota(dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_mu
          name: str | None = None) -> NkiInstruction:
     """dst = an affine function of its indices."""
     _check_pattern("iota", dst, pattern)
+    if isinstance(offset, int) and not -2**31 <= offset < 2**31:
+        raise IllegalInstruction(f"{source.here()}: iota: offset is {offset}, but it is an int32; "
+                                 "take one from -2147483648 to 2147483647")
     return issue("iota", (("dst", "write", dst),), {}, _any,
                  (pattern, offset, channel_multiplier))
 

@@ -30,14 +30,14 @@ def register_alloc(x: Any = None) -> VirtualRegister:
 
 def register_move(dst: VirtualRegister, src: Any, name: str | None = None) -> NkiInstruction:
     """dst = a constant or another register."""
-    _check(dst, "register_move", "dst")
+    _check_written(dst, "register_move")
     dst.value = src.value if isinstance(src, VirtualRegister) else _integer(src, "register_move")
     return issue("register_move", (), {})
 
 
 def register_load(dst: VirtualRegister, src: Any, name: str | None = None) -> NkiInstruction:
     """dst = the only element of a tensor in HBM or SBUF."""
-    _check(dst, "register_load", "dst")
+    _check_written(dst, "register_load")
     handle = issue("register_load", (("data", "read", src),), {})
     value = recorder.required().value_of(src)
     dst.value = None if value is None else int(value)
@@ -54,6 +54,14 @@ def _check(register: Any, op: str, role: str) -> None:
     if not isinstance(register, VirtualRegister):
         raise IllegalInstruction(f"{source.here()}: {op}: {role} is {register!r}, but must be a "
                                  "register; make one with nki.isa.register_alloc")
+
+
+def _check_written(register: Any, op: str) -> None:
+    _check(register, op, "dst")
+    if register.is_frozen:
+        raise IllegalInstruction(f"{source.here()}: {op}: dst is {register.name}, the index of a "
+                                 "dynamic_range, which only its loop changes; copy it into a "
+                                 "register of your own")
 
 
 def _integer(value: Any, op: str) -> int:

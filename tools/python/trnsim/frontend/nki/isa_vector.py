@@ -274,6 +274,9 @@ def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) ->
 
 def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> NkiInstruction:
     """dst = uniform random numbers (NeuronCore-v4)."""
+    if isinstance(min, (int, float)) and isinstance(max, (int, float)) and min >= max:
+        raise IllegalInstruction(f"{source.here()}: rand2: min is {min} and max is {max}, but min "
+                                 "is less than max; exchange them")
     return issue("rand2", (("dst", "write", dst), *vectors(("operand0", "read", min),
                                                            ("operand1", "read", max))), {}, _any,
                  (min, max))

@@ -93,6 +93,17 @@ def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
     return tuple([one for one in candidates if isinstance(one[2], View)])
 
 
+def float_vectors(op: str, *candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
+    """Like vectors; IllegalInstruction if one of them is no float32."""
+    found = vectors(*candidates)
+    for role, _, view in found:
+        if view.dtype is not float32:
+            raise IllegalInstruction(
+                f"{source.here()}: {op}: {role} is {view.dtype}, but one value per partition is a "
+                "float32; convert it")
+    return found
+
+
 def wide_vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
     """Like vectors; IllegalInstruction if one of them is a float of less than 32 bits."""
     found = vectors(*candidates)

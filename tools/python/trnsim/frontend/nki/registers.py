@@ -44,6 +44,7 @@ class VirtualRegister(NKIObject):
                  tests: dict[tuple[int, int], _Test] | None = None) -> None:
         self._value: int | LoopIndex | None = value
         self.name = name or "register"
+        self.is_frozen = False  # The index of a dynamic_range, which only the loop changes.
         # `while register > 0` makes a register each time that it is asked.
         self._tests: dict[tuple[int, int], _Test] = {} if tests is None else tests
 
@@ -249,7 +250,13 @@ class RuntimeRange:
         if active.sample is not None and active.shortcuts.are_allowed:
             sampled = active.sample(sys._getframe(1), values, origin)
         indices = active.loop(values, origin) if sampled is None else sampled
-        return (VirtualRegister(value, origin.name) for value in indices)
+        return (_frozen(value, origin.name) for value in indices)
+
+
+def _frozen(value: int | None, name: str) -> VirtualRegister:
+    index = VirtualRegister(value, name)
+    index.is_frozen = True
+    return index
 
 
 def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> RuntimeRange:

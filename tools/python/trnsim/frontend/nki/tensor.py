@@ -483,6 +483,12 @@ class NkiTensor(WithoutOperators, View):
             return plain._at_register(indices, self._row_major_step(indirect_dim, target))
         if indices is not None and not isinstance(indices, View):
             self._reject(f"is indexed by {indices!r}, but takes a tensor or a register")
+        if indices is not None and indices.dtype.is_float:
+            self._reject(f"is indexed by {indices.name!r}, {indices.dtype}, but an index is an "
+                         "integer; copy it into an int32 or uint32")
+        if vector_offset is not None and indirect_dim != 0:
+            self._reject(f"has a vector_offset along dimension {indirect_dim}, but one index per "
+                         "partition counts along dimension 0")
         strides = tuple([as_integer(pair[0]) for pair in pattern])
         shape = tuple([as_integer(pair[1]) for pair in pattern])
         key = None

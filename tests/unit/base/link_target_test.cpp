@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links are followed to the file that they mean.
+#include "trnsim/base/link_target.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace trnsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LinkTargetTest : public testing::Test {
+protected:
+    void SetUp() override {
+        fs::remove_all(folder_);
+        fs::create_directories(folder_ / "inner");
+    }
+
+    [[nodiscard]] std::string target(const std::string& name) const {
+        return fs::path(link_target((folder_ / name).string())).lexically_normal().string();
+    }
+
+    [[nodiscard]] std::string in_folder(const std::string& name) const {
+        return (folder_ / name).string();
+    }
+
+    const fs::path folder_ = fs::path(testing::TempDir()) / "link_target";
+};
+
+TEST_F(LinkTargetTest, WhatIsNoLinkIsItself) {
+    EXPECT_EQ(target("file"), in_folder("file"));
+    EXPECT_EQ(link_target(""), "");
+}
+
+TEST_F(LinkTargetTest, FollowsLinksToWhatIsNotThere) {
+    fs::create_symlink("second", folder_ / "first");
+    fs::create_symlink("inner/file", folder_ / "second");
+    EXPECT_EQ(target("first"), in_folder("inner/file"));
+    fs::create_symlink("../file", folder_ / "inner" / "up");
+    EXPECT_EQ(target("inner/up"), in_folder("file"));
+    fs::create_symlink("/tmp/elsewhere", folder_ / "away");
+    EXPECT_EQ(target("away"), "/tmp/elsewhere");
+}
+
+TEST_F(LinkTargetTest, StaysWhereLinksGoRound) {
+    fs::create_symlink("b", folder_ / "a");
+    fs::create_symlink("a", folder_ / "b");
+    EXPECT_EQ(target("a"), in_folder("a"));
+}
+
+}  // namespace
+}  // namespace trnsim

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scripts that end their process where nobody could report what they did.
+"""refuse_silent_ends(script): os._exit and os.exec… of this process say that they end the report too.
+
+Forks of the script, as multiprocessing makes them, end as they like.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+from trnsim.frontend.errors import UserError
+
+
+def refuse_silent_ends(script: str) -> None:
+    """From now on, in this process; its forks keep the functions of `os`."""
+    process = os.getpid()
+    end, replace, replace_with = os._exit, os.execv, os.execve
+
+    def end_now(status: int) -> NoReturn:
+        if os.getpid() == process:
+            sys.stdout.flush()
+            print(f"{script}: ends by os._exit({status}), which leaves no report of its kernel "
+                  "calls; end it with sys.exit", file=sys.stderr, flush=True)
+            end(UserError.exit_status)
+        end(status)
+
+    def refuse() -> None:
+        if os.getpid() == process:
+            raise UserError(f"{script}: replaces itself by another program, which trnsim cannot "
+                            "follow; run that one, or start it with subprocess")
+
+    def become(*words: Any) -> NoReturn:
+        refuse()
+        replace(*words)
+
+    def become_with(*words: Any) -> NoReturn:
+        refuse()
+        replace_with(*words)
+
+    os._exit, os.execv, os.execve = end_now, become, become_with  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 // A schedule on paper, and loads just in time for it.
 #include "trnsim/lowering/load_plan.hpp"
 
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/dma/dma_timing.hpp"
 
 #include <algorithm>
@@ -44,10 +45,16 @@ constexpr double kPlannedRate = 23.0 / 27.2;
 /// The same for a load by itself, whose engines begin one after the other. [ASSUMED]
 constexpr double kRateAlone = 0.5;
 
-std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, std::int64_t bytes, double rate) {
-    const double peak = static_cast<double>(dma.engines) * dma.engine_gb_per_s.value;
-    const double share = op == Opcode::DmaTranspose ? dma.transpose_efficiency_hbm : 1.0;
-    return to_picoseconds(Bytes{bytes}, GigabytesPerSecond{peak * share * rate}).value;
+/// Of a load of `dst`. Each DMA engine serves partitions of its own, except in a transpose: half of
+/// them take as long as all.
+std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, const Operand& dst, double rate) {
+    const bool is_transpose = op == Opcode::DmaTranspose;
+    const std::int64_t in_turn =
+        round_up(dst.partitions, dma.partitions_per_engine) / dma.partitions_per_engine;
+    const std::int64_t engines = is_transpose ? dma.engines : std::min(in_turn, dma.engines);
+    const double peak = static_cast<double>(engines) * dma.engine_gb_per_s.value;
+    const double share = is_transpose ? dma.transpose_efficiency_hbm : 1.0;
+    return to_picoseconds(Bytes{dst.total_bytes()}, GigabytesPerSecond{peak * share * rate}).value;
 }
 
 }  // namespace
@@ -193,14 +200,14 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
     Tile& tile = tiles_[id];
     const std::int64_t latency = latency_of(instruction);
     const Opcode op = program_->templates[instruction].op;
-    const std::uint32_t dst = accesses_[instruction].planned.front();
-    const std::int64_t bytes = program_->templates[instruction].operands[dst].total_bytes();
+    const Operand& dst =
+        program_->templates[instruction].operands[accesses_[instruction].planned.front()];
     is_impossible_ = is_impossible_ || tile.is_needed;
     tile.loads.push_back({.item = item,
                           .tile = id,
-                          .lead = latency + planned_transfer(chip_->dma, op, bytes, kRateAlone),
+                          .lead = latency + planned_transfer(chip_->dma, op, dst, kRateAlone),
                           .latency = latency,
-                          .transfer = planned_transfer(chip_->dma, op, bytes, kPlannedRate)});
+                          .transfer = planned_transfer(chip_->dma, op, dst, kPlannedRate)});
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
         need(tile, latest_);

@@ -244,3 +244,32 @@ def test_a_trip_count_that_is_of_no_use_is_refused(trnsim: CommandLine) -> None:
         2, "run", "x.nkt", "--assume", "rows=3")
     assert "--assume rows=3: counted.py is a script, whose values say how often" in trnsim.fails(
         2, "run", "counted.py", "--assume", "rows=3")
+
+
+RAGGED = '''
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def exponential(x):
+    rows, columns = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range((rows + 127) // 128):
+        p = min(128, rows - i * 128)
+        tile = nl.ndarray((128, columns), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[0:p], src=x[i * 128:i * 128 + p])
+        result = nl.ndarray((128, columns), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=result[0:p], op=nl.exp, data=tile[0:p])
+        nisa.dma_copy(dst=out[i * 128:i * 128 + p], src=result[0:p])
+    return out
+'''
+
+
+def test_a_ragged_last_tile_is_no_slower_than_a_whole_one(trnsim: CommandLine) -> None:
+    (trnsim.folder / "ragged.py").write_text(RAGGED)
+    latencies = [
+        trnsim.result("ragged.py::exponential", "--arg", f"float32[{rows},1024]")["summary"]
+        ["latency_us"] for rows in (416, 448, 480, 512)]
+    assert latencies == sorted(latencies)

@@ -34,7 +34,7 @@ def test_help_lists_all_commands_and_exit_statuses(trnsim: CommandLine) -> None:
     outcome = trnsim("--help")
     assert outcome.status == 0
     assert all(command in outcome.output for command in COMMANDS)
-    assert "Exit status: 0 done, 2 the input is wrong, 3 the simulated" in outcome.output
+    assert "Exit status: 0 done, 1 an error of trnsim's own, 2 the input is" in outcome.output
 
 
 def test_version_names_the_program(trnsim: CommandLine) -> None:

@@ -58,8 +58,7 @@ void RaceDetector::learn(Clock& clock, const neuron_core::SemaphoreWait& wait) c
         // The latest that must have come: what a queue knows and has done only grows.
         const std::size_t reaching = updates.kept.partition_point(
             [certain](const Updates::Update& update) { return update.sum < certain; });
-        const Updates::Update& latest =
-            updates.kept[std::min(reaching, updates.kept.size() - 1)];
+        const Updates::Update& latest = updates.kept[std::min(reaching, updates.kept.size() - 1)];
         for (std::size_t other = 0; other < clock.size(); ++other) {
             lowering::learn(clock[other], latest.clock[other]);
         }
@@ -109,11 +108,9 @@ void RaceDetector::announce(QueueId queue, std::uint64_t number, const Entry& en
     for (const neuron_core::SemaphoreSignal& signal : entry.signals) {
         Updates& updates = semaphores_[signal.semaphore].by_queue[queue];
         updates.announced += signal.add;
-        WaitSet::Need over =
-            updates.kept.empty() ? WaitSet::Need{} : updates.kept.back().over;
+        WaitSet::Need over = updates.kept.empty() ? WaitSet::Need{} : updates.kept.back().over;
         (signal.at_read ? over.read : over.done) = number;
-        updates.kept.push_back(
-            {.sum = updates.announced, .over = over, .clock = clocks_[queue]});
+        updates.kept.push_back({.sum = updates.announced, .over = over, .clock = clocks_[queue]});
         if (updates.kept.size() > kKeptUpdates) {
             updates.kept.pop_front();
         }

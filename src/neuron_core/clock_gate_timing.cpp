@@ -43,8 +43,7 @@ public:
             return after;
         }
         after.sum = std::max(0.0, state.sum + activity - spec_.warm_up_leak);
-        after.is_warm =
-            activity >= spec_.warm_up_utilization || after.sum >= spec_.warm_up_sum;
+        after.is_warm = activity >= spec_.warm_up_utilization || after.sum >= spec_.warm_up_sum;
         return after;
     }
 

@@ -249,10 +249,8 @@ std::vector<std::string> parse_chips(std::string_view option, std::string_view t
         }
         const auto [other, is_new] = seen.emplace(name, chip);
         if (!is_new) {
-            throw UserError(fmt::format("{}: {} and {} are the same chip; remove one",
-                                        option,
-                                        other->second,
-                                        chip));
+            throw UserError(fmt::format(
+                "{}: {} and {} are the same chip; remove one", option, other->second, chip));
         }
     }
     return chips;

@@ -104,8 +104,7 @@ std::vector<std::string> frontend_environment() {
 }
 
 std::vector<std::string> command_line(const KernelReference& kernel, const std::string& chip) {
-    std::vector<std::string> words{
-        python_interpreter(), "-P", "-m", "trnsim.frontend"};
+    std::vector<std::string> words{python_interpreter(), "-P", "-m", "trnsim.frontend"};
     words.insert(words.end(), {plain_word(kernel.text), "--chip", chip, "-o", "-"});
     for (const std::string& argument : kernel.arguments) {
         words.push_back("--arg=" + argument);

@@ -52,12 +52,11 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
 }
 
 int sweep(const SweepOptions& options) {
-    const GridRequest request{
-        .chips = parse_chips("--chip", chip_or_default(options.chips)),
-        .settings = parse_axes("--set", options.model.settings),
-        .policies = parse_axes("--policy", options.model.policies),
-        .is_permissive = options.input.is_permissive,
-        .processes = options.processes};
+    const GridRequest request{.chips = parse_chips("--chip", chip_or_default(options.chips)),
+                              .settings = parse_axes("--set", options.model.settings),
+                              .policies = parse_axes("--policy", options.model.policies),
+                              .is_permissive = options.input.is_permissive,
+                              .processes = options.processes};
     const study::Grid grid = make_grid(request);
     Sources sources{{"INPUT", options.input.input}};
     for (const std::string& chip : request.chips) {

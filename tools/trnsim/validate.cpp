@@ -125,7 +125,8 @@ void add_validate(CLI::App& app, int& /*exit_status*/) {
         "  trnsim validate --corpus ~/checkouts --json validation.json --ablate\n"
         "  trnsim validate --rows mine.csv --family mine\n\n"
         "Traces are kept in ~/.cache/trnsim ($TRNSIM_CACHE_DIR, $XDG_CACHE_HOME), and made anew "
-        "when a kernel or the frontend changes or one is damaged. docs/accuracy.md explains the numbers.");
+        "when a kernel or the frontend changes or one is damaged. docs/accuracy.md explains the "
+        "numbers.");
     command->callback([options] {
         require_once("--set", options->settings);
         require_once("--policy", options->policies);

@@ -48,9 +48,9 @@ private:
     /// Additions of one queue to one semaphore, in order.
     struct Updates {
         struct Update {
-            std::int64_t sum = 0;    ///< With those before it;
-            WaitSet::Need over{};    ///< what is over then of the queue itself,
-            Clock clock{};           ///< and what it knew when it started that instruction.
+            std::int64_t sum = 0;  ///< With those before it;
+            WaitSet::Need over{};  ///< what is over then of the queue itself,
+            Clock clock{};         ///< and what it knew when it started that instruction.
         };
         std::int64_t total = 0;
         std::int64_t announced = 0;

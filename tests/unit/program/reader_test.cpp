@@ -140,8 +140,9 @@ TEST(ReaderTest, RejectsJsonThatIsNoRecord) {
     EXPECT_EQ(error_of("{\"record\":7}\n"), "t.nkt:1: \"record\" is an integer; write a string");
     EXPECT_EQ(error_of("{\"record\":\"a\" \"b\"}\n"),
               "t.nkt:1: the line is not one JSON value; write one record, complete, on a line");
-    EXPECT_EQ(error_of("\xEF\xBB\xBF{\"record\":\"header\"}\n"),
-              "t.nkt:1: the line begins with a byte order mark; save the file as UTF-8 without one");
+    EXPECT_EQ(
+        error_of("\xEF\xBB\xBF{\"record\":\"header\"}\n"),
+        "t.nkt:1: the line begins with a byte order mark; save the file as UTF-8 without one");
     EXPECT_EQ(error_of("{\"record\":\"a\n"),
               "t.nkt:1: a string is not closed; add the quotation mark");
     EXPECT_EQ(error_of(std::string(2000, '[') + std::string(2000, ']')),

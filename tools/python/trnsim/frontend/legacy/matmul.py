@@ -47,7 +47,7 @@ def _check_bank(view: Tensor) -> None:
 def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], *,
                 mask: Any = None, shape: Shape | None = None) -> Tensor:
     """A fresh PSUM tile `stationary.T @ moving`; the mask's axes are those of moving, of which the
-    first is the contraction and stationary's too. [NKI-MASKING-2.26]
+    first is the contraction and stationary's too. [NKI-SHARED-2.26]
 
     Its free axes are those of moving, or one axis if there is a mask.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scripts that end their process where nobody could report what they did.
-"""refuse_silent_ends(script): os._exit and os.exec… of this process say that they end the report too.
+"""refuse_silent_ends(script): os._exit and os.exec… of this process say that they end the report.
 
 Forks of the script, as multiprocessing makes them, end as they like.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nc_matmul of the 0.1 dialect: fresh PSUM tiles, masks, and which matmul overwrites.
-"""Matrix multiplication. The axes of mask= are the contraction, and the columns of the moving tile."""
+"""Matrix multiplication. The axes of mask= are the contraction and the moving tile's columns."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
         attributes["reduce_op"] = _add_only(reduce_op)
     return issue("activation",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias)), *float_vectors("activation", ("scale", "read", scale)),
+                  *vectors(("bias", "read", bias)),
+                  *float_vectors("activation", ("scale", "read", scale)),
                   *vectors(("reduce_result", "write", reduce_res))), attributes, _any,
                  (scale, bias, reduce_cmd))
 
@@ -45,12 +46,14 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
     if reduce_res is None:
         return issue("activation",
                      (("dst", "write", dst), ("data", "read", data),
-                      *vectors(("bias", "read", bias)), *float_vectors("activation_reduce", ("scale", "read", scale))),
+                      *vectors(("bias", "read", bias)),
+                      *float_vectors("activation_reduce", ("scale", "read", scale))),
                      {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
                      (scale, bias, enums.reduce_cmd.reset_reduce))
     return issue("activation_reduce",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias)), *float_vectors("activation_reduce", ("scale", "read", scale)),
+                  *vectors(("bias", "read", bias)),
+                  *float_vectors("activation_reduce", ("scale", "read", scale)),
                   ("reduce_result", "write", reduce_res)),
                  {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
                  (scale, bias))

@@ -116,6 +116,12 @@ def test_csv_rows_name_kernels_relative_to_the_file(tmp_path: Path) -> None:
     assert bind(row, Places(ROOT)).launches[0].target == str(tmp_path / "k.py::f")
 
 
+def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(f"{HEAD}\n{LINE}\n", encoding="utf-8-sig")
+    assert len(read_csv(file)) == 1
+
+
 @pytest.mark.parametrize("text, message", [
     ("id,family\na,b\n", "mine.csv:1: has no column class, chip, measured_us"),
     (f"{HEAD},colour\n{LINE},red\n", "mine.csv:1: unknown column 'colour'; columns are"),

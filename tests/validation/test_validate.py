@@ -59,6 +59,18 @@ def test_own_kernels_move_what_the_measured_source_asks_for(sample: dict[str, Ou
             assert outcome.counts[key] == outcome.row.counted[key], outcome.row.id
 
 
+def test_a_damaged_trace_of_the_cache_is_made_anew(cache: Path) -> None:
+    rows = [row for row in read_rows(ROOT / ROWS) if row.id == "asst4_xg_stream200"]
+    (before,) = simulate(rows, Places(ROOT))
+    kept = {path.name: path.read_bytes() for path in (cache / "traces").glob("*.nkt")}
+    for name, content in kept.items():
+        (cache / "traces" / name).write_bytes(content[:100])
+    (after,) = simulate(rows, Places(ROOT))
+    assert after.is_run, after.reason
+    assert after.simulated_us == before.simulated_us
+    assert any(path.read_bytes() == kept[path.name] for path in (cache / "traces").glob("*.nkt"))
+
+
 def test_roofline_is_never_above_the_model(sample: dict[str, Outcome]) -> None:
     for outcome in sample.values():
         assert 0 < outcome.roofline_us <= outcome.simulated_us * 1.000001, outcome.row.id

@@ -124,8 +124,7 @@ int run(int argc, char** argv) {
         "  trnsim compare kernel.nkt --chips trn1,inf2,trn2,trn3\n"
         "  trnsim describe trn2.neuron_core.tensor_engine\n\n"
         "Exit status: 0 done, 1 an error of trnsim's own, 2 the input is wrong, 3 the simulated "
-        "program is wrong (deadlock, "
-        "race, overflow), 4 its results are not those of --check.");
+        "program is wrong (deadlock, race, overflow), 4 its results are not those of --check.");
     cli::require_values(app, {argv + 1, argv + argc});
     try {
         app.parse(argc, argv);

@@ -62,6 +62,23 @@ def test_a_kernel_is_traced_and_simulated(trnsim: CommandLine) -> None:
     assert result["summary"]["hbm_read_bytes"] == 128 * 512 * 4
 
 
+def test_a_kernel_file_may_look_like_an_option(trnsim: CommandLine) -> None:
+    (trnsim.folder / "kernels.py").rename(trnsim.folder / "-k.py")
+    outcome = trnsim("run", "--arg", "float32[128,512]", "-q", "--", "-k.py::double")
+    assert outcome.status == 0, outcome.error
+
+
+@pytest.mark.parametrize("name", ["token", "random", "copy"])
+def test_the_current_folder_replaces_no_module_but_can_be_imported(trnsim: CommandLine,
+                                                                   name: str) -> None:
+    (trnsim.folder / f"{name}.py").write_text("raise SystemExit('not this one')")
+    (trnsim.folder / "sizes.py").write_text("TIMES = 2")
+    (trnsim.folder / "inner").mkdir()
+    (trnsim.folder / "inner" / "k.py").write_text("from sizes import TIMES\n" + KERNELS)
+    outcome = trnsim("run", "inner/k.py::double", "--arg", "float32[128,512]", "-q")
+    assert outcome.status == 0, outcome.error
+
+
 def test_one_of_something_is_singular(trnsim: CommandLine) -> None:
     (trnsim.folder / "one.py").write_text(ENDING.replace("{}", """import nki.isa, nki.language as nl
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)

@@ -96,6 +96,11 @@ def test_compare_has_a_result_for_each_chip() -> None:
         trnsim.compare(double, X, chips=["trn9"])
     with pytest.raises(trnsim.UserError, match="chips: trn1 and trn1 are the same chip; remove one"):
         trnsim.compare(double, X, chips=["trn1", "trn2", "trn1"])
+    with pytest.raises(trnsim.UserError, match="chips: trn2 and trainium2 are the same chip"):
+        trnsim.compare(double, X, chips=["trn2", "trainium2"])
+    for chips in ("trn2", []):
+        with pytest.raises(trnsim.UserError, match="but a list of chips is needed; name some"):
+            trnsim.compare(double, X, chips=chips)
     partly = trnsim.compare(double, X, chips=["trn2", "trn9"])
     assert list(partly) == ["trn2"] and "trn9" in partly.errors["trn9"]
 

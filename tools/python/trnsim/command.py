@@ -17,7 +17,8 @@ def end_with(main: Callable[[], int]) -> NoReturn:
     reads its output, as a program that the signal ends, without a stack of ours; with status 2
     where a file or the output cannot be read or written. Kernels may import what is in the current
     folder, after all else: nothing in it replaces a module of Python's (`python3 -P`)."""
-    sys.path.append(os.getcwd())
+    with suppress(FileNotFoundError):  # It may have been removed.
+        sys.path.append(os.getcwd())
     try:
         status = main()
         sys.stdout.flush()

@@ -237,7 +237,7 @@ std::string chip_file(const std::string& chip) {
 }
 
 std::vector<std::string> parse_chips(std::string_view option, std::string_view text) {
-    const std::vector<std::string> chips = study::parse_values(option, text);
+    std::vector<std::string> chips = study::parse_values(option, text);
     std::map<std::string, std::string> seen;  // By the name that its file has.
     for (const std::string& chip : chips) {
         std::string name = chip;

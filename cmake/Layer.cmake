@@ -2,7 +2,7 @@
 # each folder of src/ says which of its files belong to which layer.
 #
 #   trnsim_sources(timing tensor_engine_timing.cpp ...)   in src/<folder>/CMakeLists.txt
-#   trnsim_layer(timing USES base isa spec)               in src/CMakeLists.txt
+#   trnsim_layer(timing HOT USES base isa spec)           in src/CMakeLists.txt
 include_guard()
 
 # Adds sources of the calling folder to a layer.
@@ -13,14 +13,17 @@ endfunction()
 
 # Declares the layer: USES lists the layers below, LIBRARIES what others wrote (PUBLIC_LIBRARIES if
 # our headers show it). A layer of headers alone is an INTERFACE library. HEADERS takes headers out of
-# their folder's layer into this one.
+# their folder's layer into this one. HOT layers take part in every simulated instruction.
 function(trnsim_layer layer)
-    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "USES;HEADERS;LIBRARIES;PUBLIC_LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT" "" "USES;HEADERS;LIBRARIES;PUBLIC_LIBRARIES")
     list(TRANSFORM ARG_USES PREPEND "trnsim::")
     get_property(sources GLOBAL PROPERTY TRNSIM_SOURCES_${layer})
     if(sources)
         add_library(trnsim_${layer} STATIC ${sources})
         trnsim_compile_together(trnsim_${layer})
+        if(ARG_HOT)
+            trnsim_optimize_across(trnsim_${layer})
+        endif()
         set(scope PUBLIC)
         target_link_libraries(trnsim_${layer} PRIVATE ${ARG_LIBRARIES} trnsim::build)
     else()
@@ -46,4 +49,4 @@ endfunction()
 add_library(trnsim_build INTERFACE)
 add_library(trnsim::build ALIAS trnsim_build)
 target_link_libraries(trnsim_build INTERFACE
-    trnsim::warnings trnsim::sanitizers trnsim::coverage trnsim::linker)
+    trnsim::warnings trnsim::sanitizers trnsim::coverage trnsim::linker trnsim::lto)

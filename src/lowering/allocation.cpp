@@ -57,6 +57,26 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
+/// By site: whether a loop that is no Python loop is around its tiles, so that the compiler sees
+/// iterations and not one tile after the other.
+std::vector<bool> sites_in_loops(const Program& program) {
+    std::vector<bool> is_inside(program.buffers.size());
+    std::vector<bool> around{false};  ///< By open loop.
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Loop) {
+            const program::LoopKind kind = program.loops[node.index].kind;
+            const bool is_unrolled =
+                kind == program::LoopKind::Python || kind == program::LoopKind::Static;
+            around.push_back(around.back() || !is_unrolled);
+        } else if (node.kind == program::Node::Kind::End) {
+            around.pop_back();
+        } else if (node.kind == program::Node::Kind::Alloc && around.back()) {
+            is_inside[node.index] = true;
+        }
+    }
+    return is_inside;
+}
+
 std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
     const auto live = static_cast<double>(site.live_peak);
     return static_cast<std::int64_t>(
@@ -72,6 +92,7 @@ std::vector<PackedSite> candidates(const Program& program,
                                    SlotBytes slot_bytes,
                                    const std::vector<LoadPlan::Need>& loads = {}) {
     const std::vector<std::int64_t> tiles = most_places(program);
+    const std::vector<bool> is_in_loop = sites_in_loops(program);
     std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -86,7 +107,8 @@ std::vector<PackedSite> candidates(const Program& program,
             continue;
         }
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
-        const std::int64_t wanted = wanted_slots(life, policies);
+        const bool is_buffered = policies.unrolled_buffers || is_in_loop[site];
+        const std::int64_t wanted = is_buffered ? wanted_slots(life, policies) : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
             {.site = site,

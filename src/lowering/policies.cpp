@@ -113,6 +113,7 @@ Policies default_policies(std::string_view api) {
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 4.0,
+                .unrolled_buffers = false,
                 .psum_buffers = PsumBuffers::InTurn,
                 .dma_rings = 4,
                 .dge = DgePolicy::None,
@@ -138,6 +139,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.buffer_factor = number(name, text, 0.0, kMostFactor);
     } else if (name == "buffer_extra") {
         policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
+    } else if (name == "unrolled_buffers") {
+        policies.unrolled_buffers = choose(kBooleans, name, text);
     } else if (name == "loads") {
         policies.loads = choose(kLoadTimings, name, text);
     } else if (name == "psum_buffers") {
@@ -177,6 +180,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
     return {{"engine_choice", text_of(kEngineChoices, policies.engine_choice)},
             {"buffer_factor", fmt::format("{}", policies.buffer_factor)},
             {"buffer_extra", fmt::format("{}", policies.buffer_extra)},
+            {"unrolled_buffers", text_of(kBooleans, policies.unrolled_buffers)},
             {"loads", text_of(kLoadTimings, policies.loads)},
             {"psum_buffers", text_of(kPsumBuffers, policies.psum_buffers)},
             {"spilling", text_of(kSpilling, policies.spilling)},
@@ -192,11 +196,13 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
         {"buffer_extra", "buffers of a site beyond those"},
+        {"unrolled_buffers",
+         "also tiles in no loop but Python's have more buffers than are alive at once"},
         {"loads",
          "loads begin as soon as there is a slot, or just in time by a plan that settles their "
          "slots"},

@@ -25,6 +25,19 @@ def column(tile: Any, dtype: Any = nl.float32) -> Any:
     return nl.copy(tile[:, 0:1], dtype=dtype)
 
 
+@pytest.mark.parametrize(("body", "trn1", "trn2"), [
+    (lambda t: nl.copy(t), ("scalar",), ("vector", "scalar", "gpsimd")),
+    (lambda t: nisa.tensor_copy(t, engine=nisa.vector_engine), ("vector",), ("vector",)),
+    (lambda t: nisa.tensor_scalar(t, nl.multiply, 2.0), ("scalar",), ("vector", "scalar")),
+    (lambda t: nisa.tensor_scalar(t, nl.maximum, 2.0), ("vector",), ("vector",)),
+    (lambda t: nisa.reciprocal(t), ("vector", "scalar"), ("vector",))])
+def test_on_trn1_what_activate_can_do_is_left_to_the_scalar_engine(body: Any, trn1: Any,
+                                                                   trn2: Any) -> None:
+    assert with_tile(body, chip="trn1")[0].engines == trn1
+    assert with_tile(body, chip="inf2")[0].engines == trn1
+    assert with_tile(body, chip="trn2")[0].engines == trn2
+
+
 @pytest.mark.parametrize(("body", "op", "roles", "attributes"), [
     (lambda t: nisa.tensor_tensor(t, t, op=np.add), "tensor_tensor", "data1 data2", {"op": "add"}),
     (lambda t: nisa.tensor_tensor(t, t[:, 0:1], nl.multiply), "tensor_tensor", "data1 data2",

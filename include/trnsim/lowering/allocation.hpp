@@ -45,7 +45,8 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 [[nodiscard]] std::vector<std::int64_t> most_places(const program::Program& program);
 
 /// Gives every other site max(live, floor(buffer_factor x live + buffer_extra)) slots, at most one
-/// per instance, at addresses of its own. What does not fit is made to, in this order: sites whose
+/// per instance, at addresses of its own; without `unrolled_buffers` a site in no loop but Python's
+/// gets as many as are alive. What does not fit is made to, in this order: sites whose
 /// lives do not meet share addresses; sites give up slots beyond their live tiles, the largest
 /// excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller than a
 /// bank share one; all sites of the memory share one pool (TilePool) and spill, if the policy

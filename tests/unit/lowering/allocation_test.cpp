@@ -128,6 +128,33 @@ TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces
     EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Runtime), std::pair(1L, 1L));
 }
 
+TEST(AllocationTest, TilesInNoLoopButPythonsGetOnlyTheSlotsThatAreAliveIfThePolicySaysSo) {
+    const auto slots = [](program::LoopKind outer, program::LoopKind inner, bool unrolled_buffers) {
+        test::ProgramBuilder builder;
+        const auto before = builder.tile("before", Space::Sbuf, Dtype::Float32, {128, 16});
+        const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
+        const auto copy = [&](std::uint32_t of) {
+            return builder.unary(Opcode::TensorCopy, Engine::Vector, of, of);
+        };
+        builder.alloc(before).run(copy(before)).alloc(before).run(copy(before));
+        builder.loop(5).loop(4).alloc(tile).run(copy(tile)).end().end();
+        program::Program program = builder.build();
+        program.loops[0].kind = outer;
+        program.loops[1].kind = inner;
+        const Allocation result =
+            allocate(program,
+                     analyse_liveness(program),
+                     NeuronCoreSpec{},
+                     {.buffer_factor = 3.0, .unrolled_buffers = unrolled_buffers});
+        return std::pair{result.sites[before].slots, result.sites[tile].slots};
+    };
+    using program::LoopKind;
+    EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, true), std::pair(2L, 3L));
+    EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, false), std::pair(1L, 1L));
+    EXPECT_EQ(slots(LoopKind::Affine, LoopKind::Python, false), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Static, LoopKind::Sequential, false), std::pair(1L, 3L));
+}
+
 TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) {
     Sites sites;
     const auto few = sites.add(Space::Sbuf, 64, 2, 3);

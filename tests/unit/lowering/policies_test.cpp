@@ -34,6 +34,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "buffer_factor=2.5",
                                          "buffer_factor=0",
                                          "buffer_extra=3",
+                                         "unrolled_buffers=true",
+                                         "unrolled_buffers=false",
                                          "psum_buffers=as_sbuf",
                                          "psum_buffers=in_turn",
                                          "spilling=off",
@@ -116,6 +118,12 @@ TEST(PoliciesTest, ATraceByHandIsTakenAsItIs) {
     EXPECT_EQ(policies.reorder_window, 1);
 }
 
+TEST(PoliciesTest, OnlyTheOldApisCompilerReusesTheBytesOfUnrolledIterationsAtOnce) {
+    EXPECT_FALSE(default_policies("neuronxcc.nki").unrolled_buffers);
+    EXPECT_TRUE(default_policies("nki").unrolled_buffers);
+    EXPECT_TRUE(default_policies("trace").unrolled_buffers);
+}
+
 TEST(PoliciesTest, CompilersUseAllOfPsum) {
     EXPECT_EQ(default_policies("neuronxcc.nki").psum_buffers, PsumBuffers::InTurn);
     EXPECT_EQ(default_policies("nki").psum_buffers, PsumBuffers::InTurn);
@@ -157,10 +165,9 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
-              "buffer_factor, buffer_extra, loads, psum_buffers, spilling, ring_assignment, "
-              "dma_rings, dge, scratch_dge, "
-              "merge_iterations, reuse_stationary, matmul_window, reorder_window, "
-              "planned_dma_rate");
+              "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
+              "ring_assignment, dma_rings, dge, scratch_dge, merge_iterations, reuse_stationary, "
+              "matmul_window, reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

@@ -57,8 +57,8 @@ def legal(chip: Chip, instruction: Instruction) -> Engines:
     return _LEGAL[op](chip, instruction)
 
 
-def choose(chip: Chip, instruction: Instruction) -> Engines:
-    """Engines among which the compiler chooses when the program names none."""
+def choose(chip: Chip, instruction: Instruction, api: str) -> Engines:
+    """Engines among which the compiler of `api` chooses when the program names none."""
     op = instruction.op
     if op == "tensor_tensor":
         allowed = legal(chip, instruction)
@@ -69,7 +69,8 @@ def choose(chip: Chip, instruction: Instruction) -> Engines:
     if op in ("rng", "rand_set_state", "rand_get_state", "core_barrier"):
         return VECTOR if op == "rng" else GPSIMD
     if chip.generation == 2 and _is_activation(instruction):
-        return legal(chip, instruction) + SCALAR
+        is_always = api == "neuronxcc.nki" and op != "reciprocal"  # Decision 0033.
+        return SCALAR if is_always else legal(chip, instruction) + SCALAR
     return legal(chip, instruction)
 
 

@@ -413,7 +413,7 @@ class Recorder:
         position = source.position(at)
         proposal = validate.Instruction(op, tuple(operands), attributes, engines, position)
         if engines is None:
-            engines = engine_table.choose(self.chip, proposal)
+            engines = engine_table.choose(self.chip, proposal, self.api)
         else:
             validate.check_engines(self.chip, proposal)
         validate.check(self.chip, proposal._replace(engines=engines))

@@ -249,8 +249,10 @@ void add_notes(const Report& report, Screen& screen) {
         }
     }
     if (shown > kShownNotes) {
-        screen.dim(
-            fmt::format("{} more warnings and assumptions: see --json", shown - kShownNotes));
+        const std::size_t more = shown - kShownNotes;
+        screen.dim(fmt::format("{} more {}: see --json",
+                               more,
+                               more == 1 ? "warning or assumption" : "warnings and assumptions"));
     }
 }
 

@@ -35,12 +35,26 @@ std::string path_suggestion(std::string_view path, const std::vector<std::string
     if (!members.empty()) {
         return "; it is a group with" + listed(members) + "; name one of them";
     }
-    const std::string ending = "." + std::string(path);
-    const auto found = those([&](const std::string& each) { return each.ends_with(ending); });
-    if (found.empty()) {
-        return suggestion(path, candidates);
+    const auto ending_in = [&](std::string_view end) {
+        const std::string ending = "." + std::string(end);
+        return those([&](const std::string& each) { return each.ends_with(ending); });
+    };
+    const auto or_these = [](const std::vector<std::string>& found) {
+        return "; did you mean" + listed(found) + "?";
+    };
+    if (const auto found = ending_in(path); !found.empty()) {
+        return or_these(found);
     }
-    return "; did you mean" + listed(found) + "?";
+    if (const std::string_view nearest = nearest_name(path, candidates); !nearest.empty()) {
+        return or_these({std::string(nearest)});
+    }
+    if (const auto found = ending_in(path.substr(path.rfind('.') + 1)); !found.empty()) {
+        return or_these(found);
+    }
+    const std::string inside = "." + std::string(path.substr(0, path.find('.'))) + ".";
+    const auto found =
+        those([&](const std::string& each) { return ("." + each).find(inside) != each.npos; });
+    return found.empty() ? "; trnsim describe CHIP lists what there is" : or_these(found);
 }
 
 std::string listed(const std::vector<std::string>& names) {

@@ -13,8 +13,9 @@ namespace trnsim::spec {
 [[nodiscard]] std::string suggestion(std::string_view name,
                                      const std::vector<std::string>& candidates);
 
-/// The same for a path with dots: if paths begin with what is given, the first few of them; if
-/// paths end in it, `; did you mean "a.b.name"?` with all of them.
+/// The same for a path with dots, of which there are hundreds: the first few that begin with what
+/// is given, or else `; did you mean "a.b.name"?` with those that end in it, the nearest one, those
+/// with its last name, or those with its first group.
 [[nodiscard]] std::string path_suggestion(std::string_view path,
                                           const std::vector<std::string>& candidates);
 

@@ -289,6 +289,9 @@ TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
     result.warnings.assign(5, "w");
     const std::string text = sample_text(std::move(result));
     EXPECT_THAT(text, HasSubstr("warning: w\nwarning: w\n4 more warnings and assumptions"));
+    result = matmul_result();
+    result.warnings.assign(2, "w");
+    EXPECT_THAT(sample_text(std::move(result)), HasSubstr("warning: w\n1 more warning or assumption:"));
 }
 
 TEST(ReportTextTest, AWarningIsShownWhole) {

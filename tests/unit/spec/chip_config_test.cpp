@@ -119,6 +119,13 @@ TEST(SetLeaf, RejectsUnknownPathsAndNamesTheNearest) {
                 HasSubstr("; did you mean \"neuron_core.tensor_engine.fp32_passes\"?"));
     EXPECT_THAT(complaint([&] { set(config, "neuron_core=2"); }),
                 HasSubstr("has no \"neuron_core\"; it is a group with \"neuron_core."));
+    EXPECT_THAT(complaint([&] { set(config, "dma.first_byte_ns=2"); }),
+                HasSubstr("; did you mean \"neuron_core.dge.none.first_byte_ns\", "));
+    EXPECT_THAT(complaint([&] { set(config, "sbuf.size=2"); }),
+                HasSubstr("; did you mean \"neuron_core.sbuf.partitions\", "));
+    EXPECT_EQ(complaint([&] { set(config, "something else=2"); }),
+              "--set something else=2: the chip has no \"something else\"; trnsim describe CHIP "
+              "lists what there is");
     EXPECT_EQ(complaint([&] { set(config, "dma.rings"); }),
               "--set dma.rings: has no \"=\"; write path=value");
 }

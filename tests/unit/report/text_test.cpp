@@ -291,7 +291,8 @@ TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
     EXPECT_THAT(text, HasSubstr("warning: w\nwarning: w\n4 more warnings and assumptions"));
     result = matmul_result();
     result.warnings.assign(2, "w");
-    EXPECT_THAT(sample_text(std::move(result)), HasSubstr("warning: w\n1 more warning or assumption:"));
+    EXPECT_THAT(sample_text(std::move(result)),
+                HasSubstr("warning: w\n1 more warning or assumption:"));
 }
 
 TEST(ReportTextTest, AWarningIsShownWhole) {

@@ -52,8 +52,8 @@ std::string path_suggestion(std::string_view path, const std::vector<std::string
         return or_these(found);
     }
     const std::string inside = "." + std::string(path.substr(0, path.find('.'))) + ".";
-    const auto found =
-        those([&](const std::string& each) { return ("." + each).find(inside) != each.npos; });
+    const auto found = those(
+        [&](const std::string& each) { return ("." + each).find(inside) != std::string::npos; });
     return found.empty() ? "; trnsim describe CHIP lists what there is" : or_these(found);
 }
 

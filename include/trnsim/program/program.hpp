@@ -58,7 +58,8 @@ struct Note {
 };
 
 /// A counted loop; `kind` says nothing of what it computes. Tiles of a runtime loop's body have no
-/// more places than one iteration allocates.
+/// more places than one iteration allocates, those of Python's and static ones as few as a policy
+/// says.
 struct Loop {
     LoopKind kind = LoopKind::Affine;
     std::string index{};

@@ -2,6 +2,8 @@
 // Links are followed to the file that they mean.
 #include "trnsim/base/link_target.hpp"
 
+#include "support/own_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,20 +15,15 @@ namespace fs = std::filesystem;
 
 class LinkTargetTest : public testing::Test {
 protected:
-    void SetUp() override {
-        fs::remove_all(folder_);
-        fs::create_directories(folder_ / "inner");
-    }
+    void SetUp() override { fs::create_directories(folder_ / "inner"); }
 
     [[nodiscard]] std::string target(const std::string& name) const {
-        return fs::path(link_target((folder_ / name).string())).lexically_normal().string();
+        return fs::path(link_target(folder_ / name)).lexically_normal().string();
     }
 
-    [[nodiscard]] std::string in_folder(const std::string& name) const {
-        return (folder_ / name).string();
-    }
+    [[nodiscard]] std::string in_folder(const std::string& name) const { return folder_ / name; }
 
-    const fs::path folder_ = fs::path(testing::TempDir()) / "link_target";
+    const test::OwnFolder folder_;
 };
 
 TEST_F(LinkTargetTest, WhatIsNoLinkIsItself) {
@@ -38,7 +35,7 @@ TEST_F(LinkTargetTest, FollowsLinksToWhatIsNotThere) {
     fs::create_symlink("second", folder_ / "first");
     fs::create_symlink("inner/file", folder_ / "second");
     EXPECT_EQ(target("first"), in_folder("inner/file"));
-    fs::create_symlink("../file", folder_ / "inner" / "up");
+    fs::create_symlink("../file", folder_ / "inner/up");
     EXPECT_EQ(target("inner/up"), in_folder("file"));
     fs::create_symlink("/tmp/elsewhere", folder_ / "away");
     EXPECT_EQ(target("away"), "/tmp/elsewhere");

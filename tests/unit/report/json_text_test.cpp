@@ -3,6 +3,7 @@
 #include "trnsim/report/json_text.hpp"
 
 #include "error_of.hpp"
+#include "support/own_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,32 +17,38 @@ namespace {
 using test::error_of;
 using testing::StartsWith;
 
-/// A file of the test's own with that in it.
-std::string file_with(const std::string& text) {
-    std::string path = testing::TempDir() + "json_text_test.json";
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-}
+class JsonTextTest : public testing::Test {
+protected:
+    /// A file with that in it.
+    [[nodiscard]] std::string file_with(const std::string& text) const {
+        std::string path = folder_ / "text.json";
+        std::ofstream(path, std::ios::binary) << text;
+        return path;
+    }
 
-TEST(JsonTextTest, IsTheWholeFile) {
+private:
+    test::OwnFolder folder_;
+};
+
+TEST_F(JsonTextTest, IsTheWholeFile) {
     const std::string text = " \n{\"a\": \"" + std::string(200'000, 'x') + "\"}\n";
     EXPECT_EQ(read_json_text(file_with(text), ""), text);
     EXPECT_EQ(read_json_text(file_with("[]"), ""), "[]");
     EXPECT_EQ(read_json_text(file_with(""), ""), "");
 }
 
-TEST(JsonTextTest, EndsWhereNoJsonBegins) {
+TEST_F(JsonTextTest, EndsWhereNoJsonBegins) {
     const std::string path = file_with(std::string(70'000, ' ') + "no");
     EXPECT_EQ(error_of([&] { (void)read_json_text(path, "give another"); }),
               path + ": no JSON from byte 70001 on; give another");
 }
 
-TEST(JsonTextTest, OfADeviceIsItsBeginning) {
+TEST_F(JsonTextTest, OfADeviceIsItsBeginning) {
     EXPECT_EQ(error_of([] { (void)read_json_text("/dev/zero", "give another"); }),
               "/dev/zero: no JSON from byte 1 on; give another");
 }
 
-TEST(JsonTextTest, NamesAFileThatCannotBeRead) {
+TEST_F(JsonTextTest, NamesAFileThatCannotBeRead) {
     EXPECT_THAT(error_of([] { (void)read_json_text("no/such/file.json", ""); }),
                 StartsWith("no/such/file.json: the file cannot be read: No such file"));
     EXPECT_THAT(error_of([] { (void)read_json_text(testing::TempDir(), ""); }),

@@ -3,6 +3,7 @@
 #include "trnsim/spec/chip_config.hpp"
 
 #include "chip_file.hpp"
+#include "support/own_folder.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <gmock/gmock.h>
@@ -68,15 +69,13 @@ TEST(LoadChip, RejectsMissingFilesFoldersAndHugeFiles) {
 }
 
 TEST(LoadChip, PrefersTheFolderOfTheEnvironment) {
-    const std::filesystem::path folder =
-        std::filesystem::path(testing::TempDir()) / "chip_config_test";
+    const test::OwnFolder folder;
     std::filesystem::create_directories(folder / "chips");
     std::ofstream(folder / "chips/trainium2.json")
         << test::replaced(chip_text(), "\"value\": 2.4", "\"value\": 2.5");
-    const Environment set("TRNSIM_CONFIG_DIR", folder.string());
+    const Environment set("TRNSIM_CONFIG_DIR", folder.path().string());
     EXPECT_DOUBLE_EQ(load_chip("trn2").spec.neuron_core.tensor_engine.clock_ghz.value, 2.5);
     EXPECT_THAT(complaint([] { (void)load_chip("trn1"); }), HasSubstr("cannot be opened"));
-    std::filesystem::remove_all(folder);
 }
 
 TEST(LoadChip, SaysWhichFolderToNameWhenThereIsNone) {

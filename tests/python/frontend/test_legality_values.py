@@ -156,6 +156,21 @@ def test_elements_of_a_partition_are_as_many_as_an_operation_takes(body: Body,
     refuses(body, message)
 
 
+def columns(width: int) -> Any:
+    """Columns of a tile by index."""
+    return tile(64, 80).indirect(tile(64, 2, nl.uint16), width)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.memset(columns(32), 1.0), "memset: dst is .* with .indirect.., but memset takes"),
+    (lambda: nisa.dma_copy(tile(), columns(32)), "dma_copy: src is .* of no operand; gather or"),
+    (lambda: nisa.max8(tile(64, 8), columns(32)), "max8: data is .* with .indirect.., but"),
+])
+def test_columns_are_selected_by_index_where_an_operation_takes_them(body: Body,
+                                                                     message: str) -> None:
+    refuses(body, message)
+
+
 def tiled(row: int) -> Any:
     return nisa.nc_matmul(nl.ndarray((32, 32), nl.float32, buffer=nl.psum),
                           tile(32, 32, nl.bfloat16), tile(32, 32, nl.bfloat16),

@@ -16,6 +16,7 @@ from trnsim.frontend import engines as engine_table
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
+from trnsim.frontend.legality_indirect import check_indirect
 from trnsim.frontend.legality_operators import check_operators
 from trnsim.frontend.source import Position
 from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, Form, View
@@ -76,6 +77,7 @@ def check(chip: Chip, instruction: Instruction) -> None:
     if rule.one_psum_input:
         _check_one_psum_input(instruction, rule.one_psum_input)
     check_operators(chip, instruction)
+    check_indirect(instruction)
     extra = CHECKS.get(instruction.op)
     if extra is not None:
         extra(chip, instruction)

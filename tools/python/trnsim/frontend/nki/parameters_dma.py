@@ -22,6 +22,8 @@ INDEX_ROWS = 128
 ELEMENT_BYTES = 2
 """Size of what such a transpose moves."""
 _ROWS = (1, 2, 4, 8, 16)
+_NOT_ROWS = ("scalar", "columns")
+"""Kinds of indirection that select no rows."""
 _GATHER_GENERATION = 3
 """The first NeuronCore that gathers and transposes."""
 
@@ -39,7 +41,7 @@ def check_dge_mode(op: str, mode: Any) -> None:
 
 def check_rows(view: View, mode: Any) -> None:
     """What dma_copy reads or writes by a vector_offset lies in HBM, described by software."""
-    if not isinstance(view.indices, View) or view.indirection.kind == "scalar":
+    if not isinstance(view.indices, View) or view.indirection.kind in _NOT_ROWS:
         return
     if view.space != HBM:
         raise _refused("dma_copy", f"{view.name!r} in {view.space} is accessed by a vector_offset, "
@@ -59,7 +61,7 @@ def check_transpose(dst: View, src: View, mode: Any) -> None:
     if dst.dtype is not src.dtype:
         raise _transpose(f"src is {src.dtype} and dst is {dst.dtype}, but both must have the same "
                          "type; convert it before or after")
-    if isinstance(src.indices, View) and src.indirection.kind != "scalar":
+    if isinstance(src.indices, View) and src.indirection.kind not in _NOT_ROWS:
         _check_gather(src, src.indices, name)
     elif src.indices is None:
         _check_direct(src, name)

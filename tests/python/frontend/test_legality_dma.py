@@ -45,6 +45,8 @@ def transposed(*shape: int, dtype: Any = nl.bfloat16, **more: Any) -> Body:
      "src is float32, but hwdge transposes elements of 2 bytes"),
     (lambda h: nisa.dma_transpose(sbuf(64, 128), hbm(128, 64)),
      "src is bfloat16 and dst is float32, but both must have the same type"),
+    (transposed(64, 64, oob_mode=nisa.oob_mode.skip),
+     "oob_mode is skip, but src has no indices, and nothing of it is out of bounds; leave it out"),
     (lambda h: nisa.dma_transpose(hbm(64, 128), hbm(128, 64)),
      "dst is 'hbm_0' in hbm, but must be in sbuf"),
 ])
@@ -115,6 +117,29 @@ def test_a_copy_by_rows_is_of_hbm_and_described_by_software(
     rejects(body, f"dma_copy: {message}")
 
 
+ENGINE = nisa.engine
+
+
+def copied(**more: Any) -> Body:
+    return lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], **more)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (copied(engine=ENGINE.sync), "engine is sync, but dge_mode is not hwdge, with which an engine "
+                                 "triggers descriptors; pass that or no engine"),
+    (copied(engine=ENGINE.gpsimd, dge_mode=MODE.swdge), "engine is gpsimd, but dge_mode is not"),
+    (copied(engine=ENGINE.vector, dge_mode=MODE.hwdge),
+     "engine is vector, but descriptors of hwdge are triggered by sync or scalar; name one"),
+])
+def test_an_engine_that_triggers_no_descriptors_is_refused(body: Body, message: str) -> None:
+    rejects(body, f"dma_copy: {message}")
+
+
+@pytest.mark.parametrize("engine", [ENGINE.sync, ENGINE.scalar, ENGINE.unknown])
+def test_two_engines_trigger_the_descriptors_of_the_hardware(engine: Any) -> None:
+    assert accepts(copied(engine=engine, dge_mode=MODE.hwdge)) == ["dma_copy"]
+
+
 def test_a_gather_of_blocks_has_a_dimension_of_one() -> None:
     order = (64, 2, 1, 32)
     assert accepts(lambda h: nisa.dma_transpose(tile(*order), many(1))) == ["dma_transpose"]
@@ -122,7 +147,8 @@ def test_a_gather_of_blocks_has_a_dimension_of_one() -> None:
 
 def test_a_gather_transposes_from_the_third_generation_on() -> None:
     rejects(gathered(), "src has indices, which needs NeuronCore-v3, but trn1", "trn1")
-    for body in (gathered(), gathered(dge_mode=MODE.swdge), gathered(256, indices=(128, 2))):
+    for body in (gathered(), gathered(dge_mode=MODE.swdge), gathered(256, indices=(128, 2)),
+                 gathered(oob_mode=nisa.oob_mode.skip)):
         assert accepts(body) == ["dma_transpose"]
 
 

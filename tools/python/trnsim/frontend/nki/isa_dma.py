@@ -14,7 +14,8 @@ from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
 from trnsim.frontend.nki.parameters import check_priority
-from trnsim.frontend.nki.parameters_dma import check_dge_mode, check_rows, check_transpose
+from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_rows, check_skipped,
+                                                check_transpose, check_trigger)
 from trnsim.frontend.nki.tensor import UnusableTensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
@@ -77,6 +78,7 @@ def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
     """`dge` and `trigger`; checks the rules of hardware descriptor generation."""
     check_priority("dma_copy", priority)
     check_dge_mode("dma_copy", dge_mode)
+    check_trigger(engine, dge_mode)
     if dge_mode is enums.dge_mode.hwdge and dst.dtype is not src.dtype:
         raise IllegalInstruction(
             f"{source.here()}: dma_copy: dge_mode hwdge casts {src.dtype} to {dst.dtype}, but "
@@ -128,6 +130,7 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
     check_priority("dma_transpose", priority)
     if _is_skipped(oob_mode, dst, src):
         return HANDLE
+    check_skipped(src, oob_mode)
     check_transpose(dst, src, dge_mode)
     attributes = {} if dge_mode is _auto else {"dge": enums.DGE_NAMES[dge_mode]}
     operands = indexed((("dst", "write", dst), ("src", "read", src)))

@@ -21,6 +21,8 @@ INDEX_ROWS = 128
 """Rows of several columns of indices."""
 ELEMENT_BYTES = 2
 """Size of what such a transpose moves."""
+TRIGGERS = ("sync", "scalar")
+"""Engines that have the hardware make descriptors."""
 _ROWS = (1, 2, 4, 8, 16)
 _NOT_ROWS = ("scalar", "columns")
 """Kinds of indirection that select no rows."""
@@ -37,6 +39,26 @@ def check_dge_mode(op: str, mode: Any) -> None:
     if enums.DGE_NAMES[mode] == "hardware" and chip.generation < 3:
         raise _refused(op, f"dge_mode hwdge needs NeuronCore-v3, but {chip.name} has "
                            f"{chip.neuron_core}; use swdge or none")
+
+
+def check_trigger(engine: Any, mode: Any) -> None:
+    """An engine is named for the descriptors of the hardware, which two of them trigger."""
+    names = enums.engine_names(engine)
+    if names is None:
+        return
+    if enums.DGE_NAMES[mode] != "hardware":
+        raise _refused("dma_copy", f"engine is {names[0]}, but dge_mode is not hwdge, with which "
+                                   "an engine triggers descriptors; pass that or no engine")
+    if names[0] not in TRIGGERS:
+        raise _refused("dma_copy", f"engine is {names[0]}, but descriptors of hwdge are triggered "
+                                   f"by {' or '.join(TRIGGERS)}; name one of them")
+
+
+def check_skipped(src: View, mode: Any) -> None:
+    """What a dma_transpose skips is out of bounds by an index."""
+    if mode is enums.oob_mode.skip and src.indices is None:
+        raise _transpose("oob_mode is skip, but src has no indices, and nothing of it is out of "
+                         "bounds; leave it out")
 
 
 def check_rows(view: View, mode: Any) -> None:

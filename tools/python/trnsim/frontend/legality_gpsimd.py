@@ -18,6 +18,8 @@ GATHER_GROUPS = (1, 2, 4, 8, 16, 32)
 """Elements per index of local_gather. [NKI-ISA]"""
 GATHER_INDICES_MAX = 4096
 """Indices of a gpsimd core in one local_gather. [NKI-ISA]"""
+NONZERO_TYPES = ("float32", "int32")
+"""What nonzero_with_count searches, and sequence_bounds reads and writes. [NKI-ISA]"""
 TOPK_MAX = 32767
 """Elements that one topk finds. [NKI-ISA]"""
 
@@ -68,6 +70,15 @@ def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
     if data.partitions != 1 or (dst.partitions, dst.free_elements) != (1, 2 * data.free_elements):
         raise it.reject(f"dst is {dst.describe()} and data is {data.describe()}, but data has one "
                         "partition, and dst two elements for each of data")
+    for role in ("dst", "data"):
+        _check_searched(it, role)
+
+
+def _check_searched(it: Instruction, role: str) -> None:
+    kind = it.view(role).form.dtype
+    if kind.name not in NONZERO_TYPES:
+        raise it.reject(f"{role} is {kind}, but must be {' or '.join(NONZERO_TYPES)}; convert or "
+                        "declare it so")
 
 
 def check_nonzero(chip: Chip, it: Instruction) -> None:
@@ -75,6 +86,10 @@ def check_nonzero(chip: Chip, it: Instruction) -> None:
     if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements + 1):
         raise it.reject(f"dst is {dst.describe()}, but must be [{data.partitions}, "
                         f"{data.free_elements + 1}]: the indices and their number")
+    _check_searched(it, "data")
+    if dst.dtype.name != "int32":
+        raise it.reject(f"dst is {dst.dtype}, but indices and their number are int32; declare it "
+                        "so")
 
 
 def check_topk(chip: Chip, it: Instruction) -> None:

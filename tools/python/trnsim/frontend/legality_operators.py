@@ -25,6 +25,8 @@ WITHOUT_BITS = tuple(sorted(ALU.difference(BITVEC)))
 """Arithmetic operators, of one operand too."""
 BINARY = tuple(sorted({*ARITHMETIC, "average"} - {"logical_not"}))
 """Arithmetic operators of two operands."""
+PAIRED = (*BINARY, *(one for one in BITVEC if one != "invert"))
+"""Operators of two operands, on bits too."""
 
 RANGE_COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 ACTIVATION_REDUCTIONS = ("add", "maximum", "minimum", "abs_max", "abs_min")
@@ -35,6 +37,7 @@ _MAGNITUDES_GENERATION = 4
 """The first NeuronCore that compares magnitudes. [NKI-LANGUAGE]"""
 
 _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
+    "tensor_tensor": {"op": PAIRED},
     "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
     "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS},
     "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": ACCUMULATIONS},
@@ -81,5 +84,7 @@ def _called(taken: tuple[str, ...]) -> str:
         return "an arithmetic operator; use tensor_scalar or tensor_tensor for bits"
     if taken == BINARY:
         return "an arithmetic operator of two operands, such as add or maximum"
+    if taken == PAIRED:
+        return "an operator of two operands; use tensor_scalar or activation for one"
     names = [one for one in taken if one != "none"]
     return f"one of {', '.join(names)}" if len(names) > 1 else names[0]

@@ -26,6 +26,14 @@ INTEGER_MAX = 2**63 - 1
 """The largest integer of 64 bits with a sign."""
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
+_MAX8_RANKS = {"data": 5, "dst": 3}
+"""Dimensions of the tiles of max8. [NKI-MAX8]"""
+_FLOATS = ("float32", "bfloat16", "float16", "float8_e4m3", "float8_e5m2")
+_INTEGERS = ("int32", "int16", "int8", "uint16", "uint8")
+_EXPONENTIAL_TYPES = {
+    "dst": (*_FLOATS, "tfloat32", *_INTEGERS), "data": (*_FLOATS, *_INTEGERS, "uint32"),
+    "max_value": ("float32",), "initial": ("float32",), "reduce_result": (*_FLOATS, "tfloat32")}
+"""Types of the operands of exponential. [NKI-ISA]"""
 _FOUND_INDICES = ("uint16", "uint32")
 """Types of the indices that nc_find_index8 writes. [NKI-ISA]"""
 
@@ -61,6 +69,18 @@ def check_select_values(chip: Chip, it: Instruction) -> None:
     on_true = it.view("on_true").form
     if on_true.dtype.name in _NOT_SELECTED:
         raise it.reject(f"on_true is {on_true.dtype}, which is not selected; convert or view it")
+    result = it.find("reduce_result")
+    if result is not None and not result.form.dtype.is_float:
+        raise it.reject(f"reduce_res is {result.form.dtype}, but the maximum is a float; declare "
+                        "it so")
+
+
+def check_exponential(chip: Chip, it: Instruction) -> None:
+    for role, taken in _EXPONENTIAL_TYPES.items():
+        view = it.find(role)
+        if view is not None and view.form.dtype.name not in taken:
+            raise it.reject(f"{role} is {view.form.dtype}, but must be one of {', '.join(taken)}; "
+                            "convert or declare it so")
 
 
 def check_range_select(chip: Chip, it: Instruction) -> None:
@@ -188,6 +208,15 @@ def check_eight(chip: Chip, it: Instruction) -> None:
         if view is not None and (view.form.partitions, view.form.free_elements) != (
                 data.partitions, 8):
             raise it.reject(f"{role} is {view.form.describe()}, but must be [{data.partitions}, 8]")
+
+
+def check_max8(chip: Chip, it: Instruction) -> None:
+    check_eight(chip, it)
+    for role, limit in _MAX8_RANKS.items():
+        shape = it.view(role).form.shape
+        if len(shape) > limit:
+            raise it.reject(f"{role} has shape {list(shape)}, {len(shape)} dimensions, but at most "
+                            f"{limit} are allowed; reshape it")
 
 
 def check_find_index(chip: Chip, it: Instruction) -> None:

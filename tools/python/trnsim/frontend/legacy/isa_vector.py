@@ -22,6 +22,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
+from trnsim.frontend.nki.parameters import check_order
 from trnsim.frontend.operators import alu, function
 
 _any = engine.unknown
@@ -110,6 +111,7 @@ def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, 
                          reverse0: bool = False, dtype: Any = None, mask: Any = None,
                          **_: Any) -> Tensor:
     """data op0 operand0, and its reduction over the free axes in reduce_res."""
+    check_order(reverse0)
     tile = as_tile(data, "data of tensor_scalar_reduce")
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]

@@ -13,7 +13,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
-from trnsim.frontend.nki.parameters import check_same_type
+from trnsim.frontend.nki.parameters import check_int32, check_same_type
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
@@ -37,9 +37,8 @@ def iota(dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_mu
          name: str | None = None) -> NkiInstruction:
     """dst = an affine function of its indices."""
     _check_pattern("iota", dst, pattern)
-    if isinstance(offset, int) and not -2**31 <= offset < 2**31:
-        raise IllegalInstruction(f"{source.here()}: iota: offset is {offset}, but it is an int32; "
-                                 "take one from -2147483648 to 2147483647")
+    if isinstance(offset, int):
+        check_int32("iota", "offset", offset)
     return issue("iota", (("dst", "write", dst),), {}, _any,
                  (pattern, offset, channel_multiplier))
 
@@ -108,5 +107,7 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
 def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,
                        name: str | None = None) -> NkiInstruction:
     """dst = the indices of the non-zero elements and their number."""
+    for name_, value in (("index_offset", index_offset), ("padding_val", padding_val)):
+        check_int32("nonzero_with_count", name_, value)
     return issue("nonzero_with_count", (("dst", "write", dst), ("data", "read", src)), {}, _any,
                  (index_offset, padding_val))

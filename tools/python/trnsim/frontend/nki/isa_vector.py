@@ -11,11 +11,12 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_operators import reducing, take
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import (NkiInstruction, issue, not_a_tensor, vectors,
-                                       wide_vectors)
+from trnsim.frontend.nki.issue import (NkiInstruction, float_vectors, issue, not_a_tensor,
+                                       scalar_vectors, vectors)
 from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_exponential,
                                             check_fill, check_maximum, check_probability,
-                                            check_range, check_same_type, check_second, check_unary)
+                                            check_range, check_reduction, check_same_type,
+                                            check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
 
@@ -63,7 +64,8 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
         check_unary("tensor_scalar", first, operand0)
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
-                  *wide_vectors(("operand0", "read", operand0), ("operand1", "read", operand1))),
+                  *scalar_vectors(first, (dst, data), ("operand0", "read", operand0),
+                                  ("operand1", "read", operand1))),
                  attributes, engine, (operand0, reverse0, operand1, reverse1))
 
 
@@ -92,19 +94,17 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
         take("tensor_scalar_reduce", argument, operator, source.here())
     if attributes["op0"] in UNARY:
         check_unary("tensor_scalar_reduce", attributes["op0"], operand0)
-    check_accumulation("tensor_scalar_reduce", reduce_cmd, ("reduce_init", reduce_init))
+    check_reduction(reverse0, reduce_cmd, reduce_init)
+    column = scalar_vectors(attributes["op0"], (dst, data), ("operand0", "read", operand0))
+    initial = vectors(("initial", "read", reduce_init))
     if reduce_res is None:
         accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)
-        return issue("tensor_scalar", (("dst", "write", dst), ("data", "read", data),
-                                       *wide_vectors(("operand0", "read", operand0)),
-                                       *vectors(("initial", "read", reduce_init))),
-                     attributes, enums.engine.vector,
-                     (operand0, reverse0, None, False, accumulation))
+        return issue("tensor_scalar",
+                     (("dst", "write", dst), ("data", "read", data), *column, *initial), attributes,
+                     enums.engine.vector, (operand0, reverse0, None, False, accumulation))
     return issue("tensor_scalar_reduce",
                  (("dst", "write", dst), ("data", "read", data),
-                  *wide_vectors(("operand0", "read", operand0)),
-                  *vectors(("initial", "read", reduce_init)),
-                  ("reduce_result", "write", reduce_res)), attributes, _any,
+                  *column, *initial, ("reduce_result", "write", reduce_res)), attributes, _any,
                  (operand0, reverse0, reduce_cmd, reduce_init, reduce_res_negate))
 
 
@@ -116,7 +116,8 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
     check_accumulation("tensor_scalar_cumulative", reduce_cmd, ("imm1", imm1))
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
-                  *vectors(("operand0", "read", imm0), ("operand1", "read", imm1))),
+                  *float_vectors("tensor_scalar_cumulative", ("operand0", "read", imm0),
+                                 ("operand1", "read", imm1))),
                  {"op0": first, "op1": second}, _any, (imm0, imm1, reduce_cmd))
 
 

@@ -9,10 +9,11 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import float32
+from trnsim.frontend.dtypes import float32, int32, uint32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
+from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 
@@ -33,6 +34,7 @@ HANDLE = NkiInstruction()
 INDEXED_THEMSELVES = ("dma_transpose", "dma_compute")
 """Operations whose functions have appended the indices already."""
 _any = enums.engine.unknown
+_ADDRESSES = (int32, uint32)
 
 
 def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
@@ -104,12 +106,19 @@ def float_vectors(op: str, *candidates: tuple[str, str, Any]) -> tuple[Operand, 
     return found
 
 
-def wide_vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
-    """Like vectors; IllegalInstruction if one of them is a float of less than 32 bits."""
+def scalar_vectors(operator: str, tiles: Sequence[Any],
+                   *candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
+    """Like vectors, for an operator on tiles; IllegalInstruction if one of them is no float32.
+
+    An operator on bits takes integers, and integers of 32 bits alone are added as addresses are.
+    """
     found = vectors(*candidates)
     for role, _, view in found:
-        if view.dtype.is_float and view.dtype.itemsize < float32.itemsize:
-            raise IllegalInstruction(
-                f"{source.here()}: {role} is {view.dtype}, but one value per partition is a "
-                "float32; convert it")
+        if view.dtype is float32 or operator in BITVEC and view.dtype.is_integer:
+            continue
+        if all([getattr(one, "dtype", None) in _ADDRESSES for one in (*tiles, view)]):
+            continue
+        raise IllegalInstruction(
+            f"{source.here()}: {role} is {view.dtype}, but one value per partition is a float32; "
+            "convert it")
     return found

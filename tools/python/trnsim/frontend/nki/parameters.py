@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.tensor import View
@@ -75,6 +76,27 @@ def check_accumulation(op: str, command: Any, initial: tuple[str, Any]) -> None:
                            "is loaded")
 
 
+def check_order(reverse0: Any) -> None:
+    """The operands of a tensor_scalar_reduce are not exchanged, in both APIs."""
+    if reverse0:
+        raise _refused("tensor_scalar_reduce", "reverse0 is True, which NKI does not support yet; "
+                                               "use tensor_scalar and tensor_reduce")
+
+
+def check_reduction(reverse0: Any, command: Any, initial: Any) -> None:
+    """A tensor_scalar_reduce takes its operands in order, and loads a float32 or nothing."""
+    op = "tensor_scalar_reduce"
+    check_order(reverse0)
+    check_accumulation(op, command, ("reduce_init", initial))
+    what = initial.name if isinstance(initial, View) else initial
+    name = getattr(command, "name", command)
+    if initial is not None and name != "load_reduce":
+        raise _refused(op, f"reduce_init is {what!r}, but reduce_cmd is {name}, and only "
+                           "load_reduce loads it; leave it out")
+    if isinstance(initial, View) and initial.dtype is not float32:
+        raise _refused(op, f"reduce_init is {initial.dtype}, but must be float32; convert it")
+
+
 def check_range(reduce_op: Any, on_false_value: Any) -> None:
     """range_select fills with the least float32, and keeps the maximum."""
     check_maximum("range_select", reduce_op)
@@ -129,6 +151,15 @@ def check_exponential(command: Any, initial: Any) -> None:
         what = "a tensor" if isinstance(initial, View) else initial
         raise _refused("exponential", f"reduce_init is {what}, but reduce_cmd is {name}, and only "
                                       "load_reduce loads it; leave it out")
+
+
+def check_int32(op: str, parameter: str, value: Any) -> None:
+    """An immediate is an integer of 32 bits."""
+    if not hasattr(value, "__index__"):
+        raise _refused(op, f"{parameter} is {value!r}, but it is an int32; write an integer")
+    if not -2**31 <= int(value) < 2**31:
+        raise _refused(op, f"{parameter} is {value}, but it is an int32; take one from -2147483648 "
+                           "to 2147483647")
 
 
 def check_stages(op0: str, op1: str, operands: tuple[Any, Any],

@@ -219,3 +219,12 @@ def test_placed_tiles_start_with_their_index_on_a_quadrant() -> None:
     rejects(placed(32, 64), "data starts at partition 32 and the index of data at 64, but", CHIP)
     rejects(placed(32, 64, True), "data starts at partition 32 and the index of dst at 64", CHIP)
     rejects(placed(0, 16), "the index of data starts at partition 16, but an index starts at", CHIP)
+
+
+def test_columns_by_index_are_checked_where_a_line_has_taken_another_offset_before() -> None:
+    def body(h: Any) -> None:
+        tile, index = sbuf(64, 80), sbuf(64, 1, dtype=nl.uint16)
+        rows = tile.ap([[80, 64], [1, 32]], vector_offset=index, indirect_dim=0)
+        for one in (rows, tile.indirect(index, 32)):
+            nisa.reciprocal(plain(), one)
+    rejects(body, "reciprocal: data is 'sbuf_0' with .indirect.., but", CHIP)

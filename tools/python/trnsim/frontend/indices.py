@@ -29,6 +29,11 @@ def references(operands: Sequence[tuple[str, str, View]]) -> Sequence[Reference]
     return numbers
 
 
+def kinds(operands: Sequence[tuple[str, str, View]]) -> Sequence[str]:
+    """What the indices of those operands that have some mean, which rules depend on."""
+    return [view.indirection.kind for _, _, view in operands if isinstance(view.indices, View)]
+
+
 def _number(view: View, operands: Sequence[tuple[str, str, View]]) -> int | None:
     """Which operand holds the indices of a view."""
     if not isinstance(view.indices, View):

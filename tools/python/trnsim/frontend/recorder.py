@@ -45,7 +45,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.immediates import separate
-from trnsim.frontend.indices import Reference, references
+from trnsim.frontend.indices import Reference, kinds, references
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.shortcuts import Shortcuts
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
@@ -343,7 +343,7 @@ class Recorder:
                 is_indexed = is_indexed or view.indices is not None
             key = (op, at, engines, *parts, *attributes.items())
         if is_indexed:
-            key = (*key, *references(operands))
+            key = (*key, *references(operands), *kinds(operands))
         shape = self.templates.get(key)
         if shape is None:
             pieces = self.divide(op, engines, operands)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers import traced
 from kernels import nisa, nl
-from legality_helpers import Body, accepts, psum, rejects, sbuf
+from legality_helpers import HBM, Body, accepts, kernel_of, psum, rejects, sbuf
 from nki import collectives
 
 ENGINE = nisa.engine
@@ -150,6 +151,17 @@ def test_engines_gather_and_scatter_what_they_can(body: Body, message: str) -> N
     lambda h: nisa.tensor_tensor(of(), of(), plain(), nl.add, engine=ENGINE.gpsimd)])
 def test_engines_that_can_are_taken(body: Body) -> None:
     assert len(accepts(body, CHIP)) == 1
+
+
+@pytest.mark.parametrize(("body", "engines"), [
+    (lambda h: nisa.tensor_copy(plain(), plain()), ("vector", "scalar", "gpsimd")),
+    (lambda h: nisa.tensor_copy(plain(), of()), ("vector", "scalar")),
+    (lambda h: nisa.tensor_copy(by(psum(64, 80)), plain()), ("vector",)),
+    (lambda h: nisa.tensor_scalar(of(), plain(), nl.add, 1.0), ("vector", "scalar")),
+    (lambda h: nisa.tensor_scalar(by(psum(64, 80)), plain(), nl.add, 1.0), ("vector",))])
+def test_the_compiler_chooses_among_engines_that_can(body: Body, engines: Any) -> None:
+    (executed,) = traced(kernel_of(body), HBM, chip=CHIP)
+    assert executed.engines == engines
 
 
 def multiplied(dtype: Any = nl.bfloat16, stationary: bool = False, **more: Any) -> Body:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.legality_indirect import barred
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.tensor import PSUM, SBUF
 
@@ -59,6 +60,13 @@ def legal(chip: Chip, instruction: Instruction) -> Engines:
 
 def choose(chip: Chip, instruction: Instruction, api: str) -> Engines:
     """Engines among which the compiler of `api` chooses when the program names none."""
+    out = barred(instruction)
+    engines = _preferred(chip, instruction, api)
+    return tuple(engine for engine in engines if engine not in out) or engines
+
+
+def _preferred(chip: Chip, instruction: Instruction, api: str) -> Engines:
+    """The same, wherever the columns of its operands are."""
     op = instruction.op
     if op == "tensor_tensor":
         allowed = legal(chip, instruction)

@@ -38,6 +38,17 @@ def _selects_columns(view: View) -> bool:
     return isinstance(view.indices, View) and view.indirection.kind == "columns"
 
 
+def barred(it: Instruction) -> tuple[str, ...]:
+    """Engines that could run the instruction, but not with these operands indirect."""
+    found = {role: view for role, _, view in it.operands if _selects_columns(view)}
+    of_copies = ("gpsimd",) if found and it.op == "tensor_copy" else ()
+    return of_copies + (("scalar",) if _is_scatter_into_psum(found) else ())
+
+
+def _is_scatter_into_psum(found: dict[str, View]) -> bool:
+    return "dst" in found and found["dst"].form.space == PSUM
+
+
 def check_indirect(it: Instruction) -> None:
     """IllegalInstruction if an operand is indirect and may not be, or not like this."""
     found = {role: view for role, _, view in it.operands if _selects_columns(view)}
@@ -63,7 +74,7 @@ def _check_engines(it: Instruction, found: dict[str, View]) -> None:
     if it.op == "tensor_copy" and it.engines == ("gpsimd",):
         raise it.reject(f"{' and '.join(found)} with .indirect() on the gpsimd engine, which does "
                         "not copy by index, but vector and scalar do; change `engine=`")
-    if it.engines == ("scalar",) and "dst" in found and found["dst"].form.space == PSUM:
+    if it.engines == ("scalar",) and _is_scatter_into_psum(found):
         raise it.reject(f"dst is {found['dst'].name!r} in psum with .indirect(), but the scalar "
                         "engine scatters into sbuf only; scatter from there")
 

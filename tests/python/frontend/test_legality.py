@@ -58,6 +58,8 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
     (lambda h: nisa.tensor_copy(sbuf(128, 64)[32:128], sbuf(96, 64)), "starts at 0"),
     (lambda h: nisa.tensor_copy(psum(128, 64), sbuf(128, 64), engine=nisa.engine.gpsimd),
      "does not run on the gpsimd engine"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), engine=nisa.engine.vector),
+     "does not run on the vector engine"),
     (lambda h: nisa.tensor_tensor(sbuf(128, 64), psum(128, 64), psum(128, 64), op=nl.add),
      "data1 and data2 are both in psum"),
     (lambda h: nisa.tensor_tensor(sbuf(128, 64), sbuf(128, 64), 3.0, op=nl.add),
@@ -466,6 +468,13 @@ def test_on_trn1_the_compiler_may_let_activate_scale_and_add(op: Any, engines: A
     kernel = kernel_of(lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), op, 2.0))
     (executed,) = traced(kernel, HBM, chip="trn1")
     assert executed.engines == engines
+
+
+@pytest.mark.parametrize("more", [{}, {"engine": nisa.engine.scalar}, {"engine": nisa.engine.unknown}])
+def test_activations_are_the_scalar_engines(more: Any) -> None:
+    (executed,) = traced(kernel_of(
+        lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), **more)), HBM)
+    assert executed.engines == ("scalar",)
 
 
 def test_a_transpose_between_sbuf_and_psum_prefers_the_tensor_engine() -> None:

@@ -27,7 +27,7 @@ INTEGER_MAX = 2**63 - 1
 MAX8_FREE = (8, 16384)
 """Elements per partition of max8 and its relatives. [NKI-ISA]"""
 _MAX8_RANKS = {"data": 5, "dst": 3}
-"""Dimensions of the tiles of max8. [NKI-MAX8]"""
+"""Dimensions of the tiles of max8. [NKI-ISA-2.33]"""
 _FLOATS = ("float32", "bfloat16", "float16", "float8_e4m3", "float8_e5m2")
 _INTEGERS = ("int32", "int16", "int8", "uint16", "uint8")
 _EXPONENTIAL_TYPES = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa: activation functions of the scalar engine.
-"""activation, activation_reduce, activate2. [NKI-ISA]"""
+"""activation, activation_reduce, activate2. [NKI-ISA] `engine`: [NKI-ISA-2.33]"""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from trnsim.frontend.operators import alu, function, optional_alu
 from trnsim.frontend.tensor import View
 
 _any = enums.engine.unknown
+_scalar = enums.engine.scalar
 _idle = enums.reduce_cmd.idle
 
 
 def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
                reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
-               name: str | None = None) -> NkiInstruction:
+               engine: Any = _scalar, name: str | None = None) -> NkiInstruction:
     """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
     _check_bias(bias)
     check_command("activation", reduce_cmd)
@@ -31,7 +32,7 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("bias", "read", bias)),
                   *float_vectors("activation", ("scale", "read", scale)),
-                  *vectors(("reduce_result", "write", reduce_res))), attributes, _any,
+                  *vectors(("reduce_result", "write", reduce_res))), attributes, engine,
                  (scale, bias, reduce_cmd))
 
 
@@ -62,7 +63,7 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
 def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1: Any,
               relu_param: Any = 0.0, reverse0: bool = False, reverse1: bool = False,
               reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
-              name: str | None = None) -> NkiInstruction:
+              engine: Any = _scalar, name: str | None = None) -> NkiInstruction:
     """dst = op((data op0 imm0) op1 imm1), optionally reduced (NeuronCore-v4)."""
     check_command("activate2", reduce_cmd)
     attributes = {"function": function(op), "op0": optional_alu(op0, "op0"),
@@ -73,7 +74,7 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
                  (("dst", "write", dst), ("data", "read", data),
                   *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),
                            ("relu_param", "read", relu_param),
-                           ("reduce_result", "write", reduce_res))), attributes, _any,
+                           ("reduce_result", "write", reduce_res))), attributes, engine,
                  (imm0, reverse0, imm1, reverse1, relu_param, reduce_cmd))
 
 

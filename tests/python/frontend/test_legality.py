@@ -470,7 +470,8 @@ def test_on_trn1_the_compiler_may_let_activate_scale_and_add(op: Any, engines: A
     assert executed.engines == engines
 
 
-@pytest.mark.parametrize("more", [{}, {"engine": nisa.engine.scalar}, {"engine": nisa.engine.unknown}])
+@pytest.mark.parametrize("more", [
+    {}, {"engine": nisa.engine.scalar}, {"engine": nisa.engine.unknown}])
 def test_activations_are_the_scalar_engines(more: Any) -> None:
     (executed,) = traced(kernel_of(
         lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), **more)), HBM)

@@ -2,6 +2,7 @@
 // Packing of slots into the partitions of SBUF and the banks of PSUM.
 #include "trnsim/lowering/allocation.hpp"
 
+#include "site_loops.hpp"
 #include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/rounding.hpp"
@@ -57,26 +58,6 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
-/// By site: whether a loop that is no Python loop is around its tiles, so that the compiler sees
-/// iterations and not one tile after the other.
-std::vector<bool> sites_in_loops(const Program& program) {
-    std::vector<bool> is_inside(program.buffers.size());
-    std::vector<bool> around{false};  ///< By open loop.
-    for (const program::Node& node : program.nodes) {
-        if (node.kind == program::Node::Kind::Loop) {
-            const program::LoopKind kind = program.loops[node.index].kind;
-            const bool is_unrolled =
-                kind == program::LoopKind::Python || kind == program::LoopKind::Static;
-            around.push_back(around.back() || !is_unrolled);
-        } else if (node.kind == program::Node::Kind::End) {
-            around.pop_back();
-        } else if (node.kind == program::Node::Kind::Alloc && around.back()) {
-            is_inside[node.index] = true;
-        }
-    }
-    return is_inside;
-}
-
 std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
     const auto live = static_cast<double>(site.live_peak);
     return static_cast<std::int64_t>(
@@ -92,7 +73,7 @@ std::vector<PackedSite> candidates(const Program& program,
                                    SlotBytes slot_bytes,
                                    const std::vector<LoadPlan::Need>& loads = {}) {
     const std::vector<std::int64_t> tiles = most_places(program);
-    const std::vector<bool> is_in_loop = sites_in_loops(program);
+    const std::vector<Around> around = what_is_around(program);
     std::vector<PackedSite> result;
     std::vector<bool> is_loaded(program.buffers.size());
     for (const InstructionTemplate& instruction : program.templates) {
@@ -107,7 +88,7 @@ std::vector<PackedSite> candidates(const Program& program,
             continue;
         }
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
-        const bool is_buffered = policies.unrolled_buffers || is_in_loop[site];
+        const bool is_buffered = policies.unrolled_buffers || around[site] == Around::Loops;
         const std::int64_t wanted = is_buffered ? wanted_slots(life, policies) : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
@@ -221,6 +202,35 @@ bool fit_beside_fixed(const Memory& memory, Allocation& result, Fits fits) {
                         memory.fixed_end));
     }
     return memory.fixed_end > 0 && fits(0);
+}
+
+/// Says of which sites in SBUF the policy makes tiles of Python's loops wait for one another.
+void note_unrolled(const Program& program,
+                   const std::vector<SiteLiveness>& liveness,
+                   const Policies& policies,
+                   Allocation& result) {
+    if (policies.unrolled_buffers) {
+        return;
+    }
+    const std::vector<Around> around = what_is_around(program);
+    std::vector<std::string_view> names;
+    for (std::size_t site = 0; site < around.size(); ++site) {
+        const SiteLiveness& life = liveness[site];
+        const std::int64_t wanted = std::min(wanted_slots(life, policies), life.instances);
+        if (around[site] == Around::PythonLoops && wanted > life.live_peak &&
+            program.buffers[site].space == Space::Sbuf && !program.buffers[site].address) {
+            names.emplace_back(program.buffers[site].name);
+        }
+    }
+    if (!names.empty()) {
+        const std::string more =
+            names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : std::string{};
+        result.notes.push_back(
+            fmt::format("tiles of Python loops ({}{}) are taken to be reused at once; in "
+                        "nl.affine_range iterations overlap",
+                        names.front(),
+                        more));
+    }
 }
 
 /// The sites whose loads are planned.
@@ -368,6 +378,7 @@ Allocation allocate(const Program& program,
     result.sites.resize(program.buffers.size());
     allocate_sbuf(program, liveness, core.sbuf, policies, loads, result);
     allocate_psum(program, liveness, core.psum, policies, result);
+    note_unrolled(program, liveness, policies, result);
     for (std::size_t site = 0; site < result.sites.size(); ++site) {
         result.sites[site].live = liveness[site].live_peak;
     }

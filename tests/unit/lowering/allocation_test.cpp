@@ -130,53 +130,43 @@ TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces
 
 /// A tile twice outside of loops, and one in a loop of ten in a loop of five; 3 slots for each live
 /// tile.
-class PythonLoops {
-public:
-    Allocation allocate(program::LoopKind outer,
-                        program::LoopKind inner,
-                        bool unrolled_buffers) const {
-        test::ProgramBuilder builder;
-        const auto before = builder.tile("before", Space::Sbuf, Dtype::Float32, {128, 16});
-        const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
-        const auto copy = [&](std::uint32_t of) {
-            return builder.unary(Opcode::TensorCopy, Engine::Vector, of, of);
-        };
-        builder.alloc(before).run(copy(before)).alloc(before).run(copy(before));
-        builder.loop(5).loop(10).alloc(tile).run(copy(tile)).end().end();
-        program::Program program = builder.build();
-        program.loops[0].kind = outer;
-        program.loops[1].kind = inner;
-        return lowering::allocate(program,
-                                  analyse_liveness(program),
-                                  NeuronCoreSpec{},
-                                  {.buffer_factor = 3.0, .unrolled_buffers = unrolled_buffers});
-    }
-
-    [[nodiscard]] std::pair<std::int64_t, std::int64_t> slots(program::LoopKind outer,
-                                                              program::LoopKind inner,
-                                                              bool unrolled_buffers) const {
-        const Allocation result = allocate(outer, inner, unrolled_buffers);
-        return {result.sites[0].slots, result.sites[1].slots};
-    }
-};
+Allocation allocated_in(program::LoopKind outer, program::LoopKind inner, bool unrolled_buffers) {
+    test::ProgramBuilder builder;
+    const auto before = builder.tile("before", Space::Sbuf, Dtype::Float32, {128, 16});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
+    const auto copy = [&](std::uint32_t of) {
+        return builder.unary(Opcode::TensorCopy, Engine::Vector, of, of);
+    };
+    builder.alloc(before).run(copy(before)).alloc(before).run(copy(before));
+    builder.loop(5).loop(10).alloc(tile).run(copy(tile)).end().end();
+    program::Program program = builder.build();
+    program.loops[0].kind = outer;
+    program.loops[1].kind = inner;
+    return allocate(program,
+                    analyse_liveness(program),
+                    NeuronCoreSpec{},
+                    {.buffer_factor = 3.0, .unrolled_buffers = unrolled_buffers});
+}
 
 TEST(AllocationTest, TilesInNoLoopButPythonsGetOnlyTheSlotsThatAreAliveIfThePolicySaysSo) {
+    const auto slots = [](program::LoopKind outer, program::LoopKind inner, bool unrolled_buffers) {
+        const Allocation result = allocated_in(outer, inner, unrolled_buffers);
+        return std::pair{result.sites[0].slots, result.sites[1].slots};
+    };
     using program::LoopKind;
-    const PythonLoops loops;
-    EXPECT_EQ(loops.slots(LoopKind::Python, LoopKind::Static, true), std::pair(2L, 3L));
-    EXPECT_EQ(loops.slots(LoopKind::Python, LoopKind::Static, false), std::pair(1L, 1L));
-    EXPECT_EQ(loops.slots(LoopKind::Affine, LoopKind::Python, false), std::pair(1L, 3L));
-    EXPECT_EQ(loops.slots(LoopKind::Static, LoopKind::Sequential, false), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, true), std::pair(2L, 3L));
+    EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, false), std::pair(1L, 1L));
+    EXPECT_EQ(slots(LoopKind::Affine, LoopKind::Python, false), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Static, LoopKind::Sequential, false), std::pair(1L, 3L));
 }
 
 TEST(AllocationTest, ThatTilesOfPythonLoopsAreReusedAtOnceIsNoted) {
     using program::LoopKind;
-    const PythonLoops loops;
-    EXPECT_THAT(loops.allocate(LoopKind::Python, LoopKind::Python, false).notes,
+    EXPECT_THAT(allocated_in(LoopKind::Python, LoopKind::Python, false).notes,
                 ElementsAre("tiles of Python loops (tile) are taken to be reused at once; in "
                             "nl.affine_range iterations overlap"));
-    EXPECT_THAT(loops.allocate(LoopKind::Python, LoopKind::Python, true).notes, IsEmpty());
-    EXPECT_THAT(loops.allocate(LoopKind::Affine, LoopKind::Python, false).notes, IsEmpty());
+    EXPECT_THAT(allocated_in(LoopKind::Python, LoopKind::Python, true).notes, IsEmpty());
+    EXPECT_THAT(allocated_in(LoopKind::Affine, LoopKind::Python, false).notes, IsEmpty());
 }
 
 TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) {

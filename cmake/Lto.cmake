@@ -3,7 +3,8 @@
 include_guard()
 
 if(TRNSIM_LTO AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    message(FATAL_ERROR "TRNSIM_LTO needs GCC, whose objects also link without it")
+    message(STATUS "TRNSIM_LTO: only with GCC, whose objects also link without it")
+    set(TRNSIM_LTO OFF)
 endif()
 
 # Compiles a library such that programs may optimize across it.

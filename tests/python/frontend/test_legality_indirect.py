@@ -138,6 +138,8 @@ def test_collectives_take_no_columns_by_index() -> None:
     (lambda h: nisa.tensor_scalar(by(psum(64, 80)), plain(), nl.multiply, 2.0,
                                   engine=ENGINE.scalar), "dst is 'psum_0' in psum with"),
     (lambda h: nisa.activation(by(psum(64, 80)), nl.exp, plain()), "dst is 'psum_0' in psum with"),
+    (lambda h: nisa.activation_reduce(by(psum(64, 80)), nl.exp, plain(), nl.add, sbuf(64, 1)),
+     "dst is 'psum_0' in psum with"),
 ])
 def test_engines_gather_and_scatter_what_they_can(body: Body, message: str) -> None:
     rejects(body, message, CHIP)
@@ -230,6 +232,15 @@ def test_placed_tiles_start_with_their_index_on_a_quadrant() -> None:
         accepts(placed(32, 32, scatter), CHIP)
     rejects(placed(32, 64), "data starts at partition 32 and the index of data at 64, but", CHIP)
     rejects(placed(32, 64, True), "data starts at partition 32 and the index of dst at 64", CHIP)
+    def multiplied_with(index: int) -> Body:
+        def body(h: Any) -> None:
+            tile = nl.ndarray((32, 80), dtype=nl.bfloat16, buffer=nl.sbuf, address=(32, 0))
+            nisa.nc_matmul(psum(32, 32), sbuf(32, 32, dtype=nl.bfloat16),
+                           by(tile, 32, (index, 4096)))
+        return body
+
+    accepts(multiplied_with(32), CHIP)
+    rejects(multiplied_with(64), "moving starts at partition 32 and the index of moving at 64", CHIP)
     rejects(placed(0, 16), "the index of data starts at partition 16, but an index starts at", CHIP)
 
 

@@ -52,6 +52,7 @@ def scaled(op0: Any, operand0: Any, dtype: Any = nl.float32, **more: Any) -> Bod
     (scaled(nl.add, nl.int32), "operand0 is int32, but one value per partition is a float32"),
     (scaled(nl.multiply, nl.uint8, nl.bfloat16), "operand0 is uint8, but one value"),
     (scaled(nl.add, nl.int16, nl.int16), "operand0 is int16, but one value"),
+    (scaled(nl.bitwise_and, nl.bfloat16, nl.int32), "operand0 is bfloat16, but one value"),
     (scaled(nl.add, nl.float32, op1=nl.multiply, operand1=nl.uint32), "operand1 is uint32, but"),
     (lambda h: nisa.tensor_scalar_reduce(
         sbuf(64, 32), sbuf(64, 32), nl.add, sbuf(64, 1, dtype=nl.int32), nl.add, sbuf(64, 1)),

@@ -169,6 +169,35 @@ TEST(AllocationTest, ThatTilesOfPythonLoopsAreReusedAtOnceIsNoted) {
     EXPECT_THAT(allocated_in(LoopKind::Affine, LoopKind::Python, false).notes, IsEmpty());
 }
 
+TEST(AllocationTest, OnlyTilesInSbufThatWaitForOneAnotherAreNamed) {
+    test::ProgramBuilder builder;
+    std::vector<std::uint32_t> tiles;
+    for (const std::string name : {"a", "b", "c", "later"}) {
+        tiles.push_back(builder.tile(name, Space::Sbuf, Dtype::Float32, {128, 16}));
+    }
+    tiles.push_back(builder.tile("sum", Space::Psum, Dtype::Float32, {128, 16}));
+    const auto copy = [&](std::uint32_t of) {
+        return builder.unary(Opcode::TensorCopy, Engine::Vector, of, of);
+    };
+    builder.loop(5);
+    for (const std::uint32_t tile : tiles) {
+        builder.alloc(tile).run(copy(tile));
+    }
+    builder.end();
+    builder.loop(5).alloc(tiles[3]).run(copy(tiles[3])).end();
+    const auto once = builder.tile("once", Space::Sbuf, Dtype::Float32, {128, 16});
+    builder.loop(1).alloc(tiles[3]).run(copy(tiles[3])).alloc(once).run(copy(once)).end();
+    program::Program program = builder.build();
+    program.loops[0].kind = program::LoopKind::Python;
+    program.loops[2].kind = program::LoopKind::Python;
+    const Allocation result = allocate(program,
+                                       analyse_liveness(program),
+                                       NeuronCoreSpec{},
+                                       {.buffer_factor = 3.0, .unrolled_buffers = false});
+    EXPECT_EQ(result.sites[tiles[3]].slots, 3);  // One of its loops is not Python's.
+    EXPECT_THAT(result.notes, ElementsAre(HasSubstr("(a and 2 more)")));
+}
+
 TEST(AllocationTest, ASiteNeverGetsMoreSlotsThanInstancesNorFewerThanLiveTiles) {
     Sites sites;
     const auto few = sites.add(Space::Sbuf, 64, 2, 3);

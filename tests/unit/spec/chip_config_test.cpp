@@ -122,6 +122,8 @@ TEST(SetLeaf, RejectsUnknownPathsAndNamesTheNearest) {
                 HasSubstr("; did you mean \"neuron_core.dge.none.first_byte_ns\", "));
     EXPECT_THAT(complaint([&] { set(config, "sbuf.size=2"); }),
                 HasSubstr("; did you mean \"neuron_core.sbuf.partitions\", "));
+    EXPECT_THAT(complaint([&] { set(config, "dma.how_many=2"); }),
+                HasSubstr("; did you mean \"dma.engines\", "));
     EXPECT_EQ(complaint([&] { set(config, "something else=2"); }),
               "--set something else=2: the chip has no \"something else\"; trnsim describe CHIP "
               "lists what there is");

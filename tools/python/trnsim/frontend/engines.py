@@ -59,7 +59,10 @@ def legal(chip: Chip, instruction: Instruction) -> Engines:
 
 
 def choose(chip: Chip, instruction: Instruction, api: str) -> Engines:
-    """Engines among which the compiler of `api` chooses when the program names none."""
+    """Engines among which the compiler of `api` chooses when the program names none.
+
+    Where indirect operands bar all of them, those that are told so (legality_indirect.py).
+    """
     out = barred(instruction)
     engines = _preferred(chip, instruction, api)
     return tuple(engine for engine in engines if engine not in out) or engines

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <span>
 #include <utility>
 
 namespace trnsim::lowering {
@@ -93,6 +94,24 @@ void ReorderWindow::block(PlannedStep& step) {
     }
 }
 
+void ReorderWindow::Lacks::add(const Obstacle& lack) {
+    for (std::size_t i = 0; i < std::min(size_, kKept); ++i) {
+        if (kept_[i].count == lack.count) {
+            kept_[i].until = std::min(kept_[i].until, lack.until);
+            return;
+        }
+    }
+    if (size_ < kKept) {
+        kept_[size_] = lack;
+    }
+    ++size_;
+}
+
+bool ReorderWindow::Lacks::stand() const {
+    const std::span<const Obstacle> kept = std::span(kept_).first(std::min(size_, kKept));
+    return size_ <= kKept && std::ranges::all_of(kept, &Obstacle::stands);
+}
+
 std::uint64_t ReorderWindow::Queue::farthest(std::size_t reach) const {
     return steps.size() <= reach ? steps.back()->order : steps[reach - 1]->order;
 }
@@ -167,6 +186,7 @@ void ReorderWindow::choose(Queue& queue, QueueId id) {
     queue.free_at = estimate_.free_at(id);
     queue.is_known = true;
     queue.best = nullptr;
+    queue.lacks.clear();
     short_of_bytes_ &= ~(1U << id);
     const std::uint64_t farthest = queue.farthest(reach_[id]);
     for (std::size_t i = 0; i < queue.ready.size(); ++i) {
@@ -176,6 +196,7 @@ void ReorderWindow::choose(Queue& queue, QueueId id) {
         }
         if (!step.has_waits) {  // Else there were bytes, and they are kept for it.
             if (step.lack.stands() || !has_bytes(step)) {
+                queue.lacks.add(step.lack);
                 short_of_bytes_ |= 1U << id;
                 continue;
             }
@@ -197,7 +218,8 @@ ReorderWindow::Queue* ReorderWindow::first_to_start() {
     for (std::uint32_t left = occupied_; left != 0; left &= left - 1) {
         const auto id = static_cast<QueueId>(std::countr_zero(left));
         Queue& queue = queues_[id];
-        if (!queue.is_known || queue.free_at != estimate_.free_at(id)) {
+        const bool is_doubtful = (doubtful_ >> id & 1U) != 0 && !queue.lacks.stand();
+        if (!queue.is_known || is_doubtful || queue.free_at != estimate_.free_at(id)) {
             choose(queue, id);
         }
         if (queue.best == nullptr) {
@@ -208,6 +230,7 @@ ReorderWindow::Queue* ReorderWindow::first_to_start() {
             first = &queue;
         }
     }
+    doubtful_ = 0;
     return first;
 }
 
@@ -286,9 +309,7 @@ void ReorderWindow::leave(const PlannedStep& step, Queue& queue) {
 }
 
 void ReorderWindow::look_again() {
-    for (; short_of_bytes_ != 0; short_of_bytes_ &= short_of_bytes_ - 1) {
-        queues_[static_cast<std::size_t>(std::countr_zero(short_of_bytes_))].is_known = false;
-    }
+    doubtful_ |= short_of_bytes_;
 }
 
 void ReorderWindow::forget_estimates() {

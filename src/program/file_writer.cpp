@@ -26,6 +26,10 @@ namespace fs = std::filesystem;
 /// [ASSUMED]
 constexpr int kCompressionLevel = 12;
 
+/// 512 KiB, which every reader sets aside: few traces are longer. The level's own 4 MiB make files
+/// no smaller and take 0.15 ms more to read. [ASSUMED]
+constexpr int kWindowLog = 19;
+
 /// A stream buffer that compresses what it is given into another stream, as one zstd frame.
 class ZstdBuffer : public std::streambuf {
 public:
@@ -36,6 +40,7 @@ public:
         }
         ZSTD_CCtx_setParameter(compressor_.get(), ZSTD_c_checksumFlag, 1);
         ZSTD_CCtx_setParameter(compressor_.get(), ZSTD_c_compressionLevel, kCompressionLevel);
+        ZSTD_CCtx_setParameter(compressor_.get(), ZSTD_c_windowLog, kWindowLog);
     }
 
     /// Ends the frame.

@@ -71,6 +71,21 @@ public:
 private:
     using Steps = RingBuffer<PlannedStep*>;
 
+    /// What several steps lack: of each count the least that helps one of them.
+    class Lacks {
+    public:
+        void clear() { size_ = 0; }
+        void add(const Obstacle& lack);
+        /// Whether none of them has come to an end. If they were too many to keep, it says no.
+        [[nodiscard]] bool stand() const;
+
+    private:
+        static constexpr std::size_t kKept = 4;
+
+        std::array<Obstacle, kKept> kept_;
+        std::size_t size_ = 0;
+    };
+
     /// The steps of a queue in program order, and the first choice among them.
     struct Queue {
         Steps steps;
@@ -79,6 +94,7 @@ private:
         Picoseconds start;
         Picoseconds free_at;                   ///< Of the queue, when they were chosen.
         bool is_known = false;                 ///< No step came that could be better.
+        Lacks lacks;                           ///< Of those that were left out for want of bytes.
         Steps triggers;                        ///< Transfers that it triggers, in program order.
         PlannedStep* last_in_order = nullptr;  ///< The last one that nothing passes.
         LoweringCounts::Order order;
@@ -119,6 +135,7 @@ private:
     std::array<Queue, neuron_core::kQueues> queues_;
     std::uint32_t occupied_ = 0;        ///< A bit per queue with steps.
     std::uint32_t short_of_bytes_ = 0;  ///< And of which one was left out for want of bytes.
+    std::uint32_t doubtful_ = 0;        ///< Queues of which it may not lack them any more.
     std::deque<PlannedStep> storage_;
     std::vector<PlannedStep*> blanks_;
     std::deque<PlannedStep::Conditions> conditions_;

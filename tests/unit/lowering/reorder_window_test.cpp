@@ -136,10 +136,25 @@ public:
         return *this;
     }
 
+    /// Each of the first steps waits for bytes of its own,
+    Window& deny_each(std::size_t steps) {
+        places_.own.resize(steps);
+        return *this;
+    }
+    /// which are there now.
+    Window& allow(std::uint64_t order) {
+        ++places_.own[order];
+        window_.look_again();
+        return *this;
+    }
+
 private:
     /// Bytes for so many tiles.
     struct Places : TilePlaces {
         [[nodiscard]] Obstacle obstacle(const PlannedStep& step) const override {
+            if (step.order < own.size() && own[step.order] == 0) {
+                return {.count = &own[step.order], .until = 1};
+            }
             const bool needs_bytes = std::ranges::any_of(
                 step.operands, [](const auto& operand) { return operand.tile->slot == nullptr; });
             return step.order < denied && (free > 0 || !needs_bytes)
@@ -150,6 +165,7 @@ private:
         int free = 0;
         std::uint64_t denied = std::numeric_limits<std::uint64_t>::max();
         std::uint64_t freed = 0;
+        std::vector<std::uint64_t> own;  ///< By the order of steps; 0: denied.
     };
 
     static ReorderWindow::Reach reach_of(int reach) {
@@ -440,6 +456,33 @@ TEST(ReorderWindowTest, OfTilesThatWereMovedNothingIsKnownAnyMore) {
     window.tile(0).slot->history = {};  // Other bytes, which nobody uses.
     window.window().forget_estimates();
     EXPECT_THAT(window.lower_all(), ElementsAre(0, 2));
+}
+
+TEST(ReorderWindowTest, AStepTakesItsTurnWhenItsOwnBytesAreThereHoweverManyOthersWait) {
+    constexpr std::uint64_t kSteps = 8;
+    for (std::uint64_t allowed = 0; allowed < kSteps; ++allowed) {
+        Window window(kSteps + 1);
+        window.deny_each(kSteps);
+        for (int i = 0; i < static_cast<int>(kSteps); ++i) {
+            window.add(kVector, {{.tile = i}});
+        }
+        window.add(kVector, {{.tile = kSteps}}).add(kVector, {{.tile = kSteps}});
+        EXPECT_EQ(window.lower(), kSteps) << "it needs no bytes";
+        window.allow(allowed);
+        EXPECT_EQ(window.lower(), allowed);
+    }
+}
+
+TEST(ReorderWindowTest, AStepTakesItsTurnOnceThereAreEnoughBytesForIt) {
+    Window window(8);
+    window.deny_each(1);
+    window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}}).add(kVector, {{.tile = 1}});
+    window.add(kVector, {{.tile = 1}});
+    EXPECT_EQ(window.lower(), 1U);
+    window.window().look_again();
+    EXPECT_EQ(window.lower(), 2U) << "nothing has changed";
+    window.allow(0);
+    EXPECT_EQ(window.lower(), 0U);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
 COMPRESSION_LEVEL = 12
-"""That of the C++ writer (src/program/file_writer.cpp). [ASSUMED]"""
+WINDOW_LOG = 19
+"""Those of the C++ writer (src/program/file_writer.cpp). [ASSUMED]"""
 
 RUN = "run"
 """The number of a template whose runs tell it: loops change it."""
@@ -315,7 +316,9 @@ def compressed(write: Callable[[BinaryIO], None]) -> Callable[[BinaryIO], None]:
         return lambda stream: _compressed_by_program(stream, write)
 
     def compress(stream: BinaryIO) -> None:
-        compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
+        parameters = zstandard.ZstdCompressionParameters.from_level(
+            COMPRESSION_LEVEL, window_log=WINDOW_LOG, write_checksum=True)
+        compressor = zstandard.ZstdCompressor(compression_params=parameters)
         with compressor.stream_writer(stream, closefd=False) as packed:
             write(packed)
 
@@ -328,8 +331,8 @@ def _compressed_by_program(stream: BinaryIO, write: Callable[[BinaryIO], None]) 
         raise UserError("trace files are compressed, which needs the Python package zstandard or "
                         "the program zstd; install one, or write to standard output (-)")
     stream.flush()
-    with subprocess.Popen([program, "-q", "-c", f"-{COMPRESSION_LEVEL}"], stdin=subprocess.PIPE,
-                          stdout=stream) as process:
+    command = [program, "-q", "-c", f"-{COMPRESSION_LEVEL}", f"--zstd=wlog={WINDOW_LOG}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stream) as process:
         assert process.stdin is not None
         write(process.stdin)  # type: ignore[arg-type]
         process.stdin.close()

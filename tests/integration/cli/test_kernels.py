@@ -111,6 +111,24 @@ def test_a_kernel_that_raises_is_located(trnsim: CommandLine) -> None:
     assert "kernels.py:" in message and "the kernel says no" in message
 
 
+def test_a_mistake_in_a_helper_names_who_called_it(trnsim: CommandLine) -> None:
+    lines = ["import nki", "import nki.language as nl", "def tile(rows, deep):",
+             "    if deep: return tile(rows, deep - 1)",
+             "    return nl.ndarray((rows, 4), dtype=nl.float32, buffer=nl.sbuf)[0:4, 4:4]",
+             "@nki.jit", "def kernel(x, deep):", "    return [tile(rows, deep) for rows in (128,)]"]
+    (trnsim.folder / "helper.py").write_text("\n".join(lines) + "\n")
+    arguments = ("helper.py::kernel", "--arg", "float32[128,4]", "--arg")
+    message, *callers = trnsim.fails(3, "run", *arguments, "1").splitlines()
+    assert "helper.py:5: " in message and message.endswith("change the index or the shape")
+    assert callers[0].startswith("  called by tile, ") and callers[0].endswith("helper.py:4")
+    assert callers[-1].startswith("  called by kernel, ") and callers[-1].endswith("helper.py:8")
+    assert trnsim.fails(3, "run", *arguments, "20").splitlines()[9:] == ["  …"]
+
+
+def test_a_mistake_in_the_kernel_itself_names_no_callers(trnsim: CommandLine) -> None:
+    assert len(trnsim.fails(2, "run", "kernels.py::raising", "--arg", "float32[1]").splitlines()) == 1
+
+
 @pytest.mark.parametrize("words, expected", [
     (["missing.py::double", "--arg", "float32[1]"], "missing.py"),
     (["kernels.py::duoble", "--arg", "float32[1]"], "double"),

@@ -36,7 +36,7 @@ def lowering(body: Any, chip: str = "trn2") -> list[str]:
     (lambda t, v, u: nl.multiply(v, t), ["tensor_scalar"]),
     (lambda t, v, u: nl.add(t, t[:, 0:1]), ["tensor_scalar"]),
     (lambda t, v, u: nl.exp(t), ["activation"]),
-    (lambda t, v, u: nl.rsqrt(t), ["activation"]),
+    (lambda t, v, u: nl.rsqrt(t), ["tensor_scalar"]),
     (lambda t, v, u: nl.reciprocal(t), ["reciprocal"]),
     (lambda t, v, u: nl.copy(t, nl.bfloat16), ["tensor_copy"]),
     (lambda t, v, u: nl.negative(t), ["tensor_scalar"]),
@@ -74,6 +74,16 @@ def lowering(body: Any, chip: str = "trn2") -> list[str]:
 ])
 def test_a_function_is_recorded_as(body: Any, expected: list[str]) -> None:
     assert lowering(body) == expected
+
+
+def test_rsqrt_is_exact_and_slow_on_gpsimd_which_cannot_read_psum() -> None:
+    def kernel(x: Any) -> None:
+        nl.rsqrt(nl.load(x), nl.bfloat16)
+    last = traced(nki.jit(kernel), X)[-1]
+    assert last.op == "tensor_scalar" and last.engines == ("gpsimd",)
+
+    with pytest.raises(IllegalInstruction, match="rsqrt: psum float32.* use nisa.activation"):
+        lowering(lambda t, v, u: nl.rsqrt(nl.zeros((128, 64), nl.float32, buffer=nl.psum)))
 
 
 def test_a_variance_over_a_long_row_takes_several_statistics() -> None:

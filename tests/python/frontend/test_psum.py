@@ -89,6 +89,12 @@ def test_a_region_that_is_half_written_is_an_error(body: Callable[..., Any]) -> 
         starts(body)
 
 
+def test_accumulating_onto_a_region_that_is_half_written_is_an_error() -> None:
+    with pytest.raises(IllegalInstruction, match="part of dst .* does not hold the result of a "
+                                                 "matmul; pass accumulate=False for the first"):
+        starts(lambda matmul, memset: (matmul(0, 256), matmul(0, 512, accumulate=True)))
+
+
 @pytest.mark.parametrize(("chip", "allowed"), [("trn1", False), ("trn2", False), ("trn3", True)])
 def test_only_the_newest_chip_accumulates_onto_a_memset(chip: str, allowed: bool) -> None:
     @nki.jit

@@ -133,7 +133,16 @@ def test_what_leaves_its_tensor_by_a_fixed_pattern_is_not_skipped() -> None:
     def kernel(table: Any) -> None:
         tile = nl.zeros((1, 64), nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(tile, table.ap([[64, 1], [1, 64]], offset=10**6), oob_mode=SKIP)
-    with pytest.raises(ProgramError, match="uses the view of"):
+    with pytest.raises(ProgramError, match=r"^[^:]*:\d+: the access reaches elements 1000000 to "):
+        traced(kernel, TABLE)
+
+
+def test_a_view_that_leaves_its_tensor_is_named_by_whoever_uses_it() -> None:
+    def kernel(table: Any) -> None:
+        tile = nl.zeros((1, 64), nl.float32, buffer=nl.sbuf)
+        view = table.ap([[64, 1], [1, 64]], offset=10**6)
+        nisa.dma_copy(tile, view)
+    with pytest.raises(ProgramError, match=r"uses the view of [^:]*:\d+: the access reaches"):
         traced(kernel, TABLE)
 
 

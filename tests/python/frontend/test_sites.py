@@ -66,7 +66,7 @@ class Placing:
              partition: int) -> Any:
         self.made += 1
         byte = {"placed": index * size, "ring": index % 3 * size + 2048,
-                "scattered": (index * index * 37 + index) % 1024}.get(kind)
+                "scattered": (index * index * 37 + index) % 256 * 4}.get(kind)
         name = f"q_{index}_of_{index // 9}" if kind != "plain" and self.seed % 2 else None
         address = None if byte is None else (partition, byte)
         return nl.ndarray((32, 4), dtype=dtype, buffer=space, name=name, address=address)

@@ -21,7 +21,7 @@ from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.naming import find_kernel
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import trace_script
-from trnsim.frontend.tracing import trace
+from trnsim.frontend.tracing import callers, trace
 
 if TYPE_CHECKING:
     from trnsim.frontend.value_report import ValueReport
@@ -203,7 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(report.message(options.kernel), file=sys.stderr)
             return _CHECK_FAILED
     except FrontendError as problem:
-        print(problem, file=sys.stderr)
+        print(problem, *callers(problem), sep="\n", file=sys.stderr)
         return problem.exit_status
     return 0
 

@@ -26,9 +26,10 @@ ALU = frozenset((*BITVEC, *ARITHMETIC, *UNARY, "average", "bypass"))
 FUNCTIONS = frozenset((
     "copy", "square", "sigmoid", "relu", "prelu", "gelu", "gelu_dx", "gelu_apprx_tanh",
     "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "silu", "silu_dx", "tanh", "softplus", "mish",
-    "erf", "erf_dx", "exp", "log", "sin", "cos", "tan", "arctan", "sqrt", "rsqrt", "reciprocal",
-    "sign", "abs", "negative", "ceil", "floor", "trunc"))
-"""Activation functions of the scalar engine."""
+    "erf", "erf_dx", "exp", "log", "sin", "arctan", "sqrt", "rsqrt", "reciprocal", "sign", "abs"))
+"""Activation functions of the scalar engine. [NKI-SHARED]"""
+LEGACY_FUNCTIONS = frozenset(("cos", "tan", "negative", "ceil", "floor", "trunc"))
+"""Those that only the old API has."""
 
 _ALIASES = {
     "max": "maximum", "min": "minimum", "amax": "maximum", "amin": "minimum", "sum": "add",
@@ -78,11 +79,12 @@ def optional_alu(operator: Any, argument: str) -> str:
     return "none" if operator is None else alu(operator, argument)
 
 
-def function(operator: Any, argument: str = "op") -> str:
-    """The name of an activation function; IllegalInstruction if it is none."""
+def function(operator: Any, more: frozenset[str] = frozenset()) -> str:
+    """The name of an activation function; `more` are those of an API alone. IllegalInstruction if
+    it is none."""
     name = operator_name(operator)
-    if name not in FUNCTIONS:
+    if name not in FUNCTIONS and name not in more:
         raise IllegalInstruction(
-            f"{source.here()}: {argument}={_shown(operator)} is not an activation function of NKI; "
-            f"use one of {', '.join(sorted(FUNCTIONS))}")
+            f"{source.here()}: op={_shown(operator)} is not an activation function of NKI; "
+            f"use one of {', '.join(sorted(FUNCTIONS | more))}")
     return name

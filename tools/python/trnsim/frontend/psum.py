@@ -151,10 +151,13 @@ def begins_group(view: View, accumulate: bool | None, where: Callable[[], object
     if coverage == "some" and accumulate is None:
         raise IllegalInstruction(
             f"{where()}: nc_matmul: part of dst {view.name!r} holds matmul results and part does "
-            "not, so it can neither be overwritten nor accumulated; pass accumulate=")
+            "not, so it can neither be overwritten nor accumulated; let a matmul write all of it "
+            "first, or split this one")
     if coverage != "all" and accumulate and (storage.base is None or not adds_to_anything):
+        what = (f"part of dst {view.name!r} does" if coverage == "some" else
+                f"dst {view.name!r} does")
         raise IllegalInstruction(
-            f"{where()}: nc_matmul: accumulate=True, but dst {view.name!r} does not hold the "
-            "result of a matmul; pass accumulate=False for the first matmul, or leave it out")
+            f"{where()}: nc_matmul: accumulate=True, but {what} not hold the result of a matmul; "
+            "pass accumulate=False for the first matmul that writes it")
     regions.add(view)
     return coverage == "none" and not accumulate

@@ -242,6 +242,27 @@ def _where(problem: BaseException) -> source.Position:
     return position
 
 
+def callers(problem: BaseException) -> list[str]:
+    """Who called the function whose line a message begins with, the innermost first."""
+    frames = []
+    entry = problem.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        if code is _call.__code__:
+            frames.clear()
+        elif source.is_user(code):
+            frames.append((source.Position(code.co_filename, entry.tb_lineno), code.co_name))
+        entry = entry.tb_next
+    if not frames or not str(problem).startswith(f"{frames[-1][0]}:"):
+        return []
+    found = [f"  called by {name}, {position}" for position, name in reversed(frames[:-1])]
+    return found if len(found) <= MOST_CALLERS else [*found[:MOST_CALLERS], "  …"]
+
+
+MOST_CALLERS = 8
+"""Of a message. [ASSUMED]"""
+
+
 def api_of(function: Callable[..., Any]) -> str:
     """The API of a kernel, or the one that an undecorated function's module uses."""
     if isinstance(function, Kernel):

@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.nki.parameters import check_order
-from trnsim.frontend.operators import alu, function
+from trnsim.frontend.operators import LEGACY_FUNCTIONS, alu, function
 
 _any = engine.unknown
 _idle = reduce_cmd.idle
@@ -170,7 +170,7 @@ def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce
     """op(data * scale + bias); optionally adds up the result over the free axes."""
     tile = as_tile(data, "data of activation")
     _check_bias(bias, scale)
-    attributes = {"function": function(op)}
+    attributes = {"function": function(op, LEGACY_FUNCTIONS)}
     if reduce_op is not None and (reduce_cmd is not _idle or reduce_res is not None):
         attributes["reduce_op"] = _add_only(reduce_op)
     operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
@@ -188,7 +188,8 @@ def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bi
     operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("activation_reduce", operands,
-                   {"function": function(op), "reduce_op": _add_only(reduce_op)}, tile.shape,
+                   {"function": function(op, LEGACY_FUNCTIONS),
+                    "reduce_op": _add_only(reduce_op)}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, immediates=(scale, bias))
 
 

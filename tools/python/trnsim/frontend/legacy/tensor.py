@@ -20,7 +20,7 @@ from trnsim.frontend.foreign import NotAnArray
 from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
-from trnsim.frontend.legacy.selection import DynamicIndex, Excess
+from trnsim.frontend.legacy.selection import DynamicIndex, DynamicSlice, Excess
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.tensor import HBM, Form, Indirection, Shape, Storage, View
 
@@ -165,7 +165,8 @@ class Tensor(Operators, View):
                 return MaskedTensor.made(self, key)
             if key is True:
                 return self
-            key = tuple(key) if isinstance(key, tuple) else (key,)
+            is_one = isinstance(key, (DynamicSlice, DynamicIndex)) or not isinstance(key, tuple)
+            key = (key,) if is_one else tuple(key)
         if self.excess is not None:
             self.check_inside()
         if self.held is not None:

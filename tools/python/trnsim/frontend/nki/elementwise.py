@@ -143,6 +143,18 @@ def reciprocal(x: Any, dtype: Any = None) -> View:
     return emit("reciprocal", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", data),))
 
+def reverse_square_root(x: Any, dtype: Any = None) -> View:
+    """1 / sqrt(x) on GpSimd, slower and more exact than the activation. [NKI-RELEASE]"""
+    data = tile(x, "rsqrt")
+    if data.space == PSUM:
+        raise IllegalInstruction(f"{source.here()}: rsqrt: {data.form.describe()} is in psum, "
+                                 "which GpSimd cannot read; copy it to sbuf, or use "
+                                 "nisa.activation")
+    operands = (("dst", "write", fresh(data.shape, result_dtype(dtype, data))),
+                ("data", "read", data))
+    return recorder.required().hold("tensor_scalar", ("gpsimd",), operands, {"op0": "rsqrt"}, None,
+                                    (0.0, False))
+
 def sine(x: Any, dtype: Any = None) -> View:
     """sin(x): a range reduction, then the activation."""
     data = tile(x, "sin")

@@ -215,7 +215,9 @@ class NkiTensor(WithoutOperators, View):
         ndim = len(self.form.shape)
         given = sum(1 for item in key if item is not Ellipsis)
         if given > ndim or len(key) - given > 1:
-            self._reject(f"is indexed with {given} items, but has {ndim} dimensions")
+            hint = (", and None adds none; use expand_dim() of the view"
+                    if any(item is None for item in key) else "")
+            self._reject(f"is indexed with {given} items, but has {ndim} dimensions{hint}")
         items: list[Any] = []
         for item in key:
             if item is Ellipsis:
@@ -233,8 +235,10 @@ class NkiTensor(WithoutOperators, View):
             start += size if start < 0 else 0
             stop += size if stop < 0 else 0
             if step < 1 or not 0 <= start < stop <= size:
-                self._reject(f"is sliced {start}:{stop}:{step} in dimension {axis}, but that "
-                             f"dimension has {size} elements and steps are at least 1")
+                why = ("steps are at least 1" if step < 1 else
+                       "a slice has at least one" if 0 <= stop <= start <= size else
+                       f"that dimension has {size} elements")
+                self._reject(f"is sliced {_written(item)} in dimension {axis}, but {why}")
             return start, -(-(stop - start) // step), step
         if isinstance(item, View):
             raise UnsupportedFeature.named(str(source.here()), "indexing with a tensor")
@@ -661,6 +665,12 @@ def _settled(item: Any) -> Any:
                  stop.ask() if type(stop) is LoopIndex else stop, item.step)
 
 
+def _written(item: Any) -> str:
+    """A slice as the kernel has it."""
+    parts = [item.start, item.stop] if item.step is None else [item.start, item.stop, item.step]
+    return ":".join("" if part is None else str(part) for part in parts)
+
+
 def whole(storage: Storage) -> NkiTensor:
     """The view of a whole storage."""
     return NkiTensor(storage, storage.buffer.whole)
@@ -682,4 +692,6 @@ class UnusableTensor(NkiTensor):
     @property
     def storage(self) -> Storage:  # type: ignore[override]
         """OutOfBounds: there is none."""
-        raise OutOfBounds(f"{source.here()}: uses the view of {self._problem}")
+        here, problem = f"{source.here()}:", str(self._problem)
+        raise OutOfBounds(problem if problem.startswith(here) else
+                          f"{here} uses the view of {problem}")

@@ -159,9 +159,11 @@ void LoadPlan::find_tiles(KeptSteps::Kept& kept) {
     for (const std::uint32_t i : accesses_[instruction].planned) {
         const std::uint32_t buffer = program_->templates[instruction].operands[i].buffer;
         const TileId* tile = sites_[buffer]->living.find(kept.at[i].instance);
-        if (tile != nullptr) {
-            kept.tiles.push_back(*tile);
+        if (tile == nullptr) {  // Not allocated yet: without a plan the lowering says so.
+            is_impossible_ = true;
+            return;
         }
+        kept.tiles.push_back(*tile);
     }
 }
 
@@ -177,6 +179,9 @@ void LoadPlan::read() {
     const std::uint32_t instruction = program_->runs[step->run].instruction;
     const Item item = kept_.keep(*step);
     find_tiles(kept_[item]);
+    if (is_impossible_) {
+        return;
+    }
     return accesses_[instruction].is_load ? read_load(item, instruction)
                                           : read_other(item, instruction);
 }

@@ -12,7 +12,9 @@ namespace {
 
 constexpr CriticalPath::Kind kKernelStart = 0;
 constexpr CriticalPath::Kind kSemaphore = 1;
-constexpr CriticalPath::Kind kFirstEngine = 2;  ///< "other tensor", "other vector", …
+constexpr CriticalPath::Kind kPort = 2;
+constexpr CriticalPath::Kind kRing = 3;
+constexpr CriticalPath::Kind kFirstEngine = 4;  ///< "other tensor", "other vector", …
 constexpr int kEngines = 6;
 
 }  // namespace
@@ -20,6 +22,8 @@ constexpr int kEngines = 6;
 CriticalPath::CriticalPath() {
     names_.emplace_back("kernel start");
     names_.emplace_back("semaphore wake-up");
+    names_.emplace_back("memory port");
+    names_.emplace_back("DMA ring");
     for (int engine = 0; engine < kEngines; ++engine) {
         names_.push_back(fmt::format("other ({})", name(static_cast<Engine>(engine))));
     }
@@ -78,7 +82,7 @@ void CriticalPath::started(
     if (previous == nullptr) {
         previous = sequence > 0 ? find(queue, hold.predecessor) : nullptr;
         sums_before = history.sums_of(hold.predecessor);
-        since = start;
+        since = start - hold.refused;
     }
     const std::size_t known = previous != nullptr ? previous->kinds : 0;
     if (sums_before != sums) {
@@ -87,7 +91,8 @@ void CriticalPath::started(
     std::fill(sums + known, sums + names_.size(), 0);
     if (previous != nullptr) {
         sums[previous->kind] += (since - previous->start).value;
-        sums[kSemaphore] += (start - since).value;
+        sums[kSemaphore] += (start - since - hold.refused).value;
+        sums[queue < kEngineQueues ? kPort : kRing] += hold.refused.value;
     } else {
         const Picoseconds launch = std::min(start, kernel_start_);
         sums[kKernelStart] = launch.value;

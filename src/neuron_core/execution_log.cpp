@@ -72,13 +72,15 @@ void ExecutionLog::started(const Execution& execution) {
     ++stats.count;
     stats.active += execution.active;
     stats.stalled += execution.stalled;
-    CriticalPath::Hold hold{.since = execution.start, .predecessor = execution.predecessor};
+    CriticalPath::Hold hold{.since = execution.start,
+                            .predecessor = execution.predecessor,
+                            .refused = execution.refused};
     if (execution.held_by) {
         hold.producer_queue = execution.held_by->queue;
         hold.producer_sequence = execution.held_by->sequence;
         hold.since = execution.held_until;
-        if (execution.stalled.value > 0) {
-            add_wait(stats, execution.held_by->what, execution.stalled);
+        if (execution.stalled > execution.refused) {
+            add_wait(stats, execution.held_by->what, execution.stalled - execution.refused);
         }
     }
     path_.started(execution.queue, execution.sequence, stats.kind, execution.start, hold);

@@ -177,20 +177,22 @@ void Sequencer::start(const QueuedInstruction& next) {
 void Sequencer::account(const Issue& issue, Execution& execution) {
     const Picoseconds begin = execution.start;
     const Picoseconds end = begin + issue.interval;
-    const bool is_held = ready_.held_by && ready_.at >= begin;
+    const Picoseconds could =
+        is_triggered(ready_.held_by) ? std::max(active_until_, ready_.at) : active_until_;
+    const bool is_held = ready_.held_by && (ready_.at >= begin || ready_.at > could);
     if (is_held) {
         execution.held_by = ready_.held_by;
         execution.held_until = ready_.released;
     }
-    const Picoseconds could =
-        is_triggered(ready_.held_by) ? std::max(active_until_, ready_.at) : active_until_;
-    if (begin > could) {
+    if (begin > could && ready_.is_kept_by_cores) {
         execution.stalled = begin - could;
-        const bool is_kept_by_queue = ready_.at > could && ready_.held_by.has_value();
-        const std::size_t charged = ready_.is_kept_by_cores
-                                        ? static_cast<std::size_t>(Engine::Sync)
-                                        : cause_of(is_kept_by_queue ? &*ready_.held_by : nullptr);
-        stats_.waiting[charged] += execution.stalled;
+        stats_.waiting[static_cast<std::size_t>(Engine::Sync)] += execution.stalled;
+    } else if (begin > could) {
+        execution.stalled = begin - could;
+        execution.refused = begin - (is_held ? std::clamp(ready_.at, could, begin) : could);
+        stats_.waiting[cause_of(is_held ? &*ready_.held_by : nullptr)] +=
+            execution.stalled - execution.refused;
+        stats_.waiting[cause_of(nullptr)] += execution.refused;
     }
     execution.active = std::max(Picoseconds{}, end - std::max(begin, active_until_));
     active_until_ = std::max(active_until_, end);

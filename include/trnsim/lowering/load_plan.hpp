@@ -138,7 +138,7 @@ private:
     std::int64_t latest_ = 0;     ///< Start of a step read so far;
     std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
     bool is_over_ = false;
-    bool is_impossible_ = false;  ///< A tile is read before a load of it.
+    bool is_impossible_ = false;  ///< A tile is read before a load, or used before it is allocated.
     PlannedTiles tiles_{};
     KeptSteps kept_{};
     std::deque<Item> items_{};       ///< Read, in program order, but for loads;

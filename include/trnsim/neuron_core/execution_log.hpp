@@ -36,7 +36,8 @@ struct Execution {
     const QueuedInstruction* instruction = nullptr;
     Picoseconds start{};
     Picoseconds active{};    ///< Time it adds to its queue's active time.
-    Picoseconds stalled{};   ///< Gap before it.
+    Picoseconds stalled{};   ///< Gap before it;
+    Picoseconds refused{};   ///< of it, for a port of a memory or the interval or limit of a DMA ring.
     Picoseconds duration{};  ///< Start to result visible, which is in order,
     Picoseconds latency{};   ///< and its own part of that.
     std::optional<Producer> held_by{};

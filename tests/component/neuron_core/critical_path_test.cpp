@@ -64,6 +64,33 @@ TEST(CriticalPathTest, FollowsTheProducerAndNamesTheWakeUp) {
                             Pair("semaphore wake-up", ns(10))));
 }
 
+TEST(CriticalPathTest, WhatAPortOrARingRefusedIsNotItsPredecessors) {
+    for (const auto& [queue, name] :
+         {std::pair{kVector, "memory port"}, std::pair{queue_of_ring(0), "DMA ring"}}) {
+        CriticalPath path;
+        path.started(kScalar, 0, path.kind_of("producer", Engine::Scalar), ns(0), {});
+        path.started(queue,
+                     0,
+                     path.kind_of("consumer", Engine::Vector),
+                     ns(350),
+                     {.producer_queue = kScalar,
+                      .producer_sequence = 0,
+                      .since = ns(300),
+                      .refused = ns(40)});
+        path.started(queue,
+                     1,
+                     path.kind_of("next", Engine::Vector),
+                     ns(420),
+                     {.since = ns(420), .predecessor = 0, .refused = ns(50)});
+        EXPECT_THAT(path.chain(queue, 1, ns(425)),
+                    ElementsAre(Pair("producer", ns(300)),
+                                Pair(name, ns(90)),
+                                Pair("consumer", ns(20)),
+                                Pair("semaphore wake-up", ns(10)),
+                                Pair("next", ns(5))));
+    }
+}
+
 TEST(CriticalPathTest, TheSameTextIsTheSameKind) {
     CriticalPath path;
     EXPECT_EQ(path.kind_of("a", Engine::Vector), path.kind_of("a", Engine::Vector));

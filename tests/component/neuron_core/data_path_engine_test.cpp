@@ -104,6 +104,17 @@ TEST_F(DataPathEngineTest, OnV2VectorAndGpsimdTakeTurnsOnSbuf) {
     EXPECT_EQ(vector_stats_.waiting[kForPort], ns(60));
 }
 
+TEST_F(DataPathEngineTest, AWaitForAPortBehindOneForASemaphoreIsChargedToBoth) {
+    add(Engine::Scalar, work(50, false, false)).signal(1);
+    add(Engine::Vector, work(100, true, false));
+    add(Engine::Gpsimd, work(70, true, false)).wait(1, 1);
+    run(kSbufV2, kPsumV2);
+    ASSERT_THAT(core_.starts(Engine::Gpsimd), ElementsAre(100));
+    constexpr auto kForWork = static_cast<std::size_t>(Engine::Vector);  // As its template says.
+    EXPECT_EQ(gpsimd_stats_.waiting[kForWork] + gpsimd_stats_.waiting[kForPort], ns(100));
+    EXPECT_EQ(gpsimd_stats_.waiting[kForWork], ns(60)) << "with the wake-up";
+}
+
 TEST_F(DataPathEngineTest, OnV2NeitherKeepsTheOtherOutByWorkingBackToBack) {
     for (int i = 0; i < 3; ++i) {
         add(Engine::Gpsimd, work(70, true, true));

@@ -294,6 +294,10 @@ TEST(LoadPlanTest, WhatHasToStayInOrderIsNotPlanned) {
     before.builder.alloc(before.x).run(before.copy).run(before.load);
     EXPECT_FALSE(Planned(before.builder.build()).plan) << "a tile that is read before its load";
 
+    Loads unallocated(64);
+    unallocated.builder.run(unallocated.load).alloc(unallocated.x).run(unallocated.copy);
+    EXPECT_FALSE(Planned(unallocated.builder.build()).plan) << "a tile that is not there yet";
+
     ProgramBuilder nothing;
     const auto x = nothing.tile("x", Space::Sbuf, Dtype::Float32, {128, 64});
     nothing.alloc(x).run(nothing.add(

@@ -244,7 +244,7 @@ def _where(problem: BaseException) -> source.Position:
 
 def callers(problem: BaseException) -> list[str]:
     """Who called the function whose line a message begins with, the innermost first."""
-    frames = []
+    frames: list[tuple[source.Position, str]] = []
     entry = problem.__traceback__
     while entry is not None:
         code = entry.tb_frame.f_code

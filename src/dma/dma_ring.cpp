@@ -20,7 +20,7 @@ DmaRing::DmaRing(const sc_core::sc_module_name& name,
       ring_(ring),
       engines_(engines),
       dge_(dge) {
-    engines_.connect(ring, [this] { moved(); });
+    engines_.connect(ring, [this] { guarded([this] { moved(); }); });
 }
 
 bool DmaRing::is_full() const {

@@ -48,6 +48,25 @@ std::vector<std::int64_t> count_executions(const program::Program& program) {
     return counts;
 }
 
+/// \throws ProgramError if the tensors in HBM do not fit there
+void check_hbm(const program::Program& program, const ChipSpec& chip) {
+    const double capacity =
+        static_cast<double>(chip.hbm.stacks * chip.hbm.stack_gib) * kKib * kKib * kKib;
+    double bytes = 0.0;
+    for (const program::Buffer& buffer : program.buffers) {
+        bytes += buffer.space == Space::Hbm ? static_cast<double>(buffer.free_bytes()) : 0.0;
+    }
+    if (bytes > capacity) {
+        constexpr double kGib = double{kKib} * kKib * kKib;
+        throw ProgramError(
+            fmt::format("HBM: the tensors of the program take {:.1f} GiB, but {} has {:.0f} GiB; "
+                        "make them smaller",
+                        bytes / kGib,
+                        chip.short_name,
+                        capacity / kGib));
+    }
+}
+
 /// The queue in which a transfer's trigger stands, as a bit; 0: it has none.
 std::uint32_t trigger_queue(Engine engine) {
     return engine != Engine::Dma ? 1U << queue_of(engine) : 0U;
@@ -103,6 +122,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
             neuron_core::kQueues,
             kOrderingSemaphores));
     }
+    check_hbm(program, chip);
     limit_loads();
     if (loads_) {
         follow_plan(chip);

@@ -25,6 +25,16 @@ void learn(WaitSet::Need& known, const WaitSet::Need& more) {
     known.read = std::max(known.read, more.read);
 }
 
+std::string place_of(const Region& region, Space space) {
+    std::string bytes = fmt::format("bytes {} to {} of ", region.begin(), region.end() - 1);
+    return space == Space::Hbm ? bytes + "HBM"
+                               : fmt::format("{}partitions {} to {} of {}",
+                                             bytes,
+                                             region.partition(),
+                                             region.end_partition() - 1,
+                                             space == Space::Psum ? "PSUM" : "SBUF");
+}
+
 std::string queue_name(QueueId queue) {
     if (queue < neuron_core::kEngineQueues) {
         return fmt::format("{} engine", name(static_cast<Engine>(queue)));
@@ -77,6 +87,7 @@ std::string RaceDetector::name_of(QueueId queue, std::uint64_t number) const {
 void RaceDetector::check(QueueId queue,
                          const Entry& entry,
                          const RegionAccess& access,
+                         Space space,
                          MemoryHistory& memory) {
     WaitSet needs;
     memory.collect(access, needs);
@@ -90,16 +101,12 @@ void RaceDetector::check(QueueId queue,
             continue;
         }
         throw ProgramError(
-            fmt::format("race: {} on the {} {} bytes {} to {} of partitions {} to {}, which {} "
-                        "touches too, and no "
+            fmt::format("race: {} on the {} {} {}, which {} touches too, and no "
                         "semaphore orders the two; wait for it",
                         entry.text,
                         queue_name(queue),
                         access.access == Access::Read ? "reads" : "writes",
-                        access.region.begin(),
-                        access.region.end() - 1,
-                        access.region.partition(),
-                        access.region.end_partition() - 1,
+                        place_of(access.region, space),
                         name_of(other, std::max(need.done, need.read))));
     }
 }
@@ -129,7 +136,7 @@ void RaceDetector::started(QueueId queue, std::uint64_t sequence) {
         RegionAccess access = entry.accesses[i];
         access.queue = queue;
         access.number = number;
-        check(queue, entry, access, memory);
+        check(queue, entry, access, entry.spaces[i], memory);
         memory.record(access, kAllAccesses);
     }
     numbers_[queue] = number;

@@ -63,16 +63,7 @@ void Sequencer::revised() {
 }
 
 void Sequencer::step() {
-    if (services_.fault) {
-        return;  // The simulation is about to stop, and what follows the first fault is no news.
-    }
-    // The kernel would turn an exception that leaves a process into a report of its own.
-    try {
-        run_ahead();
-    } catch (...) {
-        services_.fault = std::current_exception();
-        sc_core::sc_stop();
-    }
+    guarded([this] { run_ahead(); });
 }
 
 void Sequencer::run_ahead() {

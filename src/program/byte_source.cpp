@@ -8,6 +8,8 @@
 #include <new>
 #include <string_view>
 
+#include <zstd_errors.h>
+
 namespace trnsim::program {
 namespace {
 
@@ -66,6 +68,11 @@ std::size_t ByteSource::read_zstd(std::span<char> target) {
         ZSTD_inBuffer input{block_.data(), end_, begin_};
         const std::size_t before = output.pos;
         const std::size_t result = ZSTD_decompressStream(decompressor_.get(), &output, &input);
+        if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
+            place_.fail(
+                "the zstd data needs a window of more than 128 MiB to read; compress it "
+                "without --long and --ultra");
+        }
         if (ZSTD_isError(result) != 0U) {
             place_.fail(fmt::format("the zstd data after this line is damaged ({}); write it again",
                                     ZSTD_getErrorName(result)));

@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace trnsim::report {
@@ -32,6 +34,7 @@ ComparisonRow make_row(const ResultFile& result) {
     row.hbm_write_bytes = result.number("/summary/hbm_write_bytes");
     row.spill_save_bytes = result.number("/summary/spill_save_bytes");
     row.spill_reload_bytes = result.number("/summary/spill_reload_bytes");
+    row.warnings = result.texts("/warnings");
     return row;
 }
 
@@ -60,6 +63,30 @@ void tell_apart(std::vector<ComparisonRow>& rows, std::span<const ResultFile> re
         if (counts[rows[i].chip] > 1) {
             rows[i].chip = results[i].name();
         }
+    }
+}
+
+/// Each warning once, with the chips whose runs gave it unless all did.
+void add_warnings(const std::vector<ComparisonRow>& rows, Screen& screen) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> warnings;
+    for (const ComparisonRow& row : rows) {
+        for (const std::string& text : row.warnings) {
+            auto known =
+                std::ranges::find(warnings, text, [](const auto& one) { return one.first; });
+            if (known == warnings.end()) {
+                known = warnings.insert(known, {text, {}});
+            }
+            known->second.push_back(row.chip);
+        }
+    }
+    if (!warnings.empty()) {
+        screen.blank();
+    }
+    for (const auto& [text, chips] : warnings) {
+        screen.remark(chips.size() == rows.size()
+                          ? "warning: " + text
+                          : fmt::format("warning on {}: {}", fmt::join(chips, ", "), text),
+                      true);
     }
 }
 
@@ -110,6 +137,7 @@ std::string to_text(const Comparison& comparison, bool use_colour) {
     }
     screen.blank();
     screen.table(table);
+    add_warnings(comparison.rows, screen);
     return screen.text();
 }
 
@@ -128,7 +156,8 @@ std::string to_json(const Comparison& comparison) {
                         {"hbm_read_bytes", std::llround(row.hbm_read_bytes)},
                         {"hbm_write_bytes", std::llround(row.hbm_write_bytes)},
                         {"spill_save_bytes", std::llround(row.spill_save_bytes)},
-                        {"spill_reload_bytes", std::llround(row.spill_reload_bytes)}});
+                        {"spill_reload_bytes", std::llround(row.spill_reload_bytes)},
+                        {"warnings", row.warnings}});
     }
     const Json json{{"schema_version", kSchemaVersion},
                     {"kernel", comparison.kernel},

@@ -46,6 +46,8 @@ ResultFile::ResultFile(std::string name, std::string_view text) : name_(std::mov
         json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
         throw UserError(fmt::format("{}: no JSON from byte {} on; {}", name_, error.byte, kAdvice));
+    } catch (const Json::out_of_range&) {  // The only one that parsing raises.
+        throw UserError(fmt::format("{}: has a number that is too large; {}", name_, kAdvice));
     }
     check_is_result();
 }

@@ -128,10 +128,12 @@ void check_deadlock(const NeuronDevice& device) {
         latest = std::max(latest, core->last_to_end().stats().last_done);
     }
     if (!text.empty()) {
-        throw ProgramError(
-            fmt::format("deadlock at {:.3f} us: {}; raise the semaphore or drop the wait",
-                        latest.microseconds(),
-                        text));
+        const bool has_semaphore = text.find("semaphore") != std::string::npos;
+        throw ProgramError(fmt::format("deadlock at {:.3f} us: {}; {}",
+                                       latest.microseconds(),
+                                       text,
+                                       has_semaphore ? "raise the semaphore or drop the wait"
+                                                     : "let all of them come there, or none"));
     }
 }
 

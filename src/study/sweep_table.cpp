@@ -23,16 +23,28 @@ std::string cell_text(const Json& value) {
     return value.is_null() ? "" : value.dump();
 }
 
+/// Texts one after another.
+std::string in_one_cell(const Json& texts) {
+    std::string all;
+    for (const Json& text : texts) {
+        all += (all.empty() ? "" : "; ") + text.get<std::string>();
+    }
+    return all;
+}
+
 }  // namespace
 
 void write_sweep_csv(std::ostream& output,
                      const Grid& grid,
                      const std::vector<JobOutcome>& outcomes) {
     std::vector<Json> summaries(outcomes.size());
+    std::vector<std::string> warnings(outcomes.size());
     std::vector<std::string> keys;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         if (outcomes[i].exit_status == 0) {
-            summaries[i] = Json::parse(outcomes[i].output).at("summary");
+            const Json result = Json::parse(outcomes[i].output);
+            summaries[i] = result.at("summary");
+            warnings[i] = in_one_cell(result.at("warnings"));
         }
         for (const auto& [key, value] : summaries[i].items()) {
             if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
@@ -46,6 +58,7 @@ void write_sweep_csv(std::ostream& output,
         cells.push_back(axis.name);
     }
     cells.insert(cells.end(), keys.begin(), keys.end());
+    cells.emplace_back("warnings");
     cells.emplace_back("error");
     write_csv_row(output, cells);
 
@@ -54,6 +67,7 @@ void write_sweep_csv(std::ostream& output,
         for (const std::string& key : keys) {
             cells.push_back(summaries[i].contains(key) ? cell_text(summaries[i][key]) : "");
         }
+        cells.push_back(warnings[i]);
         cells.push_back(outcomes[i].error);
         write_csv_row(output, cells);
     }

@@ -178,6 +178,20 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
                           capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.parametrize("words", [
+    ("--chip", "trn2"), ("--family", "nad"), ("--rows", "mine.csv"), ("--set", "dma.engines=8"),
+    ("--policy", "dma_rings=1"), ()])
+def test_pages_are_written_about_all_rows_as_they_are(tmp_path: Path, words: tuple[str]) -> None:
+    for page in (PAGE, README):
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
+    ended = command(*words, "--write-docs", str(tmp_path))
+    assert ended.returncode == 2
+    assert (f"--write-docs: with {words[0]} the pages would be" if words else
+            "which need --corpus FOLDER") in ended.stderr
+    assert (tmp_path / PAGE).read_text() == (ROOT / PAGE).read_text()
+
+
 def told_by(*words: str) -> Any:
     ended = command(*words, "--json", "-")
     assert ended.returncode == 0, ended.stderr

@@ -67,14 +67,15 @@ DiffSide read_side(const std::string& path) {
 /// Writes and prints a difference of either kind.
 template <typename Difference, typename Text>
 void show(const Difference& difference, const Text& text, const std::string& path) {
-    std::optional<OutputFile> json;
+    const std::string shown = text(difference, standard_output_takes_colour());
+    std::optional<OutputFile> json;  // After all that is missing was missed.
     if (!path.empty()) {
         json.emplace("--json", path);
         json->stream() << report::to_json(difference);
         json->commit();
     }
     if (path != "-") {
-        std::cout << text(difference, standard_output_takes_colour());
+        std::cout << shown;
     }
 }
 

@@ -46,6 +46,7 @@ sigset_t held_signals() {
 }  // namespace
 
 void clean_up_on_signals() {
+    std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error of writing it.
     for (const int signal : kSignals) {
         struct sigaction action {};
         sigaction(signal, nullptr, &action);

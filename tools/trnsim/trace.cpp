@@ -27,6 +27,13 @@ struct TraceOptions {
 
 void trace(const TraceOptions& options) {
     Input input(options.input, options.values);
+    if (!input.is_kernel() && !options.chip.empty()) {
+        throw UserError(
+            fmt::format("--chip {}: {} is a trace, which is for the chip that it was recorded "
+                        "for; leave --chip out, or name the kernel",
+                        options.chip,
+                        input.text()));
+    }
     // A trace is read as a whole before its file is replaced.
     require_sources_kept(
         {{"-o", options.output}},

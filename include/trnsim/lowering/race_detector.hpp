@@ -67,6 +67,7 @@ private:
     void check(neuron_core::QueueId queue,
                const Entry& entry,
                const RegionAccess& access,
+               Space space,
                MemoryHistory& memory);
     void announce(neuron_core::QueueId queue, std::uint64_t number, const Entry& entry);
     [[nodiscard]] std::string name_of(neuron_core::QueueId queue, std::uint64_t number) const;

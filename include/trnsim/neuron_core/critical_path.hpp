@@ -32,7 +32,8 @@ public:
         std::uint64_t producer_sequence = 0;
         Picoseconds since{};            ///< When that released it; the rest is wake-up time.
         std::uint64_t predecessor = 0;  ///< The instruction of its own queue that it follows.
-        Picoseconds refused{};          ///< After that, by a port of a memory or the interval or limit of a DMA ring.
+        Picoseconds refused{};  ///< After that, by a port of a memory or the interval or limit of a
+                                ///< DMA ring.
     };
 
     CriticalPath();

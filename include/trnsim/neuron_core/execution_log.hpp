@@ -35,9 +35,9 @@ struct Execution {
         0;  ///< The instruction of its queue that it follows; of the first: itself.
     const QueuedInstruction* instruction = nullptr;
     Picoseconds start{};
-    Picoseconds active{};    ///< Time it adds to its queue's active time.
-    Picoseconds stalled{};   ///< Gap before it;
-    Picoseconds refused{};   ///< of it, for a port of a memory or the interval or limit of a DMA ring.
+    Picoseconds active{};   ///< Time it adds to its queue's active time.
+    Picoseconds stalled{};  ///< Gap before it;
+    Picoseconds refused{};  ///< of it, for a port of a memory or by a DMA ring's interval or limit.
     Picoseconds duration{};  ///< Start to result visible, which is in order,
     Picoseconds latency{};   ///< and its own part of that.
     std::optional<Producer> held_by{};

@@ -85,6 +85,15 @@ protected:
     /// Announces the end, at `done` or with the queue's last end if that is later.
     void announce_done(const Execution& execution, Picoseconds done);
 
+    /// Calls run(), unless there was a fault, and keeps what it throws: the kernel would reword it.
+    template <typename F>
+    void guarded(F run) try {
+        services_.fault ? void() : run();
+    } catch (...) {
+        services_.fault = std::current_exception();
+        sc_core::sc_stop();
+    }
+
     /// When the next instruction's semaphores are met, in earliest().
     [[nodiscard]] Picoseconds ready_at() const { return ready_.at; }
     [[nodiscard]] sc_core::sc_event& wake() { return wake_; }

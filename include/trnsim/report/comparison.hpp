@@ -24,6 +24,7 @@ struct ComparisonRow {
     double hbm_write_bytes = 0.0;
     double spill_save_bytes = 0.0;
     double spill_reload_bytes = 0.0;
+    std::vector<std::string> warnings{};  ///< Of its run.
 };
 
 struct Comparison {

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -71,7 +72,7 @@ def test_two_options_do_not_name_one_file(trnsim: CommandLine, one: str, other: 
     ("sweep k.py::f --csv k.py", "--csv k.py", "INPUT k.py::f"),
     ("sweep add.nkt --chip m.json --csv m.json", "--csv m.json", "--chip m.json"),
     ("trace k.py::f -o k.py", "-o k.py", "INPUT k.py::f"),
-    ("trace add.nkt --chip m.json -o m.json", "-o m.json", "--chip m.json"),
+    ("trace k.py::f --chip m.json -o m.json", "-o m.json", "--chip m.json"),
     ("diff a.json b.json --json a.json", "--json a.json", "BEFORE a.json"),
     ("diff a.json b.json --json b.json", "--json b.json", "AFTER b.json"),
     ("describe m.json.dma --json m.json", "--json m.json", "CHIP m.json"),
@@ -94,6 +95,34 @@ def test_a_trace_may_take_its_own_place(trnsim: CommandLine) -> None:
     before = trnsim("trace", "add.nkt", "-o", "-").output
     assert trnsim("trace", "add.nkt", "-o", "add.nkt").status == 0
     assert trnsim("trace", "add.nkt", "-o", "-").output == before
+
+
+def test_a_file_that_may_not_grow_is_an_error_and_leaves_nothing(trnsim: CommandLine) -> None:
+    (trnsim.folder / "many.nkt").write_text(traces.live_tiles(64))
+    for option in ("--timeline", "--instructions"):
+        ended = subprocess.run(
+            ["bash", "-c", f'ulimit -f 1; exec "$0" run many.nkt -q {option} big', trnsim.binary],
+            cwd=trnsim.folder, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2 and "File too large" in ended.stderr, ended.stderr
+        assert not list(trnsim.folder.glob("big*"))
+
+
+def test_a_damaged_result_is_one_however_the_difference_is_written(trnsim: CommandLine) -> None:
+    whole = trnsim.result("add.nkt")
+    (trnsim.folder / "whole.json").write_text(json.dumps(whole))
+    del whole["roofline"]["bound_by"]
+    (trnsim.folder / "damaged.json").write_text(json.dumps(whole))
+    for words in ((), ("--json", "-"), ("--json", "difference.json")):
+        message = trnsim.fails(2, "diff", "damaged.json", "whole.json", *words)
+        assert message.startswith("damaged.json: /roofline/bound_by: is missing; ")
+    assert not (trnsim.folder / "difference.json").exists()
+    (trnsim.folder / "large.json").write_text('{"schema_version": 1, "total": 1e400}')
+    assert "has a number that is too large" in trnsim.fails(2, "diff", "large.json", "whole.json")
+
+
+def test_a_trace_is_for_the_chip_that_it_was_recorded_for(trnsim: CommandLine) -> None:
+    message = trnsim.fails(2, "trace", "add.nkt", "--chip", "trn1", "-o", "-")
+    assert message.startswith("--chip trn1: add.nkt is a trace, which is for the chip ")
 
 
 def test_a_file_called_like_a_chip_is_not_the_chip(trnsim: CommandLine) -> None:
@@ -259,7 +288,7 @@ def interrupt(trnsim: CommandLine, words: list[str], signal_number: int) -> None
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: int) -> None:
-    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
     (trnsim.folder / "out.json").write_text("old")
     interrupt(trnsim, ["run", "long.nkt", "--json", "out.json", "--timeline", "out.pftrace",
                        "--instructions", "table.json"],
@@ -268,7 +297,7 @@ def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: i
 
 
 def test_an_interrupted_sweep_leaves_no_table_and_no_processes(trnsim: CommandLine) -> None:
-    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
     interrupt(trnsim, ["sweep", "long.nkt", "--policy", "dma_rings=1,2,4", "--csv", "out.csv"],
               signal.SIGTERM)
 

@@ -60,7 +60,7 @@ def test_colours_can_be_refused(trnsim: CommandLine, variables: dict[str, str]) 
 
 
 def test_long_work_shows_its_progress(trnsim: CommandLine) -> None:
-    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 512))
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
     assert "simulating long.nkt: " in on_terminal(trnsim, "run", "long.nkt", until=" %, ")
 
 

@@ -95,6 +95,14 @@ def an_object(x):
     return object()
 
 
+def complex_numbers(x):
+    return x * (2 + 5j)
+
+
+def durations(x):
+    return (x * 0).astype("timedelta64[s]")
+
+
 def raising(x):
     raise ValueError("no such softmax")
 
@@ -225,11 +233,16 @@ def test_a_trace_with_values_is_the_same_trace(trnsim: CommandLine) -> None:
      "--check ref.py::another_shape: what the reference returns for result has shape [64, 64], the "
      "kernel's is [128, 64]; return the same shape"),
     ("scale", "ref.py::words",
-     "--check ref.py::words: what the reference returns for result has shape [], the kernel's is "
-     "[128, 64]; return the same shape"),
+     "--check ref.py::words: what the reference returns for result is a array of <U"),
     ("scale", "ref.py::an_object",
      "--check ref.py::an_object: what the reference returns for result is a object, which is no "
-     "array of numbers; return an array"),
+     "array of real numbers; return one"),
+    ("scale", "ref.py::complex_numbers",
+     "--check ref.py::complex_numbers: what the reference returns for result is a array of "
+     "complex64, which is no array of real numbers; return one"),
+    ("scale", "ref.py::durations",
+     "--check ref.py::durations: what the reference returns for result is a array of "
+     "timedelta64[s], which is no array of real numbers; return one"),
     ("scale", "ref.py::raising",
      f"ref.py:{REFERENCES.splitlines().index('def raising(x):') + 2}: the reference raises "
      "ValueError: no such softmax"),

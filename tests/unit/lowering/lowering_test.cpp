@@ -49,6 +49,21 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
+TEST(LoweringTest, TensorsInHbmHaveToFitThereTogether) {
+    const auto with_tensors = [](int count) {
+        ProgramBuilder builder;
+        constexpr std::int64_t kGib = std::int64_t{1} << 30U;
+        for (int i = 0; i < count; ++i) {
+            builder.tile("x" + std::to_string(i), Space::Hbm, Dtype::Float32, {kGib});
+        }
+        return builder.build();
+    };
+    EXPECT_EQ(error_of(with_tensors(24)), "no error") << "4 GiB each";
+    EXPECT_EQ(error_of(with_tensors(25)),
+              "HBM: the tensors of the program take 100.0 GiB, but trn2 has 96 GiB; make them "
+              "smaller");
+}
+
 TEST(LoweringTest, UsesTheQueuesThatItFillsAndNoOthersUntilItHas) {
     const LoadsAndStores p(2);
     const program::Program program = p.builder.build();

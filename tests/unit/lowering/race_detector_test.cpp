@@ -80,25 +80,27 @@ TEST(RaceDetectorTest, AReadAfterAnUnorderedWriteIsARace) {
         race_in({{kVector, "k.py:1 memset", Access::Write, 0},
                  {kScalar, "k.py:2 activation", Access::Read, 32}}),
         "race: k.py:2 activation on the scalar engine reads bytes 32 to 95 of partitions 0 to "
-        "127, which k.py:1 memset (number 1 of the vector engine) touches too, and no semaphore "
+        "127 of SBUF, which k.py:1 memset (number 1 of the vector engine) touches too, and no "
+        "semaphore "
         "orders the two; wait for it");
 }
 
 TEST(RaceDetectorTest, AWriteAfterAnUnorderedReadIsARace) {
-    EXPECT_EQ(
-        race_in({{kScalar, "k.py:2 activation", Access::Read, 0},
-                 {kRing, "k.py:3 dma_copy", Access::Write, 0}}),
-        "race: k.py:3 dma_copy on the DMA ring 0 writes bytes 0 to 63 of partitions 0 to 127, "
-        "which k.py:2 activation (number 1 of the scalar engine) touches too, and no semaphore "
-        "orders the two; wait for it");
+    EXPECT_EQ(race_in({{kScalar, "k.py:2 activation", Access::Read, 0},
+                       {kRing, "k.py:3 dma_copy", Access::Write, 0}}),
+              "race: k.py:3 dma_copy on the DMA ring 0 writes bytes 0 to 63 of partitions 0 to 127 "
+              "of SBUF, which k.py:2 activation (number 1 of the scalar engine) touches too, and "
+              "no semaphore "
+              "orders the two; wait for it");
 }
 
 TEST(RaceDetectorTest, TwoUnorderedWritesAreARace) {
     EXPECT_EQ(
         race_in({{kRing, "k.py:3 dma_copy", Access::Write, 0},
                  {kVector, "k.py:4 memset", Access::Write, 63}}),
-        "race: k.py:4 memset on the vector engine writes bytes 63 to 126 of partitions 0 to 127, "
-        "which k.py:3 dma_copy (number 1 of the DMA ring 0) touches too, and no semaphore orders "
+        "race: k.py:4 memset on the vector engine writes bytes 63 to 126 of partitions 0 to 127 "
+        "of SBUF, which k.py:3 dma_copy (number 1 of the DMA ring 0) touches too, and no semaphore "
+        "orders "
         "the two; wait for it");
 }
 
@@ -228,7 +230,8 @@ TEST(RaceDetectorTest, FindsARaceAmongManyOrderedInstructions) {
     instructions.push_back({kTensor, "late", Access::Read, std::int64_t{64} * (1999 % 8)});
     EXPECT_EQ(
         race_in(instructions),
-        "race: late on the tensor engine reads bytes 448 to 511 of partitions 0 to 127, which "
+        "race: late on the tensor engine reads bytes 448 to 511 of partitions 0 to 127 of SBUF, "
+        "which "
         "write (number 2000 of the vector engine) touches too, and no semaphore orders the two; "
         "wait for it");
 }

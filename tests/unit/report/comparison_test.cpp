@@ -61,6 +61,16 @@ TEST(ComparisonTest, ATextLinePerChip) {
     EXPECT_THAT(text, HasSubstr("96.00 MiB    none"));
 }
 
+TEST(ComparisonTest, WarningsStandOnceBelowTheTableWithTheChipsThatGaveThem) {
+    Comparison comparison = compare(two_chips());
+    comparison.rows[0].warnings = {"left out", "slow"};
+    comparison.rows[1].warnings = {"slow"};
+    const std::string text = to_text(comparison, false);
+    EXPECT_THAT(text, HasSubstr("warning on trainium1: left out\n"));
+    EXPECT_THAT(text, HasSubstr("warning: slow\n"));
+    EXPECT_EQ(text.find("slow"), text.rfind("slow"));
+}
+
 TEST(ComparisonTest, JsonIsTheSameByteForByteOnEveryMachine) {
     const std::string json = to_json(compare(two_chips()));
     EXPECT_EQ(golden("sample_comparison.json", json), json);

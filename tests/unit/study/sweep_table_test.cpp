@@ -26,17 +26,18 @@ TEST(CsvTest, QuotesSeparatorsAndDoublesQuotationMarks) {
               "\"a,b\",\"say \"\"x\"\"\",\"two\nlines\"\n");
 }
 
-TEST(SweepTableTest, PutsAxesFirstThenTheSummaryThenTheError) {
+TEST(SweepTableTest, PutsAxesFirstThenTheSummaryThenWarningsAndTheError) {
     const Grid grid(std::vector<Axis>{{"chip", {"trn1", "trn2"}}});
     std::ostringstream output;
     write_sweep_csv(output,
                     grid,
-                    {{.output = R"({"summary":{"latency_us":2.5,"mfu_estimated_percent":null}})"},
-                     {.output = R"({"summary":{"latency_us":1,"kernel":"a,b"}})"}});
+                    {{.output = R"({"summary":{"latency_us":2.5,"mfu_estimated_percent":null},
+                         "warnings":["left out","slow"]})"},
+                     {.output = R"({"summary":{"latency_us":1,"kernel":"a,b"},"warnings":[]})"}});
     EXPECT_EQ(output.str(),
-              "chip,latency_us,mfu_estimated_percent,kernel,error\n"
-              "trn1,2.5,,,\n"
-              "trn2,1,,\"a,b\",\n");
+              "chip,latency_us,mfu_estimated_percent,kernel,warnings,error\n"
+              "trn1,2.5,,,left out; slow,\n"
+              "trn2,1,,\"a,b\",,\n");
 }
 
 TEST(SweepTableTest, KeepsARowForAPointThatFailed) {
@@ -45,15 +46,15 @@ TEST(SweepTableTest, KeepsARowForAPointThatFailed) {
     write_sweep_csv(output,
                     grid,
                     {{.exit_status = 3, .error = "deadlock at 4 us"},
-                     {.output = R"({"summary":{"latency_us":1}})"}});
-    EXPECT_EQ(output.str(), "a,latency_us,error\n1,,deadlock at 4 us\n2,1,\n");
+                     {.output = R"({"summary":{"latency_us":1},"warnings":[]})"}});
+    EXPECT_EQ(output.str(), "a,latency_us,warnings,error\n1,,,deadlock at 4 us\n2,1,,\n");
 }
 
 TEST(SweepTableTest, WritesOnlyErrorsIfAllPointsFailed) {
     std::ostringstream output;
     const Grid grid(std::vector<Axis>{{"a", {"1"}}});
     write_sweep_csv(output, grid, {{.exit_status = 2, .error = "no such chip"}});
-    EXPECT_EQ(output.str(), "a,error\n1,no such chip\n");
+    EXPECT_EQ(output.str(), "a,warnings,error\n1,,no such chip\n");
 }
 
 TEST(WorstExitStatusTest, RanksOurFaultsAboveTheProgramsAndTheUsers) {

@@ -154,9 +154,10 @@ def _compared(name: str, array: Array, value: Any, text: str, tolerance: Toleran
         raise UserError(f"--check {text}: the reference returns {value.__qualname__}, but "
                         f"{missing(value)}")
     wanted = np.asarray(value)
-    if wanted.dtype == object:
-        raise UserError(f"--check {text}: what the reference returns for {name} is a "
-                        f"{type(value).__name__}, which is no array of numbers; return an array")
+    if wanted.dtype.kind in "OSUMmc":
+        what = type(value).__name__ if wanted.dtype == object else f"array of {wanted.dtype}"
+        raise UserError(f"--check {text}: what the reference returns for {name} is a {what}, which "
+                        "is no array of real numbers; return one")
     if wanted.shape != array.shape:
         raise UserError(f"--check {text}: what the reference returns for {name} has shape "
                         f"{list(wanted.shape)}, the kernel's is {list(array.shape)}; return the "

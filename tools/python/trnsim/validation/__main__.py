@@ -50,6 +50,8 @@ def _rows(options: argparse.Namespace, places: Places) -> list[Row]:
 def validate(options: argparse.Namespace) -> Validation:
     """Runs what was asked for. UserError if it cannot be."""
     places = Places.find(options.corpus)
+    if options.write_docs is not None:
+        _check_whole(options)
     rows = _rows(options, places)
     notes = check_corpus(rows, places)
     settings, policies = tuple(options.settings), tuple(options.policies)
@@ -67,6 +69,19 @@ def validate(options: argparse.Namespace) -> Validation:
                       {"chip": options.chip, "family": options.family,
                        "has_corpus": places.corpus is not None,
                        "settings": list(settings), "policies": list(policies)})
+
+
+def _check_whole(options: argparse.Namespace) -> None:
+    """UserError for options with which the pages would not be about all rows and this model."""
+    given = {"--chip": options.chip, "--family": options.family, "--rows": options.rows,
+             "--set": options.settings, "--policy": options.policies}
+    for name, value in given.items():
+        if value:
+            raise UserError(f"--write-docs: with {name} the pages would be about something else "
+                            f"than they say; leave {name} out, or write --json instead")
+    if options.corpus is None:
+        raise UserError("--write-docs: the pages are about all rows, which need --corpus FOLDER; "
+                        "add it, or write --json instead")
 
 
 def _check_overrides(outcomes: Sequence[Outcome]) -> None:

@@ -84,9 +84,10 @@ private:
 };
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
-    throw UserError(fmt::format("{}: cannot be written: {}; check the folder and its permissions",
-                                path.string(),
-                                reason.message()));
+    throw UserError(
+        fmt::format("{}: cannot be written: {}; check where it goes and that there is room",
+                    path.string(),
+                    reason.message()));
 }
 
 [[noreturn]] void fail(const fs::path& path) {

@@ -47,6 +47,11 @@ CLI::Option* add_repeatable(CLI::App& command,
 CLI::Validator at_least(int minimum) {
     return {[minimum](const std::string& text) {
                 double value = 0;
+                // CLI11 would take them for octal, hexadecimal and binary numbers.
+                if (text.size() > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e') {
+                    return fmt::format("\"{}\" is not a decimal number; leave the 0 before it out",
+                                       text);
+                }
                 if (!CLI::detail::lexical_cast(text, value) || !(value >= minimum)) {
                     return fmt::format("\"{}\" is not a number of at least {}", text, minimum);
                 }

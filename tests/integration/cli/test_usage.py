@@ -72,6 +72,12 @@ def test_a_number_that_is_too_small_is_told_with_the_least(
     assert f'{option}: "{value}" is not a number of at least {least};' in message
 
 
+@pytest.mark.parametrize("value", ["010", "0x2", "00"])
+def test_a_number_is_decimal(trnsim: CommandLine, value: str) -> None:
+    message = trnsim.fails(2, "run", "x.nkt", "--cores", value)
+    assert f'--cores: "{value}" is not a decimal number; leave the 0 before it out' in message
+
+
 @pytest.mark.parametrize("option", ["--rtol", "--atol"])
 @pytest.mark.parametrize("value", ["inf", "1e999"])
 def test_a_tolerance_is_finite(trnsim: CommandLine, option: str, value: str) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import trnsim
 from api_kernels import counted, double, overflowing
+from trnsim.frontend.errors import UserError
+from trnsim.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
 X = "float32[512,256]"
@@ -85,6 +87,23 @@ def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> 
     trnsim.simulate(double, X, timeline=timeline, instructions=instructions)
     assert timeline.stat().st_size > 0
     assert instructions.read_text().startswith('{"kind":"instructions"')
+    again = tmp_path / "again.pftrace"
+    trnsim.simulate(double, X).timeline(again)
+    assert again.read_bytes() == timeline.read_bytes()
+    trace = tmp_path / "kernel.nkt"
+    trnsim.trace(double, X).save(trace)
+    trnsim.simulate(trace).timeline(str(again))
+    assert again.stat().st_size > 0
+    with pytest.raises(UserError, match="cannot be written|No such file"):
+        trnsim.simulate(trace).timeline(tmp_path / "none" / "t.pftrace")
+
+
+def test_a_result_without_a_trace_has_no_timeline_and_a_count_of_stalls_is_none_below_zero() -> None:
+    result = trnsim.simulate(double, X)
+    with pytest.raises(UserError, match="count is -1, but a number of stalls is needed"):
+        result.stalls(-1)
+    with pytest.raises(UserError, match="has no trace to simulate again"):
+        Result(result.to_dict(), str(result)).timeline("t.pftrace")
 
 
 def test_compare_has_a_result_for_each_chip() -> None:

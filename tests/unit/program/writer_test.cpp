@@ -201,14 +201,15 @@ TEST_F(WriteFileTest, SaysWhyAFileCannotBeWritten) {
     };
     EXPECT_EQ(message(path("no/such/folder.nkt")),
               path("no/such/folder.nkt") +
-                  ": cannot be written: No such file or directory; check the folder and its "
-                  "permissions");
-    EXPECT_EQ(message(folder_),
-              folder_.string() +
-                  ": cannot be written: Is a directory; check the folder and its permissions");
+                  ": cannot be written: No such file or directory; check where it goes and that "
+                  "there is room");
+    EXPECT_EQ(
+        message(folder_),
+        folder_.string() +
+            ": cannot be written: Is a directory; check where it goes and that there is room");
     EXPECT_EQ(message("/dev/full"),
-              "/dev/full: cannot be written: No space left on device; check the folder and its "
-              "permissions");
+              "/dev/full: cannot be written: No space left on device; check where it goes and that "
+              "there is room");
     EXPECT_EQ(files(), 0U);
 }
 

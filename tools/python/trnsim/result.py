@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from trnsim.frontend.errors import UserError
 
 Json = dict[str, Any]
 
@@ -57,9 +60,11 @@ class Result:
     `outputs` is what the kernel computes, with arrays for tensors, if values were asked for.
     """
 
-    def __init__(self, data: Json, text: str, outputs: Any = None) -> None:
+    def __init__(self, data: Json, text: str, outputs: Any = None,
+                 timeline: Callable[[str | Path], None] | None = None) -> None:
         self._data = data
         self._text = text
+        self._timeline = timeline
         self.outputs = outputs
 
     @property
@@ -138,14 +143,28 @@ class Result:
     def stalls(self, count: int | None = None) -> Sequence[Stall]:
         """The longest stalls, longest first: those of the engine that bounds the run, if one does.
 
-        Stalls of different engines overlap.
+        Stalls of different engines overlap. UserError for a negative count.
         """
+        if count is not None and count < 0:
+            raise UserError(f"count is {count}, but a number of stalls is needed; leave it out for "
+                            "all of them")
         found = [Stall(f"{line.source} {line.op}", line.engine, what, time)
                  for line in self.attribution for what, time in line.waited_for_us.items()
                  if time > 0 and (self.bound_by not in self.engines
                                   or line.engine == self.bound_by)]
         found.sort(key=lambda stall: -stall.time_us)
         return tuple(found[:count])
+
+    def timeline(self, path: str | Path) -> None:
+        """Writes when every engine and DMA ring did what, for https://ui.perfetto.dev.
+
+        Simulates the trace once more; `timeline` of simulate() writes it at once. UserError if the
+        file cannot be written, or the result is none of simulate() or compare().
+        """
+        if self._timeline is None:
+            raise UserError("timeline: the result has no trace to simulate again; take one of "
+                            "simulate()")
+        self._timeline(path)
 
     def to_dict(self) -> Json:
         """The result file of `trnsim run --json`, configs/schema/result.schema.json."""

@@ -8,7 +8,8 @@ import json
 import os
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from collections.abc import Mapping, Sequence
@@ -79,7 +80,12 @@ def run_trace(trace: bytes | str | Path, options: Options, name: str = "-",
         data = json.loads(file.read_text(encoding="utf-8"))
     if contents is not None:
         data["input"] = name
-    return Result(data, ended.stdout.decode())
+    return Result(data, ended.stdout.decode(), timeline=partial(_timeline, trace, options, name))
+
+
+def _timeline(trace: bytes | str | Path, options: Options, name: str, path: str | Path) -> None:
+    """Simulates once more, which comes to the same, for the timeline."""
+    run_trace(trace, replace(options, timeline=path, instructions=None), name)
 
 
 def _error(status: int, words: str, name: str) -> FrontendError:

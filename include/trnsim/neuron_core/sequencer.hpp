@@ -116,8 +116,7 @@ private:
     void step();
     void run_ahead();
     void wake_at(Picoseconds time);
-    /// When the next instruction can start. kNotKnown: it will be told of an announcement, or
-    /// woken.
+    /// When the next instruction can start; kNotKnown: an announcement, or wake(), will tell.
     [[nodiscard]] Picoseconds earliest_start(const QueuedInstruction& next);
     /// Brings ready_ up to date; false if a wait is not announced yet.
     [[nodiscard]] bool find_readiness(const QueuedInstruction& next);

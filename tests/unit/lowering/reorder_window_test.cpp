@@ -466,8 +466,9 @@ TEST(ReorderWindowTest, AStepTakesItsTurnWhenItsOwnBytesAreThereHoweverManyOther
         for (int i = 0; i < static_cast<int>(kSteps); ++i) {
             window.add(kVector, {{.tile = i}});
         }
-        window.add(kVector, {{.tile = kSteps}}).add(kVector, {{.tile = kSteps}});
-        EXPECT_EQ(window.lower(), kSteps) << "it needs no bytes";
+        window.add(kScalar, {{.tile = kSteps}}).add(kScalar, {{.tile = kSteps}});
+        EXPECT_EQ(window.lower(), kSteps)
+            << "it needs no bytes, and leaves the others' queue alone";
         window.allow(allowed);
         EXPECT_EQ(window.lower(), allowed);
     }
@@ -476,8 +477,8 @@ TEST(ReorderWindowTest, AStepTakesItsTurnWhenItsOwnBytesAreThereHoweverManyOther
 TEST(ReorderWindowTest, AStepTakesItsTurnOnceThereAreEnoughBytesForIt) {
     Window window(8);
     window.deny_each(1);
-    window.add(kVector, {{.tile = 0}}).add(kVector, {{.tile = 1}}).add(kVector, {{.tile = 1}});
-    window.add(kVector, {{.tile = 1}});
+    window.add(kVector, {{.tile = 0}}).add(kScalar, {{.tile = 1}}).add(kScalar, {{.tile = 1}});
+    window.add(kScalar, {{.tile = 1}});
     EXPECT_EQ(window.lower(), 1U);
     window.window().look_again();
     EXPECT_EQ(window.lower(), 2U) << "nothing has changed";

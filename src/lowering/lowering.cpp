@@ -50,8 +50,7 @@ std::vector<std::int64_t> count_executions(const program::Program& program) {
 
 /// \throws ProgramError if the tensors in HBM do not fit there
 void check_hbm(const program::Program& program, const ChipSpec& chip) {
-    const double capacity =
-        static_cast<double>(chip.hbm.stacks * chip.hbm.stack_gib) * kKib * kKib * kKib;
+    const auto capacity = static_cast<double>(chip.hbm.bytes());
     double bytes = 0.0;
     for (const program::Buffer& buffer : program.buffers) {
         bytes += buffer.space == Space::Hbm ? static_cast<double>(buffer.free_bytes()) : 0.0;

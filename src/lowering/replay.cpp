@@ -30,7 +30,7 @@ std::int64_t capacity_of(const ChipSpec& chip, Space space) {
         case Space::Psum:
             return chip.neuron_core.psum.banks * chip.neuron_core.psum.bank_bytes;
         default:
-            return chip.hbm.stacks * chip.hbm.stack_gib * kKib * kKib * kKib;
+            return chip.hbm.bytes();
     }
 }
 

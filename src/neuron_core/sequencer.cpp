@@ -170,7 +170,9 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
     const Picoseconds end = begin + issue.interval;
     const Picoseconds could =
         is_triggered(ready_.held_by) ? std::max(active_until_, ready_.at) : active_until_;
-    const bool is_held = ready_.held_by && (ready_.at >= begin || ready_.at > could);
+    // What begins later than that was refused by a port or a ring, or kept by another core.
+    const bool is_refused_last = ready_.at > could && !ready_.is_kept_by_cores;
+    const bool is_held = ready_.held_by && (ready_.at >= begin || is_refused_last);
     if (is_held) {
         execution.held_by = ready_.held_by;
         execution.held_until = ready_.released;

@@ -104,7 +104,9 @@ void add_outputs(CLI::App& command, ValidateOptions& options) {
     command
         .add_option("--write-docs",
                     options.docs,
-                    "rewrite the tables of docs/accuracy.md and README.md of a source tree")
+                    "rewrite the tables of docs/accuracy.md and README.md of a source tree; they "
+                    "are about all "
+                    "rows, so --corpus is needed, and what chooses or changes is refused")
         ->type_name("ROOT")
         ->check(not_empty());
     command.add_flag("-q,--quiet", options.is_quiet, "print nothing; for --json and --write-docs");

@@ -15,6 +15,8 @@ struct HbmSpec {
     std::string kind = "HBM3";  ///< HBM2E, HBM3, HBM3E.
     std::int64_t stacks = 4;
     std::int64_t stack_gib = 24;
+    /// Of all stacks.
+    [[nodiscard]] std::int64_t bytes() const { return stacks * stack_gib * kKib * kKib * kKib; }
     std::int64_t channels_per_stack = 16;
     std::int64_t stack_interface_bits = 1024;
     double pin_gbit_per_s = 5.7;

@@ -172,6 +172,38 @@ TEST(MultiCore, WhoWaitsForAnotherCoreWaitsForSync) {
               Picoseconds{});
 }
 
+TEST(MultiCore, WhoWaitsForAnotherCoreBehindASemaphoreWaitsForNoInstruction) {
+    std::string text =
+        R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":2})"
+        "\n";
+    const auto replace_all = [](std::string in, const std::string& from, const std::string& to) {
+        for (auto at = in.find(from); at != std::string::npos; at = in.find(from, at + to.size())) {
+            in.replace(at, from.size(), to);
+        }
+        return in;
+    };
+    for (int core = 0; core < 2; ++core) {  // The barrier of GpSimd waits for Vector's tile first.
+        text += replace_all(
+            replace_all(records_of_core(core, core == 0 ? 10 : 100, true),
+                        R"("op":"memset","engines":["gpsimd"])",
+                        R"("op":"memset","engines":["vector"])"),
+            R"("op":"core_barrier","engines":["gpsimd"],"operands":[])",
+            R"("op":"core_barrier","engines":["gpsimd"],"operands":[{"role":"dst","access":"update","buffer":)" +
+                std::to_string(core) + R"(,"partitions":128,"pattern":[[1,1024]]}])");
+    }
+    text = replace_all(text, R"("at":[]})", R"("at":[{}]})") +
+           R"({"record":"summary","instructions":114})" + "\n";
+    const RunResult result = test::run(test::read_trace(text), test::chip("trn2"));
+    EXPECT_GT(result.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)],
+              Picoseconds{});
+    for (const auto& [what, time] : result.critical_path) {
+        EXPECT_FALSE(what == "semaphore wake-up" && time > Picoseconds{1'000'000}) << time.value;
+    }
+    for (const auto& line : result.lines) {
+        EXPECT_TRUE(line.op != "core_barrier" || line.waited_for.empty());
+    }
+}
+
 TEST(MultiCore, ACoreThatNeverComesIsADeadlockThatNamesIt) {
     try {
         static_cast<void>(test::run(meeting(10, 10, false), test::chip("trn2")));

@@ -86,6 +86,14 @@ def test_rsqrt_is_exact_and_slow_on_gpsimd_which_cannot_read_psum() -> None:
         lowering(lambda t, v, u: nl.rsqrt(nl.zeros((128, 64), nl.float32, buffer=nl.psum)))
 
 
+def test_a_copy_is_the_scalar_engines_which_activates_on_trn1() -> None:
+    def kernel(x: Any) -> None:
+        nl.copy(nl.load(x), nl.bfloat16)
+    last = traced(nki.jit(kernel), X)[-1]
+    assert last.op == "tensor_copy" and last.engines == ("scalar",)
+    assert lowering(lambda t, v, u: nl.copy(t), "trn1") == ["activation"]
+
+
 def test_a_variance_over_a_long_row_takes_several_statistics() -> None:
     def kernel(x: Any) -> None:
         nl.var(nl.load(x), axis=1)

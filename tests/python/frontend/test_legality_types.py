@@ -18,8 +18,7 @@ def combined(op: Any, dtype: Any = nl.float32) -> Body:
                                         sbuf(64, 32, dtype=dtype), op)
 
 
-@pytest.mark.parametrize("op", [nl.abs, nl.square, nl.relu, nl.rsqrt, nl.reciprocal,
-                                nl.logical_not])
+@pytest.mark.parametrize("op", [nl.abs, nl.square, nl.relu, nl.rsqrt, nl.reciprocal])
 def test_two_tensors_are_not_combined_by_an_operator_of_one(op: Any) -> None:
     rejects(combined(op), f"tensor_tensor: op is {op.operator_name}, but must be an operator of "
                           "two operands; use tensor_scalar or activation for one")
@@ -29,7 +28,27 @@ def test_two_tensors_are_not_combined_by_inverting_one() -> None:
     rejects(combined(nl.invert, nl.int32), "tensor_tensor: op is invert, but must be an operator")
 
 
-@pytest.mark.parametrize("op", [nl.add, nl.power, nl.divide, nl.equal, nl.logical_xor])
+@pytest.mark.parametrize(("op", "instead"), [
+    (nl.divide, "divide is not a math operator of NKI; multiply by what nisa.reciprocal returns"),
+    (nl.logical_not, "logical_not is not a math operator of NKI; compare with 0 by equal"),
+    (nl.negative, "negative is not a math operator of NKI; multiply by -1"),
+    (nl.sqrt, "sqrt is not a math operator of NKI; use nisa.activation"),
+    (nl.sign, "sign is not a math operator of NKI; use nisa.activation"),
+    (nl.mod, "mod is not a math operator of NKI; use one of abs, abs_max, abs_min, add, bitwise_"),
+    (nl.fmod, "fmod is not a math operator of NKI; use one of abs,"),
+    (nl.average, "op='average' is not a math operator of NKI; use one of abs,"),
+    (nl.bypass, "op='bypass' is not a math operator of NKI; use one of abs,")])
+def test_operators_that_the_table_does_not_have_are_refused(op: Any, instead: str) -> None:
+    rejects(combined(op), instead)
+    rejects(scaled(op, nl.float32), instead.removeprefix("op="))
+
+
+def test_average_is_for_reducing_partitions() -> None:
+    assert accepts(lambda h: nisa.tensor_partition_reduce(
+        sbuf(1, 32), nl.average, sbuf(64, 32))) == ["tensor_partition_reduce"]
+
+
+@pytest.mark.parametrize("op", [nl.add, nl.power, nl.equal, nl.logical_xor])
 def test_two_tensors_are_combined_by_operators_of_two(op: Any) -> None:
     assert accepts(combined(op)) == ["tensor_tensor"]
 

@@ -8,6 +8,7 @@ and strings are accepted too, as older kernels use them. [NKI-SHARED]
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import FunctionType
 from typing import Any
 
@@ -21,7 +22,19 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "po
               "abs_max", "abs_min", *COMPARISONS, *LOGICAL)
 UNARY = ("abs", "square", "relu", "rsqrt", "sqrt", "reciprocal", "negative", "sign")
 ALU = frozenset((*BITVEC, *ARITHMETIC, *UNARY, "average", "bypass"))
-"""Operators of the vector and gpsimd engines."""
+"""Operators of the vector and gpsimd engines, as traces know them."""
+LEGACY_OPERATORS = frozenset(("divide", "mod", "fmod", "logical_not", "sqrt", "negative", "sign",
+                              "average", "bypass"))
+"""Those that AWS's table does not have, though kernels of the old API use them. [NKI-SHARED]"""
+OPERATORS = ALU - LEGACY_OPERATORS
+"""The operators of AWS's table. [NKI-SHARED]"""
+_INSTEAD = {
+    "divide": "multiply by what nisa.reciprocal returns",
+    "logical_not": "compare with 0 by equal",
+    "negative": "multiply by -1",
+    "sqrt": "use nisa.activation",
+    "sign": "use nisa.activation",
+}
 
 FUNCTIONS = frozenset((
     "copy", "square", "sigmoid", "relu", "prelu", "gelu", "gelu_dx", "gelu_apprx_tanh",
@@ -65,18 +78,25 @@ def _shown(operator: Any) -> str:
     return getattr(operator, "__name__", None) or repr(operator)
 
 
-def alu(operator: Any, argument: str) -> str:
-    """The name of an ALU operator; IllegalInstruction if it is none."""
+def alu(operator: Any, argument: str, more: Collection[str] = ()) -> str:
+    """The name of an ALU operator; `more` are those of an instruction or an API alone.
+    IllegalInstruction if it is none."""
     name = operator_name(operator)
-    if name not in ALU:
+    if name not in OPERATORS and name not in more:
+        instead = _INSTEAD.get(name) or f"use one of {', '.join(sorted(OPERATORS.union(more)))}"
         raise IllegalInstruction(f"{source.here()}: {argument}={_shown(operator)} is not a math "
-                                 f"operator of NKI; use one of {', '.join(sorted(ALU))}")
+                                 f"operator of NKI; {instead}")
     return name
 
 
+def legacy_alu(operator: Any, argument: str) -> str:
+    """Like alu, with the operators of the old API."""
+    return alu(operator, argument, LEGACY_OPERATORS)
+
+
 def optional_alu(operator: Any, argument: str) -> str:
-    """Like alu, with `none` for None."""
-    return "none" if operator is None else alu(operator, argument)
+    """Like alu, with `none` for None; also takes `bypass`."""
+    return "none" if operator is None else alu(operator, argument, ("bypass",))
 
 
 def function(operator: Any, more: frozenset[str] = frozenset()) -> str:

@@ -17,7 +17,7 @@ from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.parameters import check_probability
-from trnsim.frontend.operators import alu
+from trnsim.frontend.operators import legacy_alu as alu
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import SBUF
 

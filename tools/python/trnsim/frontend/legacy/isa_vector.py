@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.nki.parameters import check_order
-from trnsim.frontend.operators import LEGACY_FUNCTIONS, alu, function
+from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
 
 _any = engine.unknown
 _idle = reduce_cmd.idle

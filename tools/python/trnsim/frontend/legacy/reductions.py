@@ -20,7 +20,7 @@ from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.legality_operators import reducing
-from trnsim.frontend.operators import alu, operator_name
+from trnsim.frontend.operators import legacy_alu as alu, operator_name
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM, SBUF, Shape
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, uint8
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.issue import vectors
 from trnsim.frontend.nki.parameters import check_probability
@@ -137,6 +138,18 @@ def copy(x: Any, dtype: Any = None) -> View:
     return emit("tensor_copy", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", data),))
 
+def scalar_copy(x: Any, dtype: Any = None) -> View:
+    """nl.copy: a copy on the scalar engine, which only activates before NeuronCore-v3.
+    [NKI-RELEASE]"""
+    known_issues.of_copy(x)
+    active = recorder.required()
+    if active.chip.generation < 3:
+        return unary_function("copy", x, dtype)
+    data = tile(x, "copy")
+    operands = (("dst", "write", fresh(data.shape, result_dtype(dtype, data))),
+                ("data", "read", data))
+    return active.hold("tensor_copy", ("scalar",), operands, {}, None)
+
 def reciprocal(x: Any, dtype: Any = None) -> View:
     """1 / x on the vector engine."""
     data = tile(x, "reciprocal")
@@ -224,6 +237,7 @@ def _named(function: Callable[..., View], name: str) -> Callable[..., View]:
 def binary_operator(name: str) -> Callable[..., View]:
     """The public function of a binary operator; also usable as `op=`."""
     def operator(x: Any, y: Any, dtype: Any = None) -> View:
+        known_issues.of_binary(name, x, y)
         return binary(name, x, y, dtype)
     operator.__doc__ = f"{name} of two tiles, or of a tile and a number."
     return _named(operator, name)

@@ -82,7 +82,7 @@ def tensor_partition_reduce(dst: Any, op: Any, data: Any,
                             name: str | None = None) -> NkiInstruction:
     """dst = the reduction of data over its partitions."""
     return issue("tensor_partition_reduce", (("dst", "write", dst), ("data", "read", data)),
-                 {"op": alu(op, "op")})
+                 {"op": alu(op, "op", ("average",))})
 
 
 def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiInstruction:

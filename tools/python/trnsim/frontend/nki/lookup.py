@@ -13,6 +13,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import uint32
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.elementwise import copy, emit, result_dtype, tile
 from trnsim.frontend.tensor import View
@@ -45,6 +46,7 @@ def rand(shape: Any, dtype: Any, buffer: Any = None, name: str = "") -> View:
 
 def random_seed(seed: Any) -> None:
     """Seeds the vector engine with a number or with the only element of a tensor."""
+    known_issues.of_seed(seed)
     active = recorder.required()
     if not isinstance(seed, View):
         value, seed = seed, fresh((1, 1), uint32, name="seed")

@@ -13,6 +13,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, float32, uint16
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import BN_STATS_FREE_MAX
+from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.elementwise import (binary, copy, emit, reciprocal, repeated,
                                              result_dtype, tile, unary_function)
@@ -157,6 +158,7 @@ def transpose(x: Any, dtype: Any = None) -> View:
 
 def matmul(x: Any, y: Any, transpose_x: bool = False) -> View:
     """x @ y, or x.T @ y, as a float32 tile in PSUM. An x that is not transposed is, first."""
+    known_issues.of_matmul(transpose_x)
     left, right = in_sbuf(tile(x, "matmul")), in_sbuf(tile(y, "matmul"))
     if not transpose_x:
         left = copy(transpose(left))

@@ -181,8 +181,8 @@ void pool(const Program& program, SlotPacker& packer, const Memory& memory, Allo
             .slots = site.live, .slot_bytes = site.slot_bytes, .is_pooled = true, .overlaid = {}};
     }
     result.notes.push_back(
-        fmt::format("{} is full: all tiles share one pool of {} bytes per "
-                    "partition; those that do not fit are spilled to HBM",
+        fmt::format("{} may fill up: all tiles share one pool of {} bytes per partition, and "
+                    "where it is full some are spilled to HBM",
                     memory.name,
                     memory.capacity));
 }

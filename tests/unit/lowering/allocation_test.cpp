@@ -437,8 +437,8 @@ TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
     }
     EXPECT_EQ(result.sites[needy].slots, 15);
     EXPECT_THAT(result.notes,
-                ElementsAre("SBUF is full: all tiles share one pool of 16384 bytes per partition; "
-                            "those that do not fit are spilled to HBM"));
+                ElementsAre("SBUF may fill up: all tiles share one pool of 16384 bytes per "
+                            "partition, and where it is full some are spilled to HBM"));
 }
 
 TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {
@@ -483,7 +483,7 @@ TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {
     EXPECT_EQ(result.sites[sum].slot_bytes, 1024);
     EXPECT_FALSE(result.sites[tile].is_pooled);
     EXPECT_EQ(result.psum_banks, 4);
-    EXPECT_THAT(result.notes, ElementsAre(HasSubstr("PSUM is full")));
+    EXPECT_THAT(result.notes, ElementsAre(HasSubstr("PSUM may fill up")));
 }
 
 TEST(AllocationTest, WithoutSpillingPsumTilesThatDoNotFitAreAnErrorThatNamesTheLargest) {

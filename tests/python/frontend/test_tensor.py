@@ -194,6 +194,13 @@ def test_a_gather_names_the_operand_with_its_indices() -> None:
     assert any('"indirect":"index"' in line for line in lines)
 
 
+def test_a_placed_tensor_and_its_views_have_its_address_and_others_have_none() -> None:
+    def addresses(free: Any, _: Any) -> Any:
+        tile = nl.ndarray((32, 64), dtype=nl.float32, buffer=nl.sbuf, address=(64, 1024))
+        return tile.address, tile[0:8, 4:8].address, tile[0].address, free.address
+    assert in_kernel(addresses) == ((64, 1024), (64, 1024), (64, 1024), None)
+
+
 def test_a_shape_is_given_in_every_form() -> None:
     @nki.jit
     def kernel(x: Any) -> None:

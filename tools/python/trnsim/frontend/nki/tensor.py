@@ -46,6 +46,14 @@ class NkiTensor(WithoutOperators, View):
         return MemoryRegion.private_hbm if is_private else MemoryRegion.shared_hbm
 
     @property
+    def address(self) -> tuple[int, int] | None:
+        """(partition, byte) of the tensor that this is a view of, if the kernel fixes where it is;
+        None if the compiler places it. [NKI-ALLOCATOR]"""
+        give_up()
+        extent = self.form.buffer.extent
+        return None if extent is None else (extent.partition, self.storage.place)
+
+    @property
     def base_tensor(self) -> NkiTensor:
         """The tensor itself: nki-library's kernels take wrapped and plain tensors alike."""
         return self

@@ -30,8 +30,14 @@ def column(tile: Any, dtype: Any = nl.float32) -> Any:
     (lambda t: nisa.tensor_copy(t, engine=nisa.vector_engine), ("vector",), ("vector",)),
     (lambda t: nisa.tensor_scalar(t, nl.multiply, 2.0), ("scalar",), ("vector", "scalar")),
     (lambda t: nisa.tensor_scalar(t, nl.maximum, 2.0), ("vector",), ("vector",)),
+    (lambda t: nisa.tensor_scalar(t, nl.add, 2.0), ("scalar",), ("vector",)),
+    (lambda t: nisa.tensor_scalar(t, nl.multiply, 2.0, op1=nl.add, operand1=1.0), ("scalar",),
+     ("vector",)),
+    (lambda t: nisa.tensor_scalar(t, nl.multiply, 2.0, op1=nl.add, operand1=t[:, 0]), ("scalar",),
+     ("vector", "scalar")),
+    (lambda t: nisa.tensor_scalar(t, nl.add, t[:, 0]), ("scalar",), ("vector", "scalar")),
     (lambda t: nisa.reciprocal(t), ("vector", "scalar"), ("vector",))])
-def test_on_trn1_what_activate_can_do_is_left_to_the_scalar_engine(body: Any, trn1: Any,
+def test_what_activate_can_do_is_left_to_the_scalar_engine_on_trn1_and_shared_on_trn2(body: Any, trn1: Any,
                                                                    trn2: Any) -> None:
     assert with_tile(body, chip="trn1")[0].engines == trn1
     assert with_tile(body, chip="inf2")[0].engines == trn1

@@ -79,9 +79,12 @@ def _preferred(chip: Chip, instruction: Instruction, api: str) -> Engines:
         return GPSIMD if prefers_gpsimd and "gpsimd" in allowed else VECTOR
     if op in ("rng", "rand_set_state", "rand_get_state", "core_barrier"):
         return VECTOR if op == "rng" else GPSIMD
+    is_old_api = api == "neuronxcc.nki"
     if chip.generation == 2 and _is_activation(instruction):
-        is_always = api == "neuronxcc.nki" and op != "reciprocal"  # Decision 0033.
+        is_always = is_old_api and op != "reciprocal"  # Decision 0033.
         return SCALAR if is_always else legal(chip, instruction) + SCALAR
+    if is_old_api and _adds_number(instruction):
+        return VECTOR  # Decision 0034.
     return legal(chip, instruction)
 
 
@@ -94,6 +97,16 @@ def _is_activation(instruction: Instruction) -> bool:
     if op == "tensor_scalar":
         return (attributes["op0"], attributes.get("op1", "none")) in _SCALAR_ENGINE_PAIRS
     return op in ("tensor_copy", "reciprocal")
+
+
+def _adds_number(instruction: Instruction) -> bool:
+    """Whether it is a tensor_scalar that adds a number: ACTIVATE scales by a number, but its bias
+    is a vector. [NKI-ISA-2.26, activation]"""
+    if instruction.op != "tensor_scalar":
+        return False
+    vectors = {role for role, _, _ in instruction.operands}
+    return any(instruction.attributes.get(f"op{i}") == "add" and f"operand{i}" not in vectors
+               for i in (0, 1))
 
 
 def _touches_psum(instruction: Instruction) -> bool:

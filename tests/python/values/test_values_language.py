@@ -50,6 +50,15 @@ UNARY: dict[str, tuple[Array, Array]] = {
     "tanh": (X, np.tanh(X)), "copy": (X, X)}
 
 
+def test_a_result_is_true_if_all_of_its_elements_are() -> None:
+    def check(new: Any, x: Any) -> Any:
+        assert new.equal(new.square(x), new.multiply(x, x))
+        assert not new.equal(x, new.full((64, 96), 3.0, dtype=new.float32, buffer=new.sbuf))
+        assert not new.greater(x, 0.0)
+        return x
+    assert_allclose(in_new(check, X), X)
+
+
 @BOTH
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_functions(name: str, run: Callable[..., Any]) -> None:

@@ -304,6 +304,10 @@ class Recorder:
         """The one element of a view; None if values are not computed."""
         return None
 
+    def truth_of(self, view: View) -> bool | None:
+        """Whether no element of a view is 0; None if values are not computed."""
+        return None
+
     # Instructions -----------------------------------------------------------------------------
 
     def record(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],

@@ -246,6 +246,8 @@ class View:
     __slots__ = ("storage", "form", "position", "indices", "indirection")
 
     indirection: Indirection
+    truth_advice = "use shapes or arguments to decide"
+    """What to do instead of asking whether a view is true."""
 
     def __init__(self, storage: Storage, form: Form, position: int = 0,
                  indices: Any = None) -> None:
@@ -313,7 +315,7 @@ class View:
     def __bool__(self) -> bool:
         raise ProgramError(
             f"{source.here()}: the truth of tensor {self.name!r} is asked while tracing, but its "
-            "elements are only known when the kernel runs; use shapes or arguments to decide")
+            f"elements are only known when the kernel runs; {self.truth_advice}")
 
 
 def check_bounds(form: Form, offset: int) -> None:

@@ -31,6 +31,9 @@ class NkiTensor(WithoutOperators, View):
 
     __slots__ = ()
 
+    truth_advice = ("use shapes or arguments to decide, or give --values, with which it is whether "
+                    "all of them are true")
+
     # Attributes -------------------------------------------------------------------------------
 
     @property
@@ -81,9 +84,13 @@ class NkiTensor(WithoutOperators, View):
         return cls
 
     def __bool__(self) -> bool:
-        """A tensor that is there is true; the result of an operation is not asked for elements."""
+        """A tensor that is there is true; the result of an operation, if all of its elements are:
+        `assert nl.equal(x, y)`, as in AWS's examples. ProgramError if they are not computed."""
         active = recorder.active()
-        return super().__bool__() if active is not None and active.is_pending(self) else True
+        if active is None or not active.is_pending(self):
+            return True
+        known = active.truth_of(self)
+        return super().__bool__() if known is None else known
 
     def __iter__(self) -> Iterator[NkiTensor]:
         """The parts along the first dimension."""

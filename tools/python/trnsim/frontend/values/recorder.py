@@ -114,6 +114,11 @@ class ValueRecorder(Recorder):
         number: int | float = self.machine.scalar(view, source.site())
         return number
 
+    def truth_of(self, view: View) -> bool | None:
+        """Whether no element of a view is 0."""
+        self.flush()
+        return bool((self.machine.read(view, source.site()) != 0).all())
+
     def outputs(self, result: Any) -> Any:
         """What a kernel returned, with arrays for views; unwritten elements are NaN, or 0."""
         if isinstance(result, View):

@@ -86,8 +86,11 @@ def _reject_operands(op: str, operands: Sequence[Operand]) -> None:
 
 def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     """The error for an argument that should be a tensor."""
+    is_grid = hasattr(value, "is_data_representable")
+    advice = ("pass its data" if is_grid else
+              "pass one made by nl.ndarray or an argument of the kernel")
     return IllegalInstruction(f"{source.here()}: {op}: {role} is {value!r}, but must be a tensor; "
-                              "pass one made by nl.ndarray or an argument of the kernel")
+                              f"{advice}")
 
 
 def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:

@@ -23,6 +23,8 @@ from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, share
 from trnsim.frontend.nki.creation import fresh as _fresh
 from trnsim.frontend.nki.enums import SPACES as _SPACES
 from trnsim.frontend.nki.enums import MemoryRegion
+from trnsim.frontend.nki.grids import (NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks,
+                                       alloc_tiles, blocks, tiles)
 from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorder, num_programs,
                                        program_id, program_ndim, sequential_range, static_range)
 from trnsim.frontend.nki.objects import NKIObject

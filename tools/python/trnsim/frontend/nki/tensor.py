@@ -57,6 +57,11 @@ class NkiTensor(WithoutOperators, View):
         return None if extent is None else (extent.partition, self.storage.place)
 
     @property
+    def data(self) -> NkiTensor:
+        """The tensor: instructions take `data` of tensors and of grids alike. [NKI-GRIDS]"""
+        return self
+
+    @property
     def base_tensor(self) -> NkiTensor:
         """The tensor itself: nki-library's kernels take wrapped and plain tensors alike."""
         return self

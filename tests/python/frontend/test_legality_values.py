@@ -48,6 +48,10 @@ def reduced(op0: Any, reduce_op: Any, result: bool = True) -> Any:
                                      column() if result else None)
 
 
+def fused(**reduction: Any) -> Any:
+    return nisa.scalar_tensor_tensor(tile(), tile(), nl.add, 1.0, nl.add, tile(), **reduction)
+
+
 @pytest.mark.parametrize(("body", "message"), [
     (lambda: nisa.tensor_tensor_scan(tile(), tile(), tile(), 0.0, nl.bitwise_and, nl.add),
      "tensor_tensor_scan: op0 is bitwise_and, but must be an arithmetic operator of two operands"),
@@ -56,6 +60,11 @@ def reduced(op0: Any, reduce_op: Any, result: bool = True) -> Any:
      "op0 is bitwise_and, but must be an arithmetic operator; use tensor_scalar or tensor_tensor"),
     (lambda: nisa.scalar_tensor_tensor(tile(), tile(), nl.add, 1, nl.left_shift, tile()),
      "op1 is left_shift, but"),
+    (lambda: fused(reduce_op=nl.subtract), "reduce_op is subtract, but must be one of add, "),
+    (lambda: fused(reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.load_reduce),
+     "scalar_tensor_tensor: reduce_cmd is load_reduce, but must be one of reduce, reset_reduce"),
+    (lambda: fused(reduce_res=column()), "scalar_tensor_tensor: reduce_res without reduce_op; give"),
+    (lambda: fused(reduce_op=nl.add, reduce_res=tile()), "reduce_result"),
     (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.add, nl.equal, 1.0),
      "op1 is equal, but must be one of add, subtract, multiply, maximum, minimum"),
     (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.invert, nl.add, 1.0),

@@ -85,6 +85,21 @@ def test_tensor_scalar_reduce_returns_both() -> None:
     assert_allclose(found, (X + 1, (X + 1).max(axis=1, keepdims=True)), rtol=1e-6)
 
 
+def test_scalar_tensor_tensor_reduces_what_it_returns() -> None:
+    def body(x: Any, y: Any) -> Any:
+        dst, largest, total = tile(x.shape), tile((64, 1)), tile((64, 1))
+        nisa.scalar_tensor_tensor(dst, x, nl.multiply, 3.0, nl.add, y, reduce_op=nl.maximum,
+                                  reduce_res=largest)
+        nisa.scalar_tensor_tensor(dst, x, nl.multiply, 3.0, nl.add, y, reduce_op=nl.add)
+        nisa.scalar_tensor_tensor(dst, x, nl.multiply, 1.0, nl.subtract, y, reduce_op=nl.add,
+                                  reduce_cmd=nisa.reduce_cmd.reduce, reduce_res=total)
+        return dst, largest, total
+    both = 3 * X + Y
+    assert_allclose(evaluate(body, X, Y), (
+        X - Y, both.max(axis=1, keepdims=True),
+        both.sum(axis=1, keepdims=True) + (X - Y).sum(axis=1, keepdims=True)), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(("op", "reference"), [("max", np.max), ("min", np.min)])
 def test_reductions_of_nl_name_operators(op: str, reference: Any) -> None:
     def body(x: Any) -> Any:
@@ -126,10 +141,18 @@ def test_tensor_reduce_takes_the_last_dimensions(op: str, reference: Any) -> Non
     assert_allclose(found, -reference(data, axis=(2, 3)), rtol=1e-4, atol=1e-6)
 
 
-def test_tensor_partition_reduce() -> None:
+@pytest.mark.parametrize(("op", "reference"), [(nl.add, np.sum), (nl.mean, np.mean),
+                                               (nl.max, np.max)])
+def test_tensor_partition_reduce(op: Any, reference: Any) -> None:
+    found = evaluate(lambda x: into((1, 96), lambda d: nisa.tensor_partition_reduce(d, op, x)), X)
+    assert_allclose(found, reference(X, axis=0, keepdims=True), rtol=1e-4, atol=1e-5)
+
+
+def test_tensor_partition_reduce_of_bits() -> None:
+    data = integers(0, 1 << 20, 64, 96)
     found = evaluate(lambda x: into((1, 96), lambda d: nisa.tensor_partition_reduce(
-        d, nl.add, x)), X)
-    assert_allclose(found, X.sum(axis=0, keepdims=True), rtol=1e-4, atol=1e-5)
+        d, nl.bitwise_xor, x), nl.int32), data)
+    assert np.array_equal(found, np.bitwise_xor.reduce(data, axis=0, keepdims=True))
 
 
 def test_tensor_tensor_scan() -> None:

@@ -71,7 +71,7 @@ RULES: dict[str, Rule] = {
     "tensor_scalar": _rule(dst=LIKE, data=LIKE, operand0=VECTOR, operand1=VECTOR,
                            initial=VECTOR),
     "scalar_tensor_tensor": _rule(2, ("data", "operand1"), dst=LIKE, data=LIKE, operand0=VECTOR,
-                                  operand1=LIKE),
+                                  operand1=LIKE, reduce_result=VECTOR),
     "tensor_scalar_reduce": _rule(dst=LIKE, data=LIKE, operand0=VECTOR, initial=VECTOR,
                                   reduce_result=VECTOR),
     "tensor_scalar_cumulative": _rule(dst=LIKE, data=LIKE, operand0=VECTOR, operand1=VECTOR),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
               "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
 """Operators that tensor_reduce accepts. [NKI-SHARED]"""
-PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
+PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
 ACCUMULATIONS = ("add", "multiply", "maximum", "minimum")
 CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
 WITHOUT_BITS = tuple(sorted(ALU.difference(BITVEC)))
@@ -39,7 +39,7 @@ _MAGNITUDES_GENERATION = 4
 _TAKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "tensor_tensor": {"op": PAIRED},
     "tensor_tensor_scan": {"op0": BINARY, "op1": BINARY},
-    "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS},
+    "scalar_tensor_tensor": {"op0": WITHOUT_BITS, "op1": WITHOUT_BITS, "reduce_op": ACCUMULATIONS},
     "tensor_scalar_reduce": {"op0": WITHOUT_BITS, "reduce_op": ACCUMULATIONS},
     "tensor_scalar_cumulative": {"op0": WITHOUT_BITS, "op1": CUMULATIVE},
     "tensor_partition_reduce": {"op": PARTITION_REDUCTIONS},

@@ -26,6 +26,7 @@ from trnsim.frontend.nki.isa_vector import (
     tensor_scalar_reduce, tensor_tensor, tensor_tensor_scan)
 from trnsim.frontend.nki.issue import NkiInstruction
 from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.nki.scalars import NkiScalar, scalar_load, scalar_store
 
 tensor_engine = engine.tensor
 vector_engine = engine.vector

@@ -11,6 +11,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue
 from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.nki.scalars import NkiScalar
 from trnsim.frontend.tensor import View
 
 
@@ -59,9 +60,10 @@ def _check(register: Any, op: str, role: str) -> None:
 def _check_written(register: Any, op: str) -> None:
     _check(register, op, "dst")
     if register.is_frozen:
-        raise IllegalInstruction(f"{source.here()}: {op}: dst is {register.name}, the index of a "
-                                 "dynamic_range, which only its loop changes; copy it into a "
-                                 "register of your own")
+        what = (f"scalar {register.name!r}, which never changes" if isinstance(register, NkiScalar)
+                else f"{register.name}, the index of a dynamic_range, which only its loop changes")
+        raise IllegalInstruction(f"{source.here()}: {op}: dst is {what}; copy it into a register "
+                                 "of your own")
 
 
 def _integer(value: Any, op: str) -> int:

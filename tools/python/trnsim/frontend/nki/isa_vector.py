@@ -71,13 +71,30 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
 
 def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
                          reverse0: bool = False, reverse1: bool = False,
-                         name: str | None = None) -> NkiInstruction:
-    """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor."""
-    return issue("scalar_tensor_tensor",
-                 (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1)),
-                 {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
-                 (operand0, reverse0, reverse1))
+                         reduce_cmd: Any = _reset_reduce, reduce_op: Any = None,
+                         reduce_res: Any = None, name: str | None = None) -> NkiInstruction:
+    """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor.
+
+    With reduce_op also its reduction along the free dimensions, in reduce_res if it is there.
+    [NKI-ISA-2.33]
+    """
+    op = "scalar_tensor_tensor"
+    operands = (("dst", "write", dst), ("data", "read", data),
+                *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1))
+    attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    if reduce_op is None or reduce_op is Ellipsis:
+        if reduce_res is not None:
+            raise IllegalInstruction(f"{source.here()}: {op}: reduce_res without reduce_op; give "
+                                     "both")
+        return issue(op, operands, attributes, _any, (operand0, reverse0, reverse1))
+    reduction = alu(reduce_op, "reduce_op")
+    take(op, "reduce_op", reduction, source.here())
+    check_command(op, reduce_cmd)
+    accumulation = (reduction, reduce_cmd)
+    if reduce_res is not None:
+        attributes["reduce_op"] = reduction
+        operands = (*operands, ("reduce_result", "write", reduce_res))
+    return issue(op, operands, attributes, _any, (operand0, reverse0, reverse1, accumulation))
 
 
 def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op: Any,

@@ -9,8 +9,8 @@ from typing import Any
 from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4m3, float8_e4m3fn,
                                     float8_e4m3fn_x4, float8_e5m2, float8_e5m2_x4, float8_e8m0,
-                                    float16, float32, int8, int16, int32, tfloat32, uint8, uint16,
-                                    uint32)
+                                    float16, float32, int8, int16, int32, int64, tfloat32, uint8,
+                                    uint16, uint32)
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.loops import LoopRange as range
 from trnsim.frontend.dtypes import dtype as _dtype_of

@@ -21,6 +21,7 @@ _REGISTER_COMMANDS = {
     "exponential": ("idle", "reduce", "reset_reduce", "load_reduce"),
     "range_select": ("idle", "reset", "reduce", "reset_reduce"),
     "select_reduce": ("idle", "reduce", "reset_reduce"),
+    "scalar_tensor_tensor": ("reduce", "reset_reduce"),
     "tensor_scalar_reduce": ("reduce", "reset_reduce", "load_reduce"),
     "tensor_scalar_cumulative": ("reduce", "reset_reduce", "load_reduce"),
 }

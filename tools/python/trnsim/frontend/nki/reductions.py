@@ -72,6 +72,9 @@ def mean_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Vie
     return binary("multiply", total, 1.0 / size, dtype or x.dtype)
 
 
+mean_of.operator_name = "average"  # type: ignore[attr-defined]
+
+
 def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> View:
     """The variance over all free dimensions by bn_stats in pieces, else from the mean of squares.
 

@@ -40,6 +40,8 @@ class _Test(NamedTuple):
 class VirtualRegister(NKIObject):
     """A 32-bit register. `value` is None if it is not known while tracing."""
 
+    bits = 32
+
     def __init__(self, value: int | None = None, name: str = "",
                  tests: dict[tuple[int, int], _Test] | None = None) -> None:
         self._value: int | LoopIndex | None = value
@@ -60,6 +62,10 @@ class VirtualRegister(NKIObject):
 
     def __repr__(self) -> str:
         return f"<register {self.name} {'?' if self.value is None else self.value}>"
+
+    def like(self, value: int | None, name: str) -> VirtualRegister:
+        """A register of the same kind."""
+        return VirtualRegister(value, name)
 
     # Arithmetic: one sequencer instruction each ---------------------------------------------
 
@@ -228,6 +234,10 @@ def dynamic_indices(start: Any, stop: Any, step: int) -> range:
     if isinstance(step, VirtualRegister) or step < 1:
         raise IllegalInstruction(f"{source.here()}: the step of a loop is {step!r}, but must be a "
                                  "positive integer that is known when the kernel is built")
+    for bound in (start, stop):
+        if isinstance(bound, VirtualRegister) and bound.bits > 32:
+            raise IllegalInstruction(f"{source.here()}: scalar {bound.name!r} bounds a loop, but "
+                                     "has 64 bits; load it from an int32 tile")
     first = start.value if isinstance(start, VirtualRegister) else start
     last = stop.value if isinstance(stop, VirtualRegister) else stop
     begin = 0 if first is None else first
@@ -269,10 +279,13 @@ def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> RuntimeRange:
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any],
               step: int = 1) -> None:
-    """body_fun(i) for i from lower to upper, bounds of the run time."""
+    """body_fun(i) for i from lower to upper, bounds of the run time: i is a scalar if they are."""
     indices = dynamic_indices(lower, upper, step)
+    bounds = [one for one in (lower, upper) if isinstance(one, VirtualRegister)]
+    bounds.sort(key=lambda one: type(one) is not VirtualRegister)
+    like = bounds[0].like if bounds else VirtualRegister
     for index in recorder.required().loop(indices, _origin("i")):
-        body_fun(VirtualRegister(index, "i"))
+        body_fun(like(index, "i"))
 
 
 def while_loop(init: VirtualRegister,

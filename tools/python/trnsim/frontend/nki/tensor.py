@@ -576,6 +576,9 @@ class NkiTensor(WithoutOperators, View):
         the view cannot be used, but by a DMA that skips it.
         """
         give_up()
+        if self.form.is_on_chip and register.bits > 32:
+            self._reject(f"is moved by scalar {register.name!r} of 64 bits, but on chip offsets "
+                         "have 32; load it from an int32 tile")
         low, high = self.form.span
         buffer = self.form.buffer
         sizes = buffer.shape[1:] if self.form.is_on_chip else buffer.shape

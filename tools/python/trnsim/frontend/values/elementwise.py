@@ -85,11 +85,20 @@ def _two_operators(call: Call, op0: str, operand0: Any, reverse0: bool, op1: str
 
 
 def scalar_tensor_tensor(call: Call, operand0: Any = 0.0, reverse0: bool = False,
-                         reverse1: bool = False) -> None:
-    """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor."""
+                         reverse1: bool = False, accumulation: Any = None) -> None:
+    """dst = (data op0 operand0) op1 operand1, where operand1 is a tensor.
+
+    `accumulation` is (operator, command) of its reduction over the row, in reduce_result.
+    """
     first = alu.apply(call.attributes["op0"], call.floats("data"),
                       call.number("operand0", operand0), reverse0)
-    call.write(alu.apply(call.attributes["op1"], first, call.floats("operand1"), reverse1))
+    result = alu.apply(call.attributes["op1"], first, call.floats("operand1"), reverse1)
+    call.write(result)
+    if accumulation is not None:
+        op, command = accumulation
+        total = call.accumulate("vector", command_name(command), op, _reduced(call, op, result))
+        if "reduce_result" in call.views:
+            call.write(total, "reduce_result")
 
 
 def tensor_scalar_reduce(call: Call, operand0: Any = 0.0, reverse0: bool = False,

@@ -128,6 +128,17 @@ def test_what_scalars_cannot_do_is_an_error(bits: int, body: Callable[[Any], Any
         traced(lambda x: body(loaded(x)) and None, ONE[bits])
 
 
+def test_engines_compute_with_32_bits() -> None:
+    def kernel(number: Any) -> None:
+        tile, other = (nl.ndarray((1, 1), dtype=nl.int64) for _ in range(2))
+        nisa.memset(tile, 1)
+        nisa.dma_copy(dst=other, src=number)
+        nisa.tensor_tensor(tile, tile, other, nl.add)
+    with pytest.raises(IllegalInstruction, match=r"dst is sbuf int64\[1, 1\], but engines compute "
+                                                 "with 32 bits at most; move it by DMA"):
+        traced(kernel, ONE[64])
+
+
 def test_scalars_of_two_widths_are_not_combined() -> None:
     with pytest.raises(IllegalInstruction, match="'count', int64, but both have the same type"):
         traced(lambda x, y: stored(loaded(x) + loaded(y)), ONE[32], ONE[64])

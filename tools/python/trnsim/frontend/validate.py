@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from trnsim.frontend import engines as engine_table
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.dtypes import int64
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
 from trnsim.frontend.legality_indirect import check_indirect
@@ -121,6 +122,9 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
             f"{form.space} has at most {limit}; split the access")
     if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
+    if form.dtype is int64 and instruction.op != "memset":
+        raise instruction.reject(f"{role} is {form.describe()}, but engines compute with 32 bits "
+                                 "at most; move it by DMA, or take it as a scalar of the device")
     extent = form.buffer.extent
     base = 0 if extent is None else extent.partition
     count, start = form.partitions, base + form.partition

@@ -27,7 +27,7 @@ def absent(api: str, part: str, contents: dict[str, Any]) -> Callable[[str], NoR
 
 def _advice(name: str, other: str, contents: dict[str, Any]) -> str:
     importlib.import_module("trnsim.frontend.impersonate").install()
-    if name in vars(sys.modules[other]):
+    if other in sys.modules and name in vars(sys.modules[other]):
         return f", but {other} does: that is the other API"
     near = difflib.get_close_matches(name, [one for one in contents if not one.startswith("_")], 1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -12,6 +12,7 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.collective_rules import (check_memory, check_single, check_sizes,
                                                   dimension_of, memory_of, tensors_of)
@@ -218,3 +219,6 @@ def _traced_rank() -> int:
     active = recorder.required()
     active.note("assumption", f"the program is that of rank {active.rank}")
     return active.rank
+
+
+__getattr__ = _absent("nki", "collectives", globals())

@@ -2,6 +2,7 @@
 // One kernel on several chips, side by side.
 #include "trnsim/report/comparison.hpp"
 
+#include "explain.hpp"
 #include "quantity.hpp"
 #include "schema_version.hpp"
 #include "screen.hpp"
@@ -12,8 +13,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,17 +70,37 @@ void tell_apart(std::vector<ComparisonRow>& rows, std::span<const ResultFile> re
     }
 }
 
+/// What the chips are called in a text: paths that would leave no room for a table by their ends,
+/// as long as that tells them apart.
+std::vector<std::string> labels_of(const std::vector<ComparisonRow>& rows) {
+    constexpr std::array<std::size_t, 2> kWidths{24, 48};
+    for (const std::size_t width : kWidths) {
+        std::vector<std::string> labels;
+        std::ranges::transform(rows, std::back_inserter(labels), [width](const auto& row) {
+            return in_full_or_short(row.chip, width);
+        });
+        if (std::set<std::string>(labels.begin(), labels.end()).size() == rows.size()) {
+            return labels;
+        }
+    }
+    std::vector<std::string> names;
+    std::ranges::transform(rows, std::back_inserter(names), &ComparisonRow::chip);
+    return names;
+}
+
 /// Each warning once, with the chips whose runs gave it unless all did.
-void add_warnings(const std::vector<ComparisonRow>& rows, Screen& screen) {
+void add_warnings(const std::vector<ComparisonRow>& rows,
+                  const std::vector<std::string>& labels,
+                  Screen& screen) {
     std::vector<std::pair<std::string, std::vector<std::string>>> warnings;
-    for (const ComparisonRow& row : rows) {
-        for (const std::string& text : row.warnings) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (const std::string& text : rows[i].warnings) {
             auto known =
                 std::ranges::find(warnings, text, [](const auto& one) { return one.first; });
             if (known == warnings.end()) {
                 known = warnings.insert(known, {text, {}});
             }
-            known->second.push_back(row.chip);
+            known->second.push_back(labels[i]);
         }
     }
     if (!warnings.empty()) {
@@ -119,9 +143,11 @@ std::string to_text(const Comparison& comparison, bool use_colour) {
     constexpr auto kRight = Table::Align::Right;
     Table table({kLeft, kRight, kRight, kLeft, kRight, kRight, kRight, kRight});
     table.add({"chip", "latency", "speed-up", "bound by", "MFU", "MBU", "HBM traffic", "spills"});
-    for (const ComparisonRow& row : comparison.rows) {
+    const std::vector<std::string> labels = labels_of(comparison.rows);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const ComparisonRow& row = comparison.rows[i];
         const double spilled = row.spill_save_bytes + row.spill_reload_bytes;
-        table.add({row.chip,
+        table.add({labels[i],
                    time_text(from_microseconds(row.latency_us), 5),
                    fmt::format("{:.2f}", row.speed_up),
                    fmt::format("{} {}", row.bound_by, percent_text(row.bound_by_percent)),
@@ -137,7 +163,7 @@ std::string to_text(const Comparison& comparison, bool use_colour) {
     }
     screen.blank();
     screen.table(table);
-    add_warnings(comparison.rows, screen);
+    add_warnings(comparison.rows, labels, screen);
     return screen.text();
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
+CHIP = Path(__file__).parents[3] / "configs" / "chips" / "trainium2.json"
 KERNELS = '''
 import nki
 import nki.isa as nisa
@@ -60,6 +61,18 @@ def test_a_kernel_is_traced_and_simulated(trnsim: CommandLine) -> None:
     assert result["kernel"] == "double"
     assert result["input"] == "kernels.py::double"
     assert result["summary"]["hbm_read_bytes"] == 128 * 512 * 4
+
+
+@pytest.mark.parametrize("short_name", ["trn2", "mine"])
+def test_a_kernel_is_traced_for_the_chip_of_a_file(trnsim: CommandLine, short_name: str) -> None:
+    text = CHIP.read_text(encoding="utf-8").replace('"short_name": "trn2"',
+                                                    f'"short_name": "{short_name}"')
+    (trnsim.folder / "chip.json").write_text(text)
+    words = ("kernels.py::double", "--arg", "float32[128,512]", "--chip", "chip.json")
+    assert trnsim.result(*words)["warnings"] == []
+    outcome = trnsim("trace", *words, "-o", "double.nkt")
+    assert outcome.status == 0, outcome.error
+    assert trnsim.result("double.nkt", "--chip", "chip.json")["warnings"] == []
 
 
 def test_a_kernel_file_may_look_like_an_option(trnsim: CommandLine) -> None:

@@ -61,6 +61,28 @@ TEST(ComparisonTest, ATextLinePerChip) {
     EXPECT_THAT(text, HasSubstr("96.00 MiB    none"));
 }
 
+TEST(ComparisonTest, LongPathsLeaveRoomForTheTable) {
+    const std::string folder = "/home/somebody/architectures/of_the_next_generation_but_one/";
+    const std::string json = on_chip("trainium2", 518'419'000).json().dump();
+    const std::vector<ResultFile> results{
+        on_chip("trainium2", 518'419'000), {folder + "wide.json", json}, {folder + "x.json", json}};
+    Comparison comparison = compare(results);
+    comparison.rows[2].warnings = {"it is late"};
+    const std::string text = to_text(comparison, false);
+    EXPECT_THAT(text, HasSubstr("  …/wide.json     518.42 us      1.00  tensor 79.8 %"));
+    EXPECT_THAT(text, HasSubstr("warning on …/x.json: it is late"));
+    EXPECT_THAT(to_json(comparison), HasSubstr(folder + "wide.json"));
+}
+
+TEST(ComparisonTest, PathsOfOneNameAreToldApartByTheirFolders) {
+    const std::string json = on_chip("trainium2", 518'419'000).json().dump();
+    const std::vector<ResultFile> results{{"architectures/wide_memory/a/chip.json", json},
+                                          {"architectures/wide_memory/b/chip.json", json}};
+    const std::string text = to_text(compare(results), false);
+    EXPECT_THAT(text, HasSubstr("  architectures/wide_memory/a/chip.json  518.42 us"));
+    EXPECT_THAT(text, HasSubstr("  architectures/wide_memory/b/chip.json  518.42 us"));
+}
+
 TEST(ComparisonTest, WarningsStandOnceBelowTheTableWithTheChipsThatGaveThem) {
     Comparison comparison = compare(two_chips());
     comparison.rows[0].warnings = {"left out", "slow"};

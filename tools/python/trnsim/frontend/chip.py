@@ -146,8 +146,9 @@ def _from_file(name: str, path: Path, root: dict[str, Any]) -> Chip:
     if version not in (2, 3, 4):
         raise UserError(f"{path}: /neuron_core_version is {version!r}, but NKI programs NeuronCore "
                         "versions 2, 3 and 4; choose another chip")
+    is_file = Path(name).suffix == ".json"
     return Chip(
-        name=name,
+        name=str(root.get("short_name", path.stem)) if is_file else name,
         generation=version,
         partitions=value("/neuron_core/sbuf/partitions"),
         sbuf_partition_bytes=value("/neuron_core/sbuf/partition_kib") * 1024,

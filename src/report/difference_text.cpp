@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed between two results, for a person.
+#include "explain.hpp"
 #include "quantity.hpp"
 #include "screen.hpp"
 #include "table.hpp"
@@ -178,7 +179,7 @@ void add_times(const Difference& difference,
     }
     table.add(std::move(head));
     for (std::size_t i = 0; i < std::min(kShownLines, rows.size()); ++i) {
-        std::vector<std::string> cells{clip(rows[i].first, Screen::kColumns / 3)};
+        std::vector<std::string> cells{in_full_or_short(rows[i].first, Screen::kColumns / 3)};
         for (const auto& [field, title] : wanted.fields) {
             const auto found = rows[i].second.find(field);
             cells.push_back(found == rows[i].second.end() ? "="

@@ -115,6 +115,15 @@ TEST(DifferenceTest, TextLeadsWithTheLatencyAndHidesWhatDidNotChange) {
     EXPECT_THAT(text, AllOf(Not(HasSubstr("hbm_write_bytes")), Not(HasSubstr("tensor_copy"))));
 }
 
+TEST(DifferenceTest, LongLinesKeepTheirNumbersAndOperations) {
+    ResultFile::Json other = sample("a.json").json();
+    other["attribution"][0]["source"] =
+        "experiments_of_november/attention_for_long_sequences.py:235";
+    const std::string text = to_text(diff(sample("a.json"), {"b.json", other.dump()}), false);
+    EXPECT_THAT(text, HasSubstr("ces.py:235 "));
+    EXPECT_THAT(text, Not(HasSubstr("experiments")));
+}
+
 TEST(DifferenceTest, JsonIsTheSameByteForByteOnEveryMachine) {
     const std::string json = to_json(diff(sample("before.json"), changed_sample()));
     EXPECT_EQ(golden("sample_difference.json", json), json);

@@ -103,10 +103,15 @@ FlatValues flat_values(const ResultFile& result) {
     }
     collector.add({"subject", "arguments", ""},
                   Json(fmt::format("{}", fmt::join(result.texts("/arguments"), ", "))));
+    Json run = json.at("run");
+    collector.add({"subject", "method", ""}, run.at("method"));
+    run.erase("method");
+    collector.add({"subject", "neuron_cores", ""}, Json(json.at("cores").size()));
     for (const char* section :
-         {"config", "policies", "summary", "roofline", "engines", "dma", "memory", "run"}) {
+         {"config", "policies", "summary", "roofline", "engines", "dma", "memory"}) {
         collector.add_object(section, json.at(section));
     }
+    collector.add_object("run", run);
     if (json.at("dma").contains("rings")) {
         collector.add_list("/dma/rings", {"ring"}, [&result](const std::string& place) {
             return fmt::format("ring {:.0f}", result.number(place + "/ring"));

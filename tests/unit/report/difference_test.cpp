@@ -71,6 +71,18 @@ TEST(DifferenceTest, FindsConfigPoliciesBytesAndEnginesByKey) {
     EXPECT_EQ(find(difference, "engines", "tensor", "wait_dma_ns"), nullptr);
 }
 
+TEST(DifferenceTest, HowManyCoresRanAndHowTheyWereTimedIsPartOfWhatWasRun) {
+    ResultFile::Json other = sample("a.json").json();
+    other["run"]["method"] = "benchmark";
+    other["cores"].push_back(other["cores"][0]);
+    const Difference difference = diff(sample("a.json"), {"b.json", other.dump()});
+    EXPECT_NE(find(difference, "subject", "method"), nullptr);
+    EXPECT_THAT(to_text(difference, false),
+                AllOf(HasSubstr("what was run\n"),
+                      HasSubstr("method        profiler -> benchmark"),
+                      HasSubstr("neuron_cores  1 -> 2")));
+}
+
 TEST(DifferenceTest, LinesJoinBySourceOperationAndEngineWhateverTheirOrder) {
     ResultFile::Json reordered = sample("a.json").json();
     std::reverse(reordered["attribution"].begin(), reordered["attribution"].end());

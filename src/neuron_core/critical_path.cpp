@@ -22,8 +22,8 @@ constexpr int kEngines = 6;
 CriticalPath::CriticalPath() {
     names_.emplace_back("kernel start");
     names_.emplace_back("semaphore wake-up");
-    names_.emplace_back("memory port");
-    names_.emplace_back("DMA ring");
+    names_.emplace_back(kPortName);
+    names_.emplace_back(kRingName);
     for (int engine = 0; engine < kEngines; ++engine) {
         names_.push_back(fmt::format("other ({})", name(static_cast<Engine>(engine))));
     }

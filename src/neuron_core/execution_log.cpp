@@ -72,6 +72,7 @@ void ExecutionLog::started(const Execution& execution) {
     ++stats.count;
     stats.active += execution.active;
     stats.stalled += execution.stalled;
+    stats.refused += execution.refused;
     CriticalPath::Hold hold{.since = execution.start,
                             .predecessor = execution.predecessor,
                             .refused = execution.refused};

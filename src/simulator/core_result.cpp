@@ -78,6 +78,11 @@ void collect_lines(const NeuronCore& core,
         for (const auto& [producer, time] : stats.waited_for) {
             line.waited_for[line_key(names, *producer)] += time;
         }
+        if (stats.refused > Picoseconds{}) {
+            const bool is_ring = stats.what->engine == Engine::Dma;
+            line.waited_for[is_ring ? neuron_core::kRingName : neuron_core::kPortName] +=
+                stats.refused;
+        }
     }
     for (auto& [key, line] : lines) {
         const std::string on_path = fmt::format("{} {} ({})", line.source, line.op, line.engine);

@@ -14,6 +14,10 @@
 
 namespace trnsim::neuron_core {
 
+/// What an instruction waited for that no other one made it wait for.
+inline constexpr const char* kPortName = "memory port";
+inline constexpr const char* kRingName = "DMA ring";
+
 /// Every instruction's start hangs on one earlier event: the end of its queue's previous
 /// instruction, or the update of a semaphore. The times along that chain, summed by kind, travel
 /// with the instruction; the chain of the last one to end is the critical path. Kinds are (source

@@ -22,6 +22,7 @@ struct TemplateStats {
     std::int64_t count = 0;
     Picoseconds active;
     Picoseconds stalled;
+    Picoseconds refused;  ///< Of that, for a memory port or a DMA ring's interval or limit.
     std::vector<std::pair<const IssueTemplate*, Picoseconds>> waited_for;
     CriticalPath::Kind kind = 0;
     timeline::LabelId label = 0;

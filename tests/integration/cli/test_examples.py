@@ -26,6 +26,8 @@ def test_an_example_does_its_work(trnsim: CommandLine, case: dict[str, Any], chi
     for key, value in case["expected"].items():
         assert summary[key] == value, key
     assert 0 <= summary["mfu_estimated_percent"] <= summary["hfu_estimated_percent"] <= 100
+    for line in result["attribution"]:
+        assert sum(line["waited_for_ns"].values()) == pytest.approx(line["stalled_ns"], abs=0.1)
 
 
 def test_every_kernel_file_has_a_case() -> None:

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include <zstd_errors.h>
 
@@ -16,12 +18,29 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";  ///< RFC 8878, section 3.1.1.
 
+/// First bytes of files that other programs have compressed, and theirs.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherMagic{{
+    {"\x1F\x8B", "gzip"},  // RFC 1952, section 2.3.1
+    {"\xFD"
+     "7zXZ",
+     "xz"},
+    {"BZh", "bzip2"},
+}};
+
 }  // namespace
 
 ByteSource::ByteSource(std::istream& input, const Place& place)
     : input_(input), place_(place), block_(kBlockBytes) {
     refill();
-    if (std::string_view(block_.data(), end_).starts_with(kZstdMagic)) {
+    const std::string_view first(block_.data(), end_);
+    for (const auto& [magic, program] : kOtherMagic) {
+        if (first.starts_with(magic)) {
+            place_.fail(fmt::format(
+                "the file is compressed by {}, but a trace is text or zstd; decompress it",
+                program));
+        }
+    }
+    if (first.starts_with(kZstdMagic)) {
         decompressor_.reset(ZSTD_createDStream());
         if (decompressor_ == nullptr) {
             throw std::bad_alloc();

@@ -62,7 +62,8 @@ fs::file_status check_destination(const std::string& option, const std::string& 
 /// The one name of a file, whatever links and relative paths lead to it.
 std::string canonical(const std::string& path) {
     std::error_code error;
-    return fs::weakly_canonical(fs::absolute(path), error).string();
+    const fs::path absolute = fs::absolute(path, error);
+    return error ? path : fs::weakly_canonical(absolute, error).string();
 }
 
 /// Whether it is there and is no regular file.
@@ -139,7 +140,11 @@ void require_regular_destination(const std::string& option, const std::string& p
     if (fs::exists(status) && !fs::is_regular_file(status)) {
         refuse(option, path, "it is a device or a pipe", "name a file");
     }
-    const fs::path folder = fs::absolute(path).parent_path();
+    std::error_code error;
+    const fs::path folder = fs::absolute(path, error).parent_path();
+    if (error) {
+        refuse(option, path, "the current directory is gone", "go to one that exists");
+    }
     if (access(folder.c_str(), W_OK | X_OK) != 0) {
         refuse(option,
                path,

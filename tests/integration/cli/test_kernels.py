@@ -75,6 +75,13 @@ def test_a_kernel_is_traced_for_the_chip_of_a_file(trnsim: CommandLine, short_na
     assert trnsim.result("double.nkt", "--chip", "chip.json")["warnings"] == []
 
 
+def test_a_file_that_is_no_python_is_shown_where(trnsim: CommandLine) -> None:
+    (trnsim.folder / "broken.py").write_text("x = 1\ndef f(:\n")
+    message = trnsim.fails(2, "run", "broken.py::f")
+    assert message.startswith(f"{trnsim.folder / 'broken.py'}:2: importing broken.py raises "
+                              "SyntaxError: ")
+
+
 def test_a_kernel_file_may_look_like_an_option(trnsim: CommandLine) -> None:
     (trnsim.folder / "kernels.py").rename(trnsim.folder / "-k.py")
     outcome = trnsim("run", "--arg", "float32[128,512]", "-q", "--", "-k.py::double")

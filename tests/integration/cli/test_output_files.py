@@ -311,3 +311,18 @@ def test_quiet_leaves_the_files(trnsim: CommandLine) -> None:
 def test_there_are_no_colours_and_no_progress_without_a_terminal(trnsim: CommandLine) -> None:
     outcome = trnsim("run", "add.nkt")
     assert "\033" not in outcome.output + outcome.error
+
+
+def test_a_directory_that_is_gone_is_said_to_be(trnsim: CommandLine, tmp_path: Path) -> None:
+    binary = os.environ["TRNSIM_BINARY"]
+    (tmp_path / "add.nkt").write_text(traces.add())
+    for words in (["add.nkt", "--json", "x.json"], ["add.nkt", "--timeline", "x.pftrace"],
+                  ["k.py::f"]):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        inputs = [str(tmp_path / words[0]), *words[1:]]
+        ended = subprocess.run(
+            ["sh", "-c", 'rmdir "$0" && exec "$@"', str(gone), binary, "run", "-q", *inputs],
+            cwd=gone, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2, ended.stderr
+        assert "report it" not in ended.stderr

@@ -72,6 +72,24 @@ def test_files_name_kernels_and_traces(tmp_path: Path) -> None:
         trnsim.simulate(trace, X)
 
 
+def test_what_was_traced_is_simulated_without_a_file() -> None:
+    traced = trnsim.trace(double, X)
+    assert repr(traced) == "<trace of double for trn2, 12 instructions>"
+    result = trnsim.simulate(traced)
+    assert result.latency_us == trnsim.simulate(double, X).latency_us
+    assert result.to_dict()["input"] == "double"
+    compared = trnsim.compare(traced, chips=["trn2", "trn3"])
+    assert repr(compared).startswith(f"<Comparison trn2 {result.latency_us:.2f} us, trn3 ")
+    with pytest.raises(trnsim.UserError, match="<trace of double .* has its arguments in it"):
+        trnsim.simulate(traced, X)
+
+
+def test_the_package_lists_what_it_has() -> None:
+    assert {"simulate", "compare", "trace", "testing"} < set(dir(trnsim))
+    assert all(hasattr(trnsim, name) for name in dir(trnsim))
+    assert "MetaPathFinder" not in dir(trnsim)
+
+
 def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> None:
     plain = trnsim.simulate(double, X)
     slow = trnsim.simulate(double, X, settings={"neuron_core.vector_engine.clock_ghz": 0.1})

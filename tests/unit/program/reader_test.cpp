@@ -227,6 +227,19 @@ TEST(ReaderTest, ReadsSeveralZstdFramesAsOneText) {
               read_text(text));
 }
 
+TEST(ReaderTest, NamesWhatElseCompressedAFile) {
+    using namespace std::string_literals;
+    const auto asked = [](const std::string& program) {
+        return HasSubstr("the file is compressed by " + program +
+                         ", but a trace is text or zstd; decompress it");
+    };
+    EXPECT_THAT(error_of("\x1F\x8B\x08\0\0"s), asked("gzip"));
+    EXPECT_THAT(error_of("\xFD"
+                         "7zXZ\0"s),
+                asked("xz"));
+    EXPECT_THAT(error_of("BZh91AY"), asked("bzip2"));
+}
+
 TEST(ReaderTest, RejectsTruncatedAndDamagedZstd) {
     const std::string packed = compressed(sample());
     EXPECT_THAT(error_of(packed.substr(0, packed.size() - 5)),

@@ -52,6 +52,11 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(home), name)
 
 
+def __dir__() -> list[str]:
+    """The public names: most are not here before they are asked for."""
+    return sorted([*__all__, "testing"])
+
+
 class _AbsentNki(MetaPathFinder):
     """Last finder: impersonates `nki` and `neuronxcc` where they are not installed."""
 

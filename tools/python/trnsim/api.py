@@ -23,9 +23,9 @@ from trnsim.frontend.tracing import trace as record
 from trnsim.result import Comparison, Result
 from trnsim.simulator import Options, Overrides, assignments, run_trace
 
-KernelLike = Callable[..., Any] | str | Path
-"""A kernel, `kernel[grid]`, "file.py::function", "file.py::function[grid]", or the path of a trace
-(.nkt, .nkt.zst)."""
+KernelLike = Callable[..., Any] | str | Path | Program
+"""A kernel, `kernel[grid]`, "file.py::function", "file.py::function[grid]", what `trace` returned,
+or the path of a trace (.nkt, .nkt.zst)."""
 METHODS = ("profiler", "benchmark")
 CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
@@ -55,10 +55,11 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     _require_launch(cores, method)
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
-    if _is_trace(kernel):
+    if isinstance(kernel, Program) or _is_trace(kernel):
         _refuse_for_trace(kernel, arguments, keywords, values, trip_counts)
         with _in_python_words():
-            return run_trace(Path(str(kernel)), options, str(kernel))
+            return run_trace(trace_bytes(kernel) if isinstance(kernel, Program)
+                             else Path(str(kernel)), options, _name(kernel))
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     outputs = None
@@ -223,6 +224,8 @@ def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..
 
 
 def _name(kernel: KernelLike) -> str:
+    if isinstance(kernel, Program):
+        return kernel.kernel
     return str(kernel) if isinstance(kernel, (str, Path)) else getattr(kernel, "__name__", "kernel")
 
 

@@ -33,10 +33,20 @@ def end_with(main: Callable[[], int]) -> NoReturn:
         raise
     except OSError as problem:
         where = f"{os.fsdecode(problem.filename)}: " if problem.filename is not None else ""
+        if not where and not _has_directory():
+            where = "the current directory: "
         print(f"{where}{problem.strerror or problem}; choose a place that can be read and written, "
               "and has room", file=sys.stderr)
         _drop_output()
         sys.exit(2)
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _drop_output() -> None:

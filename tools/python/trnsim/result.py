@@ -207,6 +207,10 @@ class Comparison(Mapping[str, Result]):
         """The result files by chip."""
         return {chip: result.to_dict() for chip, result in self._results.items()}
 
+    def __repr__(self) -> str:
+        times = [f"{chip} {result.latency_us:.2f} us" for chip, result in self._results.items()]
+        return f"<Comparison {', '.join([*times, *(f'{chip} failed' for chip in self.errors)])}>"
+
     def __str__(self) -> str:
         lines = [f"{'chip':6}{'latency':>14}{'speed-up':>10}  bound by"]
         first = next(iter(self._results.values()), None)

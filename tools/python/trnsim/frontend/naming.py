@@ -43,9 +43,13 @@ def _function(file: str, name: str) -> Callable[..., Any]:
         raise UserError(f"{file}: ends Python with status {status.code} when it is imported; put "
                         "what runs there behind `if __name__ == '__main__':`, or run the file as a "
                         "script") from status
+    except SyntaxError as problem:
+        where = f"{problem.filename or file}:{problem.lineno or 1}"
+        raise UserError(f"{where}: importing {file} raises {type(problem).__name__}: "
+                        f"{problem.msg}") from problem
     except Exception as problem:
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        raise UserError(f"{where.filename}:{where.lineno}: importing {file} raises "
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        raise UserError(f"{last.filename}:{last.lineno}: importing {file} raises "
                         f"{type(problem).__name__}: {problem}") from problem
     module = found
     for part in name.split("."):

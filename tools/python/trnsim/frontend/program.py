@@ -36,6 +36,15 @@ class Program:
         self.outputs = first.outputs(self.result)
         self.written = first.written()
 
+    def __repr__(self) -> str:
+        return (f"<trace of {self.kernel} for {self._header['target']}, {self.instructions} "
+                "instructions>")
+
+    @property
+    def kernel(self) -> str:
+        """The name of the function that was traced."""
+        return str(self._header["kernel"])
+
     @property
     def instructions(self) -> int:
         """Executed instructions of all cores, loops expanded."""

@@ -113,7 +113,7 @@ void list_fields(FieldList& list, GpsimdEngineSpec& spec) {
                 spec.local_gather_step,
                 kCostUnit,
                 kCost,
-                "local_gather: per element of an index.");
+                "local_gather: t of the published formula, which divides the start by it.");
     list.number("gather_group_elements",
                 spec.gather_group_elements,
                 "elements",

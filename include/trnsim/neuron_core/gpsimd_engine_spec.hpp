@@ -20,7 +20,7 @@ struct GpsimdEngineSpec {
     double serial = 3.0;               ///< sequence_bounds, nonzero_with_count.
     double topk = 4.0;                 ///< Per element of the 16-partition snake.
     double local_gather_start = 28.0;  ///< Cycles before the elements of one index.
-    double local_gather_step = 4.0;    ///< Cycles per element of one index, before packing.
+    double local_gather_step = 4.0;    ///< t of the published formula, which divides the start.
     std::int64_t gather_group_elements =
         512;              ///< nc_n_gather works in groups of this many outputs.
     double gather = 2.0;  ///< Cycles per gathered element of nc_n_gather.

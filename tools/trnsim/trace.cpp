@@ -72,7 +72,8 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
     add_output(*command,
                "-o,--output",
                options->output,
-               "the trace, compressed with zstd; - is standard output, as text")
+               "the trace, compressed with zstd, in the place of INPUT if that is one and is named "
+               "again; - is standard output, as text")
         ->required();
     command->add_flag("-q,--quiet", options->is_quiet, "say nothing on success");
     command->footer(

@@ -5,6 +5,7 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "trnsim/base/error.hpp"
 #include "trnsim/program/writer.hpp"
 
 #include <fmt/format.h>

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy
 import pytest
 from trace_expander import Executed, expand, parse
 from trnsim.frontend import TensorArgument, dtype, recorder, trace, tracing
@@ -46,6 +47,16 @@ def flat(function: Callable[..., Any], arguments: Sequence[Any],
         lines = trace(function, arguments, takes_shortcuts=False).lines()
     assert parse(lines).loops() == 0
     return expand(lines)
+
+
+def elements(view: Any) -> Any:
+    """The storage offset of every element of a view; on chip the partitions are rows."""
+    offsets = numpy.full(view.shape, view.offset)
+    for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
+        shape = [1] * view.ndim
+        shape[axis] = size
+        offsets = offsets + stride * numpy.arange(size).reshape(shape)
+    return offsets
 
 
 def ops(executed: Sequence[Executed]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
-from helpers import program, tensor, traced
+from helpers import elements, program, tensor, traced
 from kernels import nisa, nki, nl
 from trnsim.frontend import IllegalInstruction, UnsupportedFeature, run_kernel
 
@@ -25,16 +25,6 @@ def in_kernel(body: Callable[[Any], Any], *shape: int) -> Any:
         found.append(body(h))
     program(nki.jit(kernel), tensor("float32", *(shape or (600, 1000))))
     return found[0]
-
-
-def elements(view: Any) -> Any:
-    """The storage offset of every element."""
-    offsets = numpy.full(view.shape, view.offset)
-    for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
-        shape = [1] * view.ndim
-        shape[axis] = size
-        offsets = offsets + stride * numpy.arange(size).reshape(shape)
-    return offsets
 
 
 SELECTIONS: list[tuple[Callable[[Any], Any], Any, tuple[int, ...]]] = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
-from helpers import program, tensor, traced
+from helpers import elements, program, tensor, traced
 from kernels import nisa, nki, nl
 from trnsim.frontend import IllegalInstruction, ProgramError, UnsupportedFeature
 
@@ -25,16 +25,6 @@ def in_kernel(body: Callable[[Any, Any], Any]) -> Any:
         found.append(body(nl.ndarray(SBUF, dtype=nl.float32, buffer=nl.sbuf), h))
     program(kernel, tensor("float32", *HBM))
     return found[0]
-
-
-def elements(view: Any) -> numpy.ndarray:
-    """The storage offset of every element, partitions as rows."""
-    offsets = numpy.full(view.shape, view.offset)
-    for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
-        shape = [1] * view.ndim
-        shape[axis] = size
-        offsets = offsets + stride * numpy.arange(size).reshape(shape)
-    return offsets
 
 
 WHOLE_SBUF = numpy.arange(128 * 48).reshape(SBUF)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ast
 import re
-import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 from collections.abc import Callable
 
+from trnsim.frontend import source
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.kernel import Kernel
@@ -43,14 +43,10 @@ def _function(file: str, name: str) -> Callable[..., Any]:
         raise UserError(f"{file}: ends Python with status {status.code} when it is imported; put "
                         "what runs there behind `if __name__ == '__main__':`, or run the file as a "
                         "script") from status
-    except SyntaxError as problem:
-        where = f"{problem.filename or file}:{problem.lineno or 1}"
-        raise UserError(f"{where}: importing {file} raises {type(problem).__name__}: "
-                        f"{problem.msg}") from problem
     except Exception as problem:
-        last = traceback.extract_tb(problem.__traceback__)[-1]
-        raise UserError(f"{last.filename}:{last.lineno}: importing {file} raises "
-                        f"{type(problem).__name__}: {problem}") from problem
+        words = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+        raise UserError(f"{source.raised_at(problem)}: importing {file} raises "
+                        f"{type(problem).__name__}: {words}") from problem
     module = found
     for part in name.split("."):
         found = getattr(found, part, None)

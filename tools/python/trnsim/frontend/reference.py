@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trnsim.frontend import arguments as forms
+from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
@@ -120,12 +120,11 @@ class Reference:
 
     def _where(self, problem: BaseException) -> str:
         """The innermost line in the file of the reference, else the innermost line of all."""
-        if isinstance(problem, SyntaxError):
-            return f"{self._file}:{problem.lineno}"
-        frames = traceback.extract_tb(problem.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).name == self._file.name]
-        where = (own or frames)[-1]
-        return f"{self._file if own else where.filename}:{where.lineno}"
+        where = source.raised_at(problem, lambda code: self._is_own(code.co_filename))
+        return str(where._replace(path=str(self._file)) if self._is_own(where.path) else where)
+
+    def _is_own(self, path: str) -> bool:
+        return Path(path).name == self._file.name
 
 
 def _tensors(result: Any) -> list[Any]:

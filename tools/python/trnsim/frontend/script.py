@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import runpy
 import sys
-import traceback
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -82,8 +81,9 @@ def _run(file: Path) -> None:
             raise UserError(f"{file}: ends with status {status.code}; run it without trnsim "
                             "first") from status
     except Exception as problem:
-        raise UserError(f"{_where(problem)}: the script raises {type(problem).__name__}: "
-                        f"{problem or 'without a message'}{_absent()}") from problem
+        raise UserError(f"{source.raised_at(problem, _is_own)}: the script raises "
+                        f"{type(problem).__name__}: {problem or 'without a message'}{_absent()}"
+                        ) from problem
 
 
 def _absent() -> str:
@@ -92,22 +92,9 @@ def _absent() -> str:
     return f"; the script calls {names}, not installed for {sys.executable}" if names else ""
 
 
-def _where(problem: BaseException) -> str:
-    """The innermost line of an exception that is the user's."""
-    if isinstance(problem, SyntaxError) and problem.filename is not None:
-        return f"{problem.filename}:{problem.lineno}"
-    frames = traceback.extract_tb(problem.__traceback__)
-    walked = [(frame, entry) for frame, entry in zip(frames, _entries(problem))
-              if source.is_user(entry) and "-packages" not in frame.filename]
-    frame = walked[-1][0] if walked else frames[-1]
-    return f"{frame.filename}:{frame.lineno}"
-
-
-def _entries(problem: BaseException) -> Iterator[CodeType]:
-    entry = problem.__traceback__
-    while entry is not None:
-        yield entry.tb_frame.f_code
-        entry = entry.tb_next
+def _is_own(code: CodeType) -> bool:
+    """Whether code is the user's own, of no installed package."""
+    return source.is_user(code) and "-packages" not in code.co_filename
 
 
 def _run_tests(file: Path, arguments: Sequence[str]) -> None:

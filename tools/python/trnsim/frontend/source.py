@@ -11,13 +11,14 @@ from __future__ import annotations
 import dis
 import sys
 import sysconfig
+import traceback
 from bisect import bisect_right
 from functools import cache
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _LIBRARY = sysconfig.get_path("stdlib")
@@ -162,6 +163,18 @@ def position(at: Site) -> Position:
 def here() -> Position:
     """The user's current file and line, for messages."""
     return position(site(2))
+
+
+def raised_at(problem: BaseException, wanted: Callable[[CodeType], bool] = is_user) -> Position:
+    """The innermost line of wanted code in an exception's traceback, else the innermost of all.
+
+    Of a SyntaxError it is the line that the error is about.
+    """
+    if isinstance(problem, SyntaxError) and problem.filename is not None:
+        return Position(problem.filename, problem.lineno or 1)
+    lines = [(frame.f_code, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
+    found = [entry for entry in lines if wanted(entry[0])] or lines
+    return Position(found[-1][0].co_filename, found[-1][1]) if found else UNKNOWN
 
 
 def _following(at: Site) -> Iterator[tuple[int, str, int]]:

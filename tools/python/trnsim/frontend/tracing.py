@@ -214,10 +214,10 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
     except (FrontendError, BrokenPipeError):
         raise
     except SystemExit as status:
-        raise UserError(f"{_where(status)}: the kernel ends Python (status {status.code}); let it "
-                        "return") from status
+        raise UserError(f"{source.raised_at(status)}: the kernel ends Python (status "
+                        f"{status.code}); let it return") from status
     except Exception as problem:
-        raise UserError(f"{_where(problem)}: the kernel raises {type(problem).__name__}: "
+        raise UserError(f"{source.raised_at(problem)}: the kernel raises {type(problem).__name__}: "
                         f"{problem or 'without a message'}{parameters_of(problem)}") from problem
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()
@@ -229,17 +229,6 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
 
 
 source.set_entry(_call.__code__)
-
-
-def _where(problem: BaseException) -> source.Position:
-    """The innermost line of user code in an exception's traceback."""
-    position = source.UNKNOWN
-    entry = problem.__traceback__
-    while entry is not None:
-        if source.is_user(entry.tb_frame.f_code):
-            position = source.Position(entry.tb_frame.f_code.co_filename, entry.tb_lineno)
-        entry = entry.tb_next
-    return position
 
 
 def callers(problem: BaseException) -> list[str]:

@@ -122,7 +122,7 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
             f"{form.space} has at most {limit}; split the access")
     if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
-    if form.dtype is int64 and instruction.op != "memset":
+    if form.dtype is int64 and instruction.op != "memset":  # [NKI-SCALAR]
         raise instruction.reject(f"{role} is {form.describe()}, but engines compute with 32 bits "
                                  "at most; move it by DMA, or take it as a scalar of the device")
     extent = form.buffer.extent

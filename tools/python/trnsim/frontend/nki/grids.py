@@ -41,11 +41,18 @@ class Region(Protocol):
     is dropped) or a slice of elements that starts with a tile for each dimension."""
 
     @property
-    def shape(self) -> Shape: ...
+    def shape(self) -> Shape:
+        """Elements in each dimension."""
+
     @property
-    def tensor(self) -> NkiTensor: ...
-    def narrowed(self, key: list[Any]) -> Region: ...
-    def operand(self) -> NkiTensor | None: ...
+    def tensor(self) -> NkiTensor:
+        """The tensor that has the elements, and maybe others."""
+
+    def narrowed(self, key: list[Any]) -> Region:
+        """A part of the region."""
+
+    def operand(self) -> NkiTensor | None:
+        """The region as an operand; None if no tensor has just these elements."""
 
 
 class Window:
@@ -112,7 +119,8 @@ class NkiGrid:
     """
 
     __slots__ = ("region", "tile_shape", "dimensions")
-    __iter__ = None
+    __iter__ = None  # or Python would count indices up until one is refused
+    _name = "a grid"
 
     def __init__(self, region: Region, tile_shape: Shape, dimensions: Shape | None = None) -> None:
         self.region = region
@@ -128,12 +136,13 @@ class NkiGrid:
         return self.tile_shape
 
     @property
-    def lead(self) -> int:
+    def _lead(self) -> int:
         """Dimensions before the tiled ones, whose cells are single elements."""
         return len(self.region.shape) - len(self.tile_shape)
 
     def _unit(self, dimension: int) -> int:
-        return 1 if dimension < self.lead else self._cell()[dimension - self.lead]
+        """Elements of a cell in a dimension of the region."""
+        return 1 if dimension < self._lead else self._cell()[dimension - self._lead]
 
     @property
     def shape(self) -> Shape:
@@ -155,10 +164,11 @@ class NkiGrid:
     def is_remainder(self) -> bool:
         """Whether the last tile in some dimension is smaller than others."""
         return any(size % tile != 0
-                   for size, tile in zip(self.region.shape[self.lead:], self.tile_shape))
+                   for size, tile in zip(self.region.shape[self._lead:], self.tile_shape))
 
     @property
     def dtype(self) -> DType:
+        """The elements' type."""
         return self.region.tensor.dtype
 
     @property
@@ -168,6 +178,7 @@ class NkiGrid:
 
     @property
     def is_data_representable(self) -> bool:
+        """Whether the selection is one operand, so that `data` has it."""
         return self.region.operand() is not None
 
     @property
@@ -176,7 +187,7 @@ class NkiGrid:
         elements."""
         found = self.region.operand()
         if found is None:
-            _refuse(f"{self._name()} of shape {list(self.shape)} selects tiles of several rows of "
+            _refuse(f"{self._name} of shape {list(self.shape)} selects tiles of several rows of "
                     f"{self.region.tensor.name!r} that do not lie behind one another; select a row")
         return found
 
@@ -187,7 +198,7 @@ class NkiGrid:
                 items[place:place + 1] = [slice(None)] * (len(self.dimensions) - len(items) + 1)
                 break
         if len(items) > len(self.dimensions):
-            _refuse(f"{self._name()} is indexed with {len(items)} items, but has "
+            _refuse(f"{self._name} is indexed with {len(items)} items, but has "
                     f"{len(self.dimensions)} coordinates left")
         whole: list[Any] = [slice(0, size) for size in self.region.shape]
         left: list[int] = []
@@ -198,7 +209,7 @@ class NkiGrid:
             whole[dimension] = (self._cells if is_slice else self._one)(dimension, item)
             if is_slice:
                 left.append(dimension - dropped)
-            elif dimension < self.lead:
+            elif dimension < self._lead:
                 dropped += 1
         return self._with(self.region.narrowed(whole), tuple(left))
 
@@ -211,7 +222,7 @@ class NkiGrid:
         start += cells if start < 0 else 0
         stop += cells if stop < 0 else 0
         if item.step not in (None, 1) or not 0 <= start < stop <= cells:
-            _refuse(f"{self._name()} is sliced {start}:{stop}"
+            _refuse(f"{self._name} is sliced {start}:{stop}"
                     f"{'' if item.step is None else f':{item.step}'} where it has {cells} cells; "
                     "select some that follow one another")
         return slice(start * unit, min(stop * unit, size))
@@ -224,18 +235,15 @@ class NkiGrid:
             try:
                 number = as_integer(item)
             except TypeError:
-                _refuse(f"{self._name()} is indexed with {item!r}, but takes integers, slices and "
+                _refuse(f"{self._name} is indexed with {item!r}, but takes integers, slices and "
                         "`...`")
             if not -cells <= number < cells:
-                _refuse(f"{self._name()} is indexed with {number} where it has {cells} cells")
+                _refuse(f"{self._name} is indexed with {number} where it has {cells} cells")
             item = number % cells
         start = item * unit
-        if dimension < self.lead:
+        if dimension < self._lead:
             return start
         return slice(start, start + unit if size % unit == 0 else min(start + unit, size))
-
-    def _name(self) -> str:
-        return f"a grid of {'tiles' if isinstance(self, NkiTileGrid) else 'blocks'}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {list(self.shape)} of {self.region.tensor.name}>"
@@ -245,6 +253,7 @@ class NkiTileGrid(NkiGrid):
     """A grid whose cells are tiles."""
 
     __slots__ = ()
+    _name = "a grid of tiles"
 
     def _with(self, region: Region, dimensions: Shape) -> NkiTileGrid:
         return NkiTileGrid(region, self.tile_shape, dimensions)
@@ -254,6 +263,7 @@ class NkiBlockGrid(NkiGrid):
     """A grid whose cells are blocks of `block_shape` tiles."""
 
     __slots__ = ("block_shape",)
+    _name = "a grid of blocks"
 
     def __init__(self, region: Region, tile_shape: Shape, block_shape: Shape,
                  dimensions: Shape | None = None) -> None:
@@ -296,6 +306,7 @@ def alloc_blocks(*, tile_shape: Shape, block_shape: Shape, element_shape: Shape,
 
 
 def _blocks(function: str, block_shape: Any, tile: Shape) -> Shape:
+    """The tiles of a block, in as many dimensions as a tile has."""
     block = _positive(function, "block_shape", block_shape)
     if len(block) != len(tile):
         _refuse(f"{function}: block_shape {list(block)} and tile_shape {list(tile)} have different "
@@ -304,11 +315,14 @@ def _blocks(function: str, block_shape: Any, tile: Shape) -> Shape:
 
 
 def _check_tile(function: str, tile_shape: Any, shape: Shape, is_on_chip: bool) -> Shape:
+    """The elements of a tile, in dimensions that a tensor of `shape` has."""
     tile = _positive(function, "tile_shape", tile_shape)
-    if len(tile) < 2 or len(tile) > len(shape) or is_on_chip and len(tile) < len(shape):
+    fewest = len(shape) if is_on_chip else 2
+    if not fewest <= len(tile) <= len(shape):
+        rule = ("as many dimensions as the tensor" if is_on_chip else
+                "2 dimensions or more, no more than the tensor")
         _refuse(f"{function}: tile_shape {list(tile)} of a tensor of shape {list(shape)}: tiles "
-                f"have {'as many dimensions' if is_on_chip else '2 dimensions or more, no more'} "
-                f"{'as' if is_on_chip else 'than'} the tensor")
+                f"have {rule}")
     return tile
 
 

@@ -13,6 +13,7 @@ from trnsim.frontend.dtypes import float32, int32, uint32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
+from trnsim.frontend.nki.grids import NkiGrid
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -86,8 +87,7 @@ def _reject_operands(op: str, operands: Sequence[Operand]) -> None:
 
 def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     """The error for an argument that should be a tensor."""
-    is_grid = hasattr(value, "is_data_representable")
-    advice = ("pass its data" if is_grid else
+    advice = ("pass its data" if isinstance(value, NkiGrid) else
               "pass one made by nl.ndarray or an argument of the kernel")
     return IllegalInstruction(f"{source.here()}: {op}: {role} is {value!r}, but must be a tensor; "
                               f"{advice}")

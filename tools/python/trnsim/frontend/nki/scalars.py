@@ -30,10 +30,12 @@ class NkiScalar(VirtualRegister):
         self.is_frozen = True
 
     def like(self, value: int | None, name: str) -> NkiScalar:
+        """Another scalar of the same type."""
         return NkiScalar(value, name, self.dtype)
 
     def _combine(self, other: Any, compute: Callable[[int, int], int],
                  is_reversed: bool = False) -> NkiScalar:
+        """self operator other, or the other way round, which one engine computes on the device."""
         right: Any = other
         if isinstance(other, NkiScalar):
             if other.dtype is not self.dtype:
@@ -81,6 +83,7 @@ class NkiScalar(VirtualRegister):
 
 
 def _wrapped(value: int, bits: int) -> int:
+    """An integer as a register of so many bits has it."""
     half = 1 << (bits - 1)
     return (value + half) % (2 * half) - half
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # NkiTensor: the tensor of the `nki` API, a view with numpy-like indexing.
-"""Views of the `nki` API (0.2 to 0.6): indexing, reshaping and access patterns. [NKI-LANGUAGE]
+"""Views of the `nki` API: indexing, reshaping and access patterns. [NKI-LANGUAGE]
 
 On chip dimension 0 is the partitions: it is never dropped, moved or strided, and a tensor keeps at
 least two dimensions. In HBM an integer index drops its dimension, down to one dimension.

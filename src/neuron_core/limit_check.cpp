@@ -47,6 +47,9 @@ std::string LimitCheck::not_before(NeuronCoreVersion first, const std::string& f
 void LimitCheck::generation() const {
     require_generation(first_generation(instruction_.op),
                        [&] { return std::string(name(instruction_.op)); });
+    if (is_dma(instruction_.op)) {
+        return;  // Moves elements of any type.
+    }
     for (const Operand& operand : instruction_.operands) {
         require_generation(first_generation(operand.dtype), [&] {
             return operand_name(operand) + " of type " + std::string(name(operand.dtype));

@@ -143,7 +143,7 @@ def test_matmuls_that_accumulate_write_their_tile() -> None:
 
 
 @pytest.mark.parametrize(("role", "body", "advice"), [
-    ("data", lambda t, x: nisa.tensor_copy(t, x), "load it into a tile first, with nisa.dma_copy"),
+    ("src", lambda t, x: nisa.tensor_copy(t, x), "load it into a tile first, with nisa.dma_copy"),
     ("dst", lambda t, x: nisa.nc_matmul(t[0:64, :], t, t), "write to a tile in psum"),
 ])
 def test_an_operand_in_the_wrong_memory_is_told_the_way(role: str, body: Any, advice: str) -> None:

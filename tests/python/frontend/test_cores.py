@@ -163,6 +163,14 @@ def test_a_barrier_is_of_all_cores() -> None:
         trace(nki.jit(kernel)[2], [X])
 
 
+def test_a_barrier_is_on_what_both_cores_see() -> None:
+    def kernel(x: Any) -> None:
+        nisa.core_barrier(nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.private_hbm), (0, 1))
+    with pytest.raises(IllegalInstruction, match=r"test_cores.py:\d+: core_barrier: data is '.*' in "
+                       "private HBM, which the other core does not see; allocate it in nl.shared"):
+        trace(nki.jit(kernel)[2], [X])
+
+
 def test_a_chip_without_logical_cores_runs_one_program() -> None:
     with pytest.raises(UserError, match="halves is launched on 2 cores, but trn1 has Neuron"):
         trace(halves[2], [X], "trn1")

@@ -34,31 +34,6 @@ def test_only_kernels_get_the_range_that_marks_loops() -> None:
     assert importlib.import_module("trnsim.frontend.sampling").__dict__.get("range") is None
 
 
-def public_names(path: Path) -> dict[str, list[str] | None]:
-    """Public names of a stub module, with the parameters of its functions."""
-    found: dict[str, list[str] | None] = {}
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = [one.arg for one in node.args.args]
-        elif isinstance(node, ast.ClassDef):
-            found[node.name] = None
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = None
-    return {name: value for name, value in found.items() if not name.startswith("_")}
-
-
-@pytest.mark.skipif(not STUBS.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")
-@pytest.mark.parametrize("name", ["nki", "nki.language", "nki.isa", "nki.collectives"])
-def test_every_public_name_of_the_api_is_there_with_its_parameters(name: str) -> None:
-    module = importlib.import_module(name)
-    folder = STUBS.joinpath(*name.split(".")[1:])
-    for public, parameters in public_names(folder / "__init__.py").items():
-        assert hasattr(module, public), public
-        if parameters and public != "jit":
-            known = list(inspect.signature(getattr(module, public)).parameters)
-            assert known[:len(parameters)] == parameters or known[0] == "arguments", public
-
-
 @pytest.mark.skipif(not STUBS.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")
 def test_every_tensor_method_is_there() -> None:
     tree = ast.parse((STUBS / "language" / "__init__.py").read_text())

@@ -66,6 +66,15 @@ def test_a_gather_may_have_more_rows_than_the_table() -> None:
     assert attribute(one, "dge") == "software"
 
 
+def test_a_gather_needs_a_v3_core() -> None:
+    def kernel(table: Any) -> None:
+        rows, tile = sbuf(128, 1, dtype=nl.int32), sbuf(128, 32)
+        nisa.dma_copy(tile, table.ap([[32, 128], [1, 32]], vector_offset=rows))
+    with pytest.raises(IllegalInstruction, match="dma_copy: 'table' is accessed by a vector_offset, "
+                       "which needs NeuronCore-v3, but trn1 has NeuronCore-v2; move rows by scalar"):
+        trace(kernel, [TABLE], "trn1")
+
+
 def test_a_scatter_is_indexed_at_its_destination() -> None:
     def kernel(table: Any) -> None:
         rows, tile = sbuf(64, 1, dtype=nl.int32), sbuf(64, 32)
@@ -205,10 +214,10 @@ def test_dma_compute_says_what_it_cannot() -> None:
         trace(kernel(2, scales=[1.0, 2.0]), [TABLE])
 
 
-def columns(count: int | None = None) -> Any:
+def columns(count: int | None = None, partitions: int = 16) -> Any:
     def kernel(table: Any) -> None:
-        index, data = sbuf(128, 4, dtype=nl.uint16), sbuf(128, 256)
-        found = sbuf(128, 512 if count is None else count)
+        index, data = sbuf(partitions, 4, dtype=nl.uint16), sbuf(partitions, 256)
+        found = sbuf(partitions, 4 * partitions if count is None else count)
         nisa.tensor_copy(found, data.indirect(index, count))
     return kernel
 
@@ -222,8 +231,19 @@ def test_tensor_indirection_has_the_shape_of_its_indices() -> None:
 def test_tensor_indirection_needs_a_v4_core() -> None:
     with pytest.raises(IllegalInstruction, match="accessed indirectly, which needs NeuronCore-v4"):
         trace(columns(), [TABLE])
-    with pytest.raises(IllegalInstruction, match="accessed by 600 of 512 indices"):
+    with pytest.raises(IllegalInstruction, match="accessed by 600 of 64 indices"):
         trace(columns(600), [TABLE], "trn3")
+
+
+@pytest.mark.parametrize(("count", "partitions", "held"), [
+    (None, 128, "64 for 16"), (65, 32, "64 for 16"), (33, 24, "32 for 8")])
+def test_a_group_of_partitions_has_an_index_for_each_column(count: int | None, partitions: int,
+                                                            held: str) -> None:
+    message = (f"src is 'sbuf_1' with .indirect.. by {count or 4 * partitions} indices, but each 16 "
+               f"partitions select by their own, of which 'sbuf_0' has {held}; pass num_elem")
+    with pytest.raises(IllegalInstruction, match=message):
+        trace(columns(count, partitions), [TABLE], "trn3")
+    assert indirect_roles(columns(int(held.split()[0]), partitions), "trn3") == ["data"]
 
 
 def test_a_shuffle_may_read_fewer_partitions_than_it_writes() -> None:

@@ -51,7 +51,7 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
      "does not hold the result of a matmul"),
     (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 32)), "both must be equal"),
     (lambda h: nisa.tensor_copy(sbuf(64, 64), sbuf(128, 64)), "both must be equal"),
-    (lambda h: nisa.tensor_copy(sbuf(128, 64), h[0:128]), "data is 'h' in hbm"),
+    (lambda h: nisa.tensor_copy(sbuf(128, 64), h[0:128]), "src is 'h' in hbm"),
     (lambda h: nisa.tensor_copy(sbuf(128, 64)[16:48], sbuf(32, 64)),
      "dst takes 32 partitions from partition 16 .* starts at a multiple of 32"),
     (lambda h: nisa.tensor_copy(sbuf(128, 64)[32:96], sbuf(64, 64)), "starts at a multiple of 64"),
@@ -122,15 +122,15 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
     (lambda h: nisa.local_gather(sbuf(128, 64), sbuf(128, 64), sbuf(128, 4)),
      "index is float32, but must be uint16"),
     (lambda h: nisa.nc_n_gather(sbuf(128, 64), sbuf(128, 64), sbuf(128, 64)),
-     "index is float32, but must be uint32"),
+     "indices is float32, but must be uint32"),
     (lambda h: nisa.local_gather(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64),
                                  sbuf(128, 4, dtype=nl.uint16)),
-     "local_gather: dst is bfloat16 and data is float32, but elements are moved as they are"),
+     "local_gather: dst is bfloat16 and src_buffer is float32, but elements are moved as they are"),
     (lambda h: nisa.nc_n_gather(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64),
                                 sbuf(128, 64, dtype=nl.uint32)),
      "nc_n_gather: data is float32 and dst is bfloat16, but both must have the same type"),
     (lambda h: nisa.nc_stream_shuffle(sbuf(32, 4, dtype=nl.bfloat16), sbuf(32, 4), range(32)),
-     "nc_stream_shuffle: dst is bfloat16 and data is float32, but elements are moved as they are"),
+     "nc_stream_shuffle: dst is bfloat16 and src is float32, but elements are moved as they are"),
     (lambda h: nisa.nc_find_index8(sbuf(128, 8, dtype=nl.int32), sbuf(128, 64), sbuf(128, 8)),
      "dst is int32, but indices are uint16 or uint32; declare it so"),
     (lambda h: nisa.dropout(sbuf(128, 64, dtype=nl.bfloat16), sbuf(128, 64), 0.5),
@@ -380,9 +380,9 @@ def found(values: Any = nl.bfloat16, indices: Any = nl.uint32, data: Any = nl.bf
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    (found(data=nl.float32), "topk: data is float32, but must be bfloat16"),
-    (found(values=nl.float32), "topk: dst is float32, but must be bfloat16"),
-    (found(indices=nl.int32), "topk: dst_index is int32, but must be uint32"),
+    (found(data=nl.float32), "topk: src is float32, but must be bfloat16"),
+    (found(values=nl.float32), "topk: val_dst is float32, but must be bfloat16"),
+    (found(indices=nl.int32), "topk: idx_dst is int32, but must be uint32"),
     (found(k=32768), "dst has 32768 elements per partition, but at most 32767 are found"),
 ])
 def test_topk_finds_bfloat16_and_its_indices(body: Body, message: str) -> None:
@@ -397,8 +397,18 @@ def quantized(start: int) -> None:
                      src=sbuf(128, 256, dtype=nl.bfloat16), dst_scale=scales[start:, :])
 
 
-def test_scales_are_packed_at_multiples_of_four_partitions() -> None:
-    rejects(lambda h: quantized(2), "dst_scale takes 126 partitions from partition 2", "trn3")
+def test_a_state_is_stored_in_sbuf_before_v4() -> None:
+    def body(h: Any) -> None:
+        nisa.rand_get_state(psum(128, 24, dtype=nl.uint32), nisa.engine.vector)
+    assert accepts(body, "trn3") == ["rand_get_state"]
+    rejects(lambda h: nisa.rand_get_state(psum(128, 6, dtype=nl.uint32)),
+            "dst is 'psum_0' in psum, but NeuronCore-v3 stores its state in sbuf; write it to a tile")
+
+
+def test_the_scales_of_four_tensors_are_packed() -> None:
+    for start in (2, 16):
+        rejects(lambda h: quantized(start), f"dst_scale starts at partition {start} of 'sbuf_0', but "
+                                            "scales start at 0, 4, 8, 12; move them there", "trn3")
 
 
 @pytest.mark.parametrize("body", [

@@ -119,7 +119,7 @@ def test_thirteen_instructions_take_columns_by_index_and_only_of_what_they_name(
      r"index is 'psum_\d' in psum, but must be in"),
     (lambda h: nisa.tensor_copy(plain(), sbuf(64, 80).indirect(
         nl.ndarray((64, 2), dtype=nl.uint16, buffer=nl.shared_hbm), 32)),
-     "the index of data is in hbm, but columns are selected by one in sbuf"),
+     "the index of src is in hbm, but columns are selected by one in sbuf"),
 ])
 def test_an_operand_that_is_not_taken_by_index_is_named(body: Body, message: str) -> None:
     rejects(body, message, CHIP)
@@ -132,7 +132,7 @@ def test_collectives_take_no_columns_by_index() -> None:
 
 @pytest.mark.parametrize(("body", "message"), [
     (lambda h: nisa.tensor_copy(plain(), of(), engine=ENGINE.gpsimd),
-     "data with .indirect.. on the gpsimd engine, which does not copy by index"),
+     "src with .indirect.. on the gpsimd engine, which does not copy by index"),
     (lambda h: nisa.tensor_copy(by(psum(64, 80)), plain(), engine=ENGINE.scalar),
      "dst is 'psum_0' in psum with .indirect.., but the scalar engine scatters into sbuf only"),
     (lambda h: nisa.tensor_scalar(by(psum(64, 80)), plain(), nl.multiply, 2.0,
@@ -230,8 +230,8 @@ def placed(partition: int, index: int, scatter: bool = False) -> Body:
 def test_placed_tiles_start_with_their_index_on_a_quadrant() -> None:
     for scatter in (False, True):
         accepts(placed(32, 32, scatter), CHIP)
-    rejects(placed(32, 64), "data starts at partition 32 and the index of data at 64, but", CHIP)
-    rejects(placed(32, 64, True), "data starts at partition 32 and the index of dst at 64", CHIP)
+    rejects(placed(32, 64), "src starts at partition 32 and the index of src at 64, but", CHIP)
+    rejects(placed(32, 64, True), "src starts at partition 32 and the index of dst at 64", CHIP)
     def multiplied_with(index: int) -> Body:
         def body(h: Any) -> None:
             tile = nl.ndarray((32, 80), dtype=nl.bfloat16, buffer=nl.sbuf, address=(32, 0))
@@ -241,7 +241,7 @@ def test_placed_tiles_start_with_their_index_on_a_quadrant() -> None:
 
     accepts(multiplied_with(32), CHIP)
     rejects(multiplied_with(64), "moving starts at partition 32 and the index of moving at 64", CHIP)
-    rejects(placed(0, 16), "the index of data starts at partition 16, but an index starts at", CHIP)
+    rejects(placed(0, 16), "the index of src starts at partition 16, but an index starts at", CHIP)
 
 
 def test_columns_by_index_are_checked_where_a_line_has_taken_another_offset_before() -> None:

@@ -78,7 +78,7 @@ def scaled(op0: Any, operand0: Any, dtype: Any = nl.float32, **more: Any) -> Bod
      "operand0 is int32, but one value per partition is a float32"),
     (lambda h: nisa.tensor_scalar_cumulative(sbuf(64, 32), sbuf(64, 32), nl.add, nl.add,
                                              sbuf(64, 1, dtype=nl.int32)),
-     "tensor_scalar_cumulative: operand0 is int32, but one value per partition is a float32"),
+     "tensor_scalar_cumulative: imm0 is int32, but one value per partition is a float32"),
 ])
 def test_arithmetic_takes_a_float32_per_partition(body: Body, message: str) -> None:
     rejects(body, message)
@@ -129,12 +129,12 @@ def bounded(dst: Any = nl.int32, ids: Any = nl.int32) -> Body:
 @pytest.mark.parametrize(("body", "message"), [
     (counted(nl.uint32), "nonzero_with_count: dst is uint32, but indices and their number are int"),
     (counted(nl.float32), "dst is float32, but indices"),
-    (counted(src=nl.bfloat16), "data is bfloat16, but must be float32 or int32; convert"),
-    (counted(src=nl.uint8), "data is uint8, but must be"),
+    (counted(src=nl.bfloat16), "src is bfloat16, but must be float32 or int32; convert"),
+    (counted(src=nl.uint8), "src is uint8, but must be"),
     (counted(index_offset=1.5), "index_offset is 1.5, but it is an int32; write an integer"),
     (counted(padding_val=2**31), "padding_val is 2147483648, but it is an int32; take one from"),
     (bounded(nl.bfloat16), "sequence_bounds: dst is bfloat16, but must be float32 or int32"),
-    (bounded(ids=nl.uint32), "data is uint32, but must be float32 or int32"),
+    (bounded(ids=nl.uint32), "segment_ids is uint32, but must be float32 or int32"),
 ])
 def test_what_gpsimd_searches_and_finds_has_32_bits_and_a_sign(body: Body, message: str) -> None:
     rejects(body, message)
@@ -155,7 +155,7 @@ def test_the_eight_largest_are_of_at_most_four_free_dimensions() -> None:
     accepts(largest((64, 8), (64, 2, 2, 2, 4)))
     accepts(largest((64, 2, 4), (64, 2, 16)))
     rejects(largest((64, 8), (64, 2, 2, 2, 2, 4)),
-            r"max8: data has shape \[64, 2, 2, 2, 2, 4\], 6 dimensions, but at most 5 are allowed")
+            r"max8: src has shape \[64, 2, 2, 2, 2, 4\], 6 dimensions, but at most 5 are allowed")
     rejects(largest((64, 2, 2, 2), (64, 32)), r"max8: dst has shape \[64, 2, 2, 2\], 4 dimensions")
 
 
@@ -181,11 +181,11 @@ def exponentiated(dst: Any = nl.float32, src: Any = nl.float32, **more: Any) -> 
 
 @pytest.mark.parametrize(("body", "message"), [
     (exponentiated(nl.uint32), "dst is uint32, but must be one of float32, bfloat16, float16"),
-    (exponentiated(src=nl.tfloat32), "data is tfloat32, but must be one of"),
+    (exponentiated(src=nl.tfloat32), "src is tfloat32, but must be one of"),
     (exponentiated(nl.float8_e4m3fn), "dst is float8_e4m3fn, but must be one of"),
     (exponentiated(max_value=nl.bfloat16), "max_value is bfloat16, but must be one of float32"),
-    (exponentiated(reduce_init=nl.int32), "initial is int32, but must be one of float32"),
-    (exponentiated(reduce_res=nl.int32), "reduce_result is int32, but must be one of"),
+    (exponentiated(reduce_init=nl.int32), "reduce_init is int32, but must be one of float32"),
+    (exponentiated(reduce_res=nl.int32), "reduce_res is int32, but must be one of"),
 ])
 def test_an_exponential_has_documented_types(body: Body, message: str) -> None:
     rejects(body, f"exponential: {message}", "trn3")

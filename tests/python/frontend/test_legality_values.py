@@ -64,7 +64,7 @@ def fused(**reduction: Any) -> Any:
     (lambda: fused(reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.load_reduce),
      "scalar_tensor_tensor: reduce_cmd is load_reduce, but must be one of reduce, reset_reduce"),
     (lambda: fused(reduce_res=column()), "scalar_tensor_tensor: reduce_res without reduce_op; give"),
-    (lambda: fused(reduce_op=nl.add, reduce_res=tile()), "reduce_result"),
+    (lambda: fused(reduce_op=nl.add, reduce_res=tile()), "reduce_res is .* one value per partition"),
     (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.add, nl.equal, 1.0),
      "op1 is equal, but must be one of add, subtract, multiply, maximum, minimum"),
     (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.invert, nl.add, 1.0),
@@ -93,6 +93,66 @@ def test_an_operator_that_an_operation_does_not_take_is_an_error(body: Body, mes
     refuses(body, message)
 
 
+def range_selected(start: Any, columns: int = 32) -> Any:
+    data = tile(64, columns)
+    return nisa.range_select(tile(64, columns), data, nl.greater, nl.less, column(), column(),
+                             range_start=start)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.tensor_scalar(tile(), tile(), nl.multiply, None),
+     "tensor_scalar: operand0 is None, but multiply takes two operands; give a number or a tensor"),
+    (lambda: nisa.tensor_scalar(tile(), tile(), nl.add, "3"),
+     "tensor_scalar: operand0 is '3', but must be a number"),
+    (lambda: nisa.tensor_scalar(tile(), tile(), nl.add, 3, op1=nl.add, operand1="3"),
+     "tensor_scalar: operand1 is '3', but must be a number"),
+    (lambda: nisa.scalar_tensor_tensor(tile(), tile(), nl.add, None, nl.add, tile()),
+     "scalar_tensor_tensor: operand0 is None, but add takes two operands"),
+    (lambda: nisa.tensor_scalar_reduce(tile(), tile(), nl.add, None, nl.add, column()),
+     "tensor_scalar_reduce: operand0 is None, but add takes two operands"),
+    (lambda: nisa.tensor_scalar_cumulative(tile(), tile(), nl.add, nl.add, None),
+     "tensor_scalar_cumulative: imm0 is None, but add takes two operands"),
+    (lambda: nisa.affine_select(tile(), [[1, 32]], 1, tile(), column()),
+     "affine_select: on_false_value is tensor '.*', but must be a number"),
+    (lambda: nisa.nc_match_replace8(tile(), tile(), tile(64, 8), column()),
+     "nc_match_replace8: imm is tensor '.*', but must be a number"),
+    (lambda: nisa.nc_stream_shuffle(tile(), tile(), [1.5] * 32),
+     r"nc_stream_shuffle: shuffle_mask is \[1.5, .*\], but must hold integers"),
+    (lambda: nisa.tensor_reduce(column(), nl.add, tile(), axis=None),
+     "tensor_reduce: axis is None, but must be an integer or a tuple of integers"),
+    (lambda: nisa.iota(tile(), [1, 32]),
+     r"iota: pattern is \[1, 32\], but must be a list of \[step, count\], one for each dimension"),
+    (lambda: tile().ap([32, 64]), r"is given the access pattern \[32, 64\], but takes a list of"),
+    (lambda: nisa.dma_compute(tile(), [tile(), tile()], [1.0, 1.0], nl.add),
+     "dma_compute: scales is .*, but must be a list of numbers; reduce_op stands before it"),
+    (lambda: range_selected(1.5), "range_select: range_start is 1.5, but must be an integer"),
+    (lambda: range_selected(-1), "range_start is -1 for 32 elements, but their indices are 0 to"),
+    (lambda: range_selected(2**24 - 31), "for 32 elements, but their indices are 0 to 16777216"),
+    (lambda: nisa.range_select(tile(), 1.0, nl.greater, nl.less, column(), column()),
+     "range_select: on_true_tile is 1.0, but must be a tensor"),
+])
+def test_an_argument_of_another_kind_is_named(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
+def test_the_indices_of_a_range_reach_as_far_as_float32_counts() -> None:
+    trace(kernel_of(lambda: range_selected(2**24 - 32)), [tensor("float32", 4, 4)], "trn3")
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.tensor_reduce(column(), nl.abs_max, tile(), 1),
+     "tensor_reduce: op abs_max does not reduce; use one of add, "),
+    (lambda: nisa.activation(tile(), nl.exp, tile(), bias=column(nl.tfloat32)),
+     "activation: bias is tfloat32, which it may not be; declare it float32"),
+    (lambda: nisa.tensor_tensor(tile(), nl.ndarray((64, 32), nl.float32, buffer=nl.psum), tile(),
+                                nl.power),
+     "tensor_tensor: op is power, which the gpsimd engine computes, but data1 is in psum, which"),
+])
+def test_operators_and_types_that_an_engine_does_not_have_are_errors(body: Body,
+                                                                     message: str) -> None:
+    refuses(body, message)
+
+
 def quantized(dst: Any, scales: Any) -> Any:
     return nisa.quantize_mx(dst, tile(kind=nl.bfloat16), scales)
 
@@ -104,7 +164,7 @@ FP8, FP4 = nl.float8_e4m3fn_x4, nl.float4_e2m1fn_x4
     (lambda: quantized(tile(64, 8, FP4), tile(64, 8, nl.uint8)),
      "dst is float4_e2m1fn_x4, but must be float8_e5m2_x4 or float8_e4m3fn_x4"),
     (lambda: quantized(tile(64, 8, FP8), tile(64, 8)),
-     "dst_scale is float32, but must be float8_e8m0 or uint8"),
+     "dst_scale is float32, but must be float8_e8m0fnu or uint8"),
     (lambda: quantized(tile(64, 8, FP8), tile(64, 2, nl.uint8)),
      r"dst_scale is .* but must be \[64, 8\], or have 36 partitions"),
     (lambda: quantized(tile(64, 8, FP8), tile(8, 8, nl.uint8)), "or have 36 partitions"),
@@ -127,10 +187,10 @@ def gathered(dst: tuple[int, int], rows: int, count: int | None = None, group: i
      "takes 4112 indices, but 1 to 4096 are allowed"),
     (lambda: gathered((64, 30), 64), r"dst is .*\[64, 30\], but must be \[64, 32\]"),
     (lambda: gathered((64, 32), 64, 30, 2), r"must be \[64, 60\]: 2 for each of 30 indices"),
-    (lambda: gathered((64, 32), 32), "index is .* but data is .* must have the same partitions"),
+    (lambda: gathered((64, 32), 32), "index is .* but src_buffer is .* must have the same partitions"),
     (lambda: gathered((64, 96), 64, 32, 3), r"num_elem_per_idx is 3, but must be one of \[1, 2, 4"),
     (lambda: nisa.nc_n_gather(tile(32), tile(), tile(32, 32, nl.uint32)),
-     r"index is .*\[32, 32\], but data is .*\[64, 32\]; both must have the same partitions"),
+     r"indices is .*\[32, 32\], but data is .*\[64, 32\]; both must have the same partitions"),
     (lambda: nisa.topk(tile(24, 8, nl.bfloat16), tile(24, 8, nl.uint32),
                        tile(24, 3, nl.bfloat16), 42), "the same partitions, a multiple of 16"),
     (lambda: nisa.topk(tile(16, 8, nl.bfloat16), tile(16, 8, nl.uint32),
@@ -156,7 +216,7 @@ VECTOR = nisa.engine.vector
     (lambda: double_row((2, 16), (48,)),
      r"moving has shape \[32, 48\], but perf_mode double_row .*; reshape it to \[K, 2, N\]"),
     (lambda: nisa.rand_set_state(tile(32, 24, nl.uint32)),
-     r"data is .*\[32, 24\], but the gpsimd engine's state has 6 elements per partition"),
+     r"src_seeds is .*\[32, 24\], but the gpsimd engine's state has 6 elements per partition"),
     (lambda: nisa.rand_set_state(tile(32, 6, nl.uint32), VECTOR), "vector engine's state has 24"),
     (lambda: nisa.rand_get_state(tile(32, 7, nl.uint32)), "dst is .* state has 6 elements"),
 ])
@@ -173,7 +233,7 @@ def columns(width: int) -> Any:
 @pytest.mark.parametrize(("body", "message"), [
     (lambda: nisa.memset(columns(32), 1.0), "memset: dst is .* with .indirect.., but memset takes"),
     (lambda: nisa.dma_copy(tile(), columns(32)), "dma_copy: src is .* of no operand; gather or"),
-    (lambda: nisa.max8(tile(64, 8), columns(32)), "max8: data is .* with .indirect.., but"),
+    (lambda: nisa.max8(tile(64, 8), columns(32)), "max8: src is .* with .indirect.., but"),
 ])
 def test_columns_are_selected_by_index_where_an_operation_takes_them(body: Body,
                                                                      message: str) -> None:

@@ -11,6 +11,7 @@ from helpers import tensor, traced
 from trnsim.frontend import IllegalInstruction, trace
 from trnsim.frontend.nki import isa as nisa
 from trnsim.frontend.nki import language as nl
+from trnsim.frontend.parameter_names import called
 
 def sbuf(*shape: int) -> Any:
     return nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf)
@@ -92,6 +93,6 @@ def test_what_selects_rows_is_an_integer_and_counts_rows(kind: Any, how: Any,
 
 @pytest.mark.parametrize(("op", "role", "chip", "call"), CASES)
 def test_it_has_one_value_per_partition(op: str, role: str, chip: str, call: Any) -> None:
-    with pytest.raises(IllegalInstruction, match=rf"test_operands.py:\d+: {op}: {role} "):
+    with pytest.raises(IllegalInstruction, match=rf"test_operands.py:\d+: {op}: {called(op, role)} "):
         trace(lambda x: call(sbuf(64, 32), sbuf(64, 1), x), [tensor("float32", 64, 1)], chip,
               api="nki")

@@ -262,7 +262,7 @@ def by_range(count: Any) -> None:
 
 
 def test_wrong_operands_are_named() -> None:
-    with pytest.raises(IllegalInstruction, match=r"register_load: data is hbm float32\[1024, 64\]"):
+    with pytest.raises(IllegalInstruction, match=r"register_load: src is hbm float32\[1024, 64\]"):
         trace(lambda table: loaded(table), [TABLE], api="nki")
     with pytest.raises(IllegalInstruction, match="register_move: dst is 3, but must be a register"):
         trace(lambda table: nisa.register_move(3, 4), [TABLE], api="nki")

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from trnsim.frontend import run_kernel
+from trnsim.frontend import ProgramError, run_kernel
 from trnsim.testing import assert_allclose
 from values_helpers import integers, loaded, nisa, nl, normal, stored, tile
 
@@ -128,3 +128,27 @@ def test_a_transfer_of_the_old_api_gathers_and_scatters(rows: int) -> None:
     wanted = np.full((64, 24), np.nan, np.float32)
     wanted[target[:rows, 0]] = table[source[:rows, 0]]
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("start", "what"), [
+    (200, r"lets an access of shape \[128, 8\] leave 'table'"), (256, "selects from 'table'")])
+def test_an_offset_out_of_bounds_is_told_from_an_access_that_is(start: int, what: str) -> None:
+    def kernel(table: Any) -> Any:
+        row, data = tile((1, 1), nl.int32), tile((128, 8))
+        nisa.memset(row, start)
+        nisa.dma_copy(data, table.ap([[8, 128], [1, 8]], scalar_offset=row))
+        return stored(data)
+    with pytest.raises(ProgramError, match=rf"index {start} \(element .* of 'sbuf_0'\) {what}, which "
+                                           "has 256 there; keep it in bounds"):
+        run_kernel(kernel, normal(256, 8), api="nki")
+
+
+def test_an_index_out_of_bounds_says_what_indices_there_are() -> None:
+    def kernel(x: Any, i: Any) -> Any:
+        found = tile((64, 32))
+        nisa.nc_n_gather(found, loaded(x), loaded(i))
+        return stored(found)
+    indices = np.tile(np.arange(1, 33, dtype=np.uint32), (64, 1))
+    with pytest.raises(ProgramError, match="nc_n_gather: the indices are 1 to 32, but a partition of "
+                                           "data has 32 elements; keep them in bounds"):
+        run_kernel(kernel, normal(64, 32), indices, api="nki")

@@ -67,6 +67,13 @@ def test_unary_functions(name: str, run: Callable[..., Any]) -> None:
     assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("chip", ["trn1", "trn2"])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sines_beyond_pi_are_of_a_reduced_range(name: str, chip: str) -> None:
+    found = run_kernel(lambda x: stored(getattr(nl, name)(loaded(x))), 5 * X, api="nki", chip=chip)
+    assert_allclose(found, getattr(np, name)(5 * X), rtol=1e-5, atol=1e-5)
+
+
 @BOTH
 @pytest.mark.parametrize(("name", "reference"), [
     ("add", np.add), ("subtract", np.subtract), ("multiply", np.multiply), ("divide", np.divide),

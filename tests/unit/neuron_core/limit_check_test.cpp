@@ -305,6 +305,15 @@ TEST(GenerationLimits, RejectOperationsAndTypesBeforeTheirChip) {
     expect_accepted("trn3", mm(Dtype::Float8E4m3fn, 512));
 }
 
+TEST(GenerationLimits, LetDmaMoveElementsOfAnyType) {
+    for (const Dtype type : {Dtype::Float8E4m3fn, Dtype::Float8E5m2X4}) {
+        expect_accepted("trn2",
+                        dma(tile(Role::Dst, kSbuf, type, 64),
+                            tile(Role::Src, kHbm, type, 128L * 64),
+                            DgeMode::Hardware));
+    }
+}
+
 TEST(ElementWiseLimits, OfSingleOperations) {
     const auto simple =
         [](Engine engine, Opcode op, std::int64_t n, std::int32_t partitions = 128) {

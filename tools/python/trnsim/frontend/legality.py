@@ -128,7 +128,7 @@ INDEX = OperandRule((HBM, SBUF), "any")
 
 CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "nc_matmul": check_matmul, "nc_matmul_mx": check_matmul_mx, "nc_transpose": check_transpose,
-    "tensor_tensor": vector.check_bitvec, "tensor_scalar": vector.check_bitvec,
+    "tensor_tensor": vector.check_tensor_tensor, "tensor_scalar": vector.check_bitvec,
     "tensor_scalar_cumulative": vector.check_cumulative,
     "activation": vector.check_activation, "activation_reduce": vector.check_activation,
     "tensor_reduce": vector.check_tensor_reduce,

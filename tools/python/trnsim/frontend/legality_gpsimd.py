@@ -27,12 +27,12 @@ TOPK_MAX = 32767
 def check_local_gather(chip: Chip, it: Instruction) -> None:
     data, index = it.view("data").form, it.view("index").form
     if data.partitions % GATHER_PARTITIONS:
-        raise it.reject(f"data has {data.partitions} partitions, but must have a multiple of "
+        raise it.reject(f"src_buffer has {data.partitions} partitions, but must have a multiple of "
                         f"{GATHER_PARTITIONS}")
     _check_index(it, index.dtype.name, "uint16")
     if index.partitions != data.partitions:
-        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
-                        "have the same partitions")
+        raise it.reject(f"index is {index.describe()}, but src_buffer is {data.describe()}; both "
+                        "must have the same partitions")
     group, count = it.attributes["elements_per_index"], it.attributes["indices"]
     if group not in GATHER_GROUPS:
         raise it.reject(f"num_elem_per_idx is {group}, but must be one of {list(GATHER_GROUPS)}")
@@ -52,24 +52,24 @@ def check_local_gather(chip: Chip, it: Instruction) -> None:
 def check_n_gather(chip: Chip, it: Instruction) -> None:
     dst, data, index = (it.view(role).form for role in ("dst", "data", "index"))
     if index.partitions != data.partitions:
-        raise it.reject(f"index is {index.describe()}, but data is {data.describe()}; both must "
+        raise it.reject(f"indices is {index.describe()}, but data is {data.describe()}; both must "
                         "have the same partitions")
     if (dst.partitions, dst.free_elements) != (index.partitions, index.free_elements):
-        raise it.reject(f"dst is {dst.describe()}, but index is {index.describe()}; there is one "
+        raise it.reject(f"dst is {dst.describe()}, but indices is {index.describe()}; there is one "
                         "index for each element")
     _check_index(it, it.view("index").form.dtype.name, "uint32")
 
 
 def _check_index(it: Instruction, name: str, wanted: str) -> None:
     if name != wanted:
-        raise it.reject(f"index is {name}, but must be {wanted}; convert it")
+        raise it.reject(f"{it.called('index')} is {name}, but must be {wanted}; convert it")
 
 
 def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
     dst, data = it.view("dst").form, it.view("data").form
     if data.partitions != 1 or (dst.partitions, dst.free_elements) != (1, 2 * data.free_elements):
-        raise it.reject(f"dst is {dst.describe()} and data is {data.describe()}, but data has one "
-                        "partition, and dst two elements for each of data")
+        raise it.reject(f"dst is {dst.describe()} and segment_ids is {data.describe()}, but "
+                        "segment_ids has one partition, and dst two elements for each of its")
     for role in ("dst", "data"):
         _check_searched(it, role)
 
@@ -77,8 +77,8 @@ def check_sequence_bounds(chip: Chip, it: Instruction) -> None:
 def _check_searched(it: Instruction, role: str) -> None:
     kind = it.view(role).form.dtype
     if kind.name not in NONZERO_TYPES:
-        raise it.reject(f"{role} is {kind}, but must be {' or '.join(NONZERO_TYPES)}; convert or "
-                        "declare it so")
+        raise it.reject(f"{it.called(role)} is {kind}, but must be {' or '.join(NONZERO_TYPES)}; "
+                        "convert or declare it so")
 
 
 def check_nonzero(chip: Chip, it: Instruction) -> None:
@@ -97,14 +97,14 @@ def check_topk(chip: Chip, it: Instruction) -> None:
     for role, wanted in (("data", "bfloat16"), ("dst", "bfloat16"), ("dst_index", "uint32")):
         view = it.find(role)
         if view is not None and view.form.dtype.name != wanted:
-            raise it.reject(f"{role} is {view.form.dtype}, but must be {wanted}; convert or "
-                            "declare it so")
+            raise it.reject(f"{it.called(role)} is {view.form.dtype}, but must be {wanted}; "
+                            "convert or declare it so")
     if it.attributes["k"] > TOPK_MAX:
-        raise it.reject(f"dst has {it.attributes['k']} elements per partition, but at most "
+        raise it.reject(f"val_dst has {it.attributes['k']} elements per partition, but at most "
                         f"{TOPK_MAX} are found; split it")
     if data.partitions % GATHER_PARTITIONS or dst.partitions != data.partitions:
-        raise it.reject(f"data is {data.describe()} and dst {dst.describe()}, but both must have "
-                        f"the same partitions, a multiple of {GATHER_PARTITIONS}; pad them")
+        raise it.reject(f"src is {data.describe()} and val_dst {dst.describe()}, but both must "
+                        f"have the same partitions, a multiple of {GATHER_PARTITIONS}; pad them")
 
 
 def check_partition_reduce(chip: Chip, it: Instruction) -> None:

@@ -29,6 +29,8 @@ _MATMUL_TYPES = ("float16", "bfloat16", "float8_e4m3", "float8_e5m2", "float8_e4
 """Types of tiles of nc_matmul whose columns are gathered."""
 _PAIRS = (("stationary", "stationary_scale"), ("moving", "moving_scale"))
 """Packed elements and their scales, which are one tensor."""
+INDEX_GROUP, TENSOR_GROUP = 16, 32
+"""Partitions that share their indices, of most engines and of the tensor engine. [NKI-LANGUAGE]"""
 _QUADRANT = 32
 """Partitions of a quadrant."""
 
@@ -57,23 +59,39 @@ def check_indirect(it: Instruction) -> None:
     taken = _TAKERS.get(it.op, ())
     for role, view in found.items():
         if role not in taken:
-            which = f"only of {' and '.join(taken)}" if taken else "of no operand"
-            raise it.reject(f"{role} is {view.name!r} with .indirect(), but {it.op} takes columns "
-                            f"by index {which}; gather or scatter with nisa.tensor_copy")
+            which = f"only of {' and '.join(map(it.called, taken))}" if taken else "of no operand"
+            raise it.reject(f"{it.called(role)} is {view.name!r} with .indirect(), but {it.op} "
+                            f"takes columns by index {which}; gather or scatter with "
+                            "nisa.tensor_copy")
         if view.indices.form.space != SBUF:
-            raise it.reject(f"the index of {role} is in {view.indices.form.space}, but columns are "
-                            "selected by one in sbuf; load or copy it there")
+            raise it.reject(f"the index of {it.called(role)} is in {view.indices.form.space}, but "
+                            "columns are selected by one in sbuf; load or copy it there")
+        _check_count(it, role, view)
     _check_engines(it, found)
     if it.op.startswith("nc_matmul"):
         _check_matmul(it, found)
     _check_partitions(it, found)
 
 
+def _check_count(it: Instruction, role: str, view: View) -> None:
+    """A group of partitions has an index for each of its columns. [NKI-LANGUAGE, indirect]"""
+    group = TENSOR_GROUP if it.op.startswith("nc_matmul") else INDEX_GROUP
+    index = view.indices.form
+    smallest = index.partitions % group or min(index.partitions, group)
+    held = smallest * index.free_elements
+    if view.form.free_elements > held:
+        raise it.reject(f"{it.called(role)} is {view.name!r} with .indirect() by "
+                        f"{view.form.free_elements} indices, but each {group} partitions select by "
+                        f"their own, of which {view.indices.name!r} has {held} for {smallest}; "
+                        "pass num_elem")
+
+
 def _check_engines(it: Instruction, found: dict[str, View]) -> None:
     """A copy is none of gpsimd's then, and the scalar engine does not scatter into PSUM."""
     if it.op == "tensor_copy" and it.engines == ("gpsimd",):
-        raise it.reject(f"{' and '.join(found)} with .indirect() on the gpsimd engine, which does "
-                        "not copy by index, but vector and scalar do; change `engine=`")
+        raise it.reject(f"{' and '.join(map(it.called, found))} with .indirect() on the gpsimd "
+                        "engine, which does not copy by index, but vector and scalar do; change "
+                        "`engine=`")
     if it.engines == ("scalar",) and _is_scatter_into_psum(found):
         raise it.reject(f"dst is {found['dst'].name!r} in psum with .indirect(), but the scalar "
                         "engine scatters into sbuf only; scatter from there")
@@ -115,8 +133,8 @@ def _check_partitions(it: Instruction, found: dict[str, View]) -> None:
     for role, view in found.items():
         start = _start(view.indices)
         if start is not None and start % _QUADRANT:
-            raise it.reject(f"the index of {role} starts at partition {start}, but an index starts "
-                            f"at a multiple of {_QUADRANT}; place it there")
+            raise it.reject(f"the index of {it.called(role)} starts at partition {start}, but an "
+                            f"index starts at a multiple of {_QUADRANT}; place it there")
         if role in roles[1:3]:
             _same_start(it, role, view, view.indices)
     source = it.find(roles[1])
@@ -125,12 +143,14 @@ def _check_partitions(it: Instruction, found: dict[str, View]) -> None:
     if source.form.space == SBUF:
         _same_start(it, roles[1], source, found["dst"].indices, "dst")
     elif roles[1] in found:
-        _same_start(it, f"the index of {roles[1]}", source.indices, found["dst"].indices, "dst")
+        _same_start(it, "the index of "
+                        f"{it.called(roles[1])}", source.indices, found["dst"].indices, "dst")
 
 
 def _same_start(it: Instruction, what: str, view: View, index: View, owner: str = "") -> None:
     """`view` and `index` start on the same partition, if the program has placed both."""
     here, there = _start(view), _start(index)
     if here is not None and there is not None and here != there:
-        raise it.reject(f"{what} starts at partition {here} and the index of {owner or what} at "
+        what, owner = it.called(what), it.called(owner or what)
+        raise it.reject(f"{what} starts at partition {here} and the index of {owner} at "
                         f"{there}, but both must be equal; place them there")

@@ -165,8 +165,8 @@ def check_scale(it: Instruction, role: str, packed: Form) -> None:
     """
     form = it.view(role).form
     if form.dtype.name not in ("float8_e8m0", "uint8"):
-        raise it.reject(f"{role} is {form.dtype.name}, but must be float8_e8m0 or uint8; view it "
-                        "so")
+        raise it.reject(f"{role} is {form.dtype.name}, but must be float8_e8m0fnu or uint8; view "
+                        "it so")
     fewest = packed.partitions - VECTOR_BLOCK + VECTOR_BLOCK // SCALED_ROWS
     if form.partitions < fewest or form.free_elements != packed.free_elements:
         raise it.reject(f"{role} is {form.describe()}, but must be [{packed.partitions}, "

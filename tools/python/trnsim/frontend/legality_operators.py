@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
 
 REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
-              "bitwise_xor", "logical_and", "logical_or", "logical_xor", "abs_max", "abs_min")
+              "bitwise_xor", "logical_and", "logical_or", "logical_xor")
 """Operators that tensor_reduce accepts. [NKI-SHARED]"""
 PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")
 ACCUMULATIONS = ("add", "multiply", "maximum", "minimum")

@@ -10,6 +10,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.legality_matmul import check_scale
 from trnsim.frontend.operators import BITVEC
+from trnsim.frontend.tensor import PSUM
 
 if TYPE_CHECKING:
     from trnsim.frontend.validate import Instruction
@@ -50,6 +51,16 @@ def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
     check_bitvec(chip, it)
 
 
+def check_tensor_tensor(chip: Chip, it: Instruction) -> None:
+    """Powers are of the gpsimd engine, which does not reach PSUM. [NKI-ISA]"""
+    check_bitvec(chip, it)
+    in_psum = [role for role, _, view in it.operands if view.form.space == PSUM]
+    if it.attributes["op"] == "power" and in_psum:
+        raise it.reject(f"op is power, which the gpsimd engine computes, but "
+                        f"{it.called(in_psum[0])} is in psum, which it does not reach; use a tile "
+                        "in sbuf")
+
+
 def check_predicated(chip: Chip, it: Instruction) -> None:
     predicate = it.view("predicate").form
     if predicate.dtype.name not in _PREDICATES:
@@ -79,13 +90,14 @@ def check_exponential(chip: Chip, it: Instruction) -> None:
     for role, taken in _EXPONENTIAL_TYPES.items():
         view = it.find(role)
         if view is not None and view.form.dtype.name not in taken:
-            raise it.reject(f"{role} is {view.form.dtype}, but must be one of {', '.join(taken)}; "
-                            "convert or declare it so")
+            raise it.reject(f"{it.called(role)} is {view.form.dtype}, but must be one of "
+                            f"{', '.join(taken)}; convert or declare it so")
 
 
 def check_range_select(chip: Chip, it: Instruction) -> None:
     if not it.view("data").form.dtype.is_float:
-        raise it.reject(f"data is {it.view('data').form.dtype}, but must be floating; convert it")
+        raise it.reject(f"on_true_tile is {it.view('data').form.dtype}, but must be floating; "
+                        "convert it")
     for role in ("bound0", "bound1"):
         bound = it.view(role).form
         if bound.dtype.name != "float32":
@@ -96,8 +108,8 @@ def check_cumulative(chip: Chip, it: Instruction) -> None:
     for role in ("dst", "data"):
         form = it.view(role).form
         if form.dtype.name in ("int32", "uint32"):
-            raise it.reject(f"{role} is {form.dtype}, but 32-bit integers do not accumulate; "
-                            "convert it to float32")
+            raise it.reject(f"{it.called(role)} is {form.dtype}, but 32-bit integers do not "
+                            "accumulate; convert it to float32")
 
 
 def check_random_bits(chip: Chip, it: Instruction) -> None:
@@ -108,25 +120,30 @@ def check_random_bits(chip: Chip, it: Instruction) -> None:
 
 def check_state(chip: Chip, it: Instruction) -> None:
     role, _, view = it.operands[0]
+    if view.form.space == PSUM and chip.generation < 4:
+        raise it.reject(f"{it.called(role)} is {view.name!r} in psum, but {chip.neuron_core} "
+                        "stores its state in sbuf; write it to a tile there, and copy that")
     engine = "vector" if it.engines == ("vector",) else "gpsimd"
     words = STATE_WORDS[engine]
     if view.form.free_elements != words:
-        raise it.reject(f"{role} is {view.form.describe()}, but the {engine} engine's state has "
-                        f"{words} elements per partition; declare it so")
+        raise it.reject(f"{it.called(role)} is {view.form.describe()}, but the {engine} engine's "
+                        f"state has {words} elements per partition; declare it so")
 
 
 def check_same_type(chip: Chip, it: Instruction) -> None:
     """What moves elements as they are does not convert them."""
     dst, data = it.view("dst").form, it.view("data").form
     if dst.dtype is not data.dtype:
-        raise it.reject(f"dst is {dst.dtype} and data is {data.dtype}, but elements are moved as "
-                        "they are; make both types equal")
+        raise it.reject(f"dst is {dst.dtype} and {it.called('data')} is {data.dtype}, but elements "
+                        "are moved as they are; make both types equal")
 
 
 def check_activation(chip: Chip, it: Instruction) -> None:
-    """[NKI-SHARED]"""
-    if (chip.generation == 2 and it.attributes["function"] == "reciprocal"
-            and it.find("bias") is not None):
+    """[NKI-SHARED] [NKI-ISA]"""
+    bias = it.find("bias")
+    if bias is not None and bias.form.dtype.name == "tfloat32":
+        raise it.reject("bias is tfloat32, which it may not be; declare it float32")
+    if chip.generation == 2 and it.attributes["function"] == "reciprocal" and bias is not None:
         raise it.reject("bias is a tensor, but the Scalar Engine of NeuronCore-v2 takes none for a "
                         "reciprocal; add it before, or use nki.isa.reciprocal")
 
@@ -159,15 +176,16 @@ def check_memset(chip: Chip, it: Instruction) -> None:
 def check_single(chip: Chip, it: Instruction) -> None:
     role, _, view = it.operands[0]
     if view.form.elements != 1:
-        raise it.reject(f"{role} is {view.form.describe()}, but must be [1, 1]; slice it")
+        raise it.reject(f"{it.called(role)} is {view.form.describe()}, but must be [1, 1]; slice "
+                        "it")
 
 
 def check_quantize(chip: Chip, it: Instruction) -> None:
     data = it.view("data").form
     if data.dtype.name not in ("bfloat16", "float16"):
-        raise it.reject(f"data is {data.dtype}, but bfloat16 or float16 is quantized; convert it")
+        raise it.reject(f"src is {data.dtype}, but bfloat16 or float16 is quantized; convert it")
     if data.partitions % VECTOR_BLOCK or data.free_elements % 4:
-        raise it.reject(f"data is {data.describe()}, but must have a multiple of {VECTOR_BLOCK} "
+        raise it.reject(f"src is {data.describe()}, but must have a multiple of {VECTOR_BLOCK} "
                         "partitions and of 4 elements; pad it")
     dst = it.view("dst").form
     if (dst.partitions, dst.free_elements) != (data.partitions, data.free_elements // 4):
@@ -200,14 +218,15 @@ def check_eight(chip: Chip, it: Instruction) -> None:
     low, high = MAX8_FREE
     data = it.view("data").form
     if not low <= data.free_elements <= high:
-        raise it.reject(f"data has {data.free_elements} elements per partition, but {low} to "
-                        f"{high} are allowed; pad or split it")
+        raise it.reject(f"{it.called('data')} has {data.free_elements} elements per partition, but "
+                        f"{low} to {high} are allowed; pad or split it")
     replaced = it.op == "nc_match_replace8"
     for role in ("values", "dst_index") if replaced else ("dst", "values"):
         view = it.find(role)
         if view is not None and (view.form.partitions, view.form.free_elements) != (
                 data.partitions, 8):
-            raise it.reject(f"{role} is {view.form.describe()}, but must be [{data.partitions}, 8]")
+            raise it.reject(f"{it.called(role)} is {view.form.describe()}, but must be "
+                            f"[{data.partitions}, 8]")
 
 
 def check_max8(chip: Chip, it: Instruction) -> None:
@@ -215,8 +234,8 @@ def check_max8(chip: Chip, it: Instruction) -> None:
     for role, limit in _MAX8_RANKS.items():
         shape = it.view(role).form.shape
         if len(shape) > limit:
-            raise it.reject(f"{role} has shape {list(shape)}, {len(shape)} dimensions, but at most "
-                            f"{limit} are allowed; reshape it")
+            raise it.reject(f"{it.called(role)} has shape {list(shape)}, {len(shape)} dimensions, "
+                            f"but at most {limit} are allowed; reshape it")
 
 
 def check_find_index(chip: Chip, it: Instruction) -> None:
@@ -232,12 +251,12 @@ def check_shuffle(chip: Chip, it: Instruction) -> None:
     check_same_type(chip, it)
     dst, data = it.view("dst").form, it.view("data").form
     if dst.free_elements != data.free_elements:
-        raise it.reject(f"data is {data.describe()}, but dst is {dst.describe()}; both must have "
+        raise it.reject(f"src is {data.describe()}, but dst is {dst.describe()}; both must have "
                         "the same elements per partition")
     mask = it.attributes.get("mask", ())
     if len(mask) != VECTOR_BLOCK or any(not (0 <= one < 32 or one == 255) for one in mask):
-        raise it.reject(f"mask has {len(mask)} entries {list(mask)}, but must have 32, each a "
-                        "partition 0 to 31 or 255 to keep")
+        raise it.reject(f"shuffle_mask has {len(mask)} entries {list(mask)}, but must have 32, "
+                        "each a partition 0 to 31 or 255 to keep")
 
 
 def check_bitvec(chip: Chip, it: Instruction) -> None:
@@ -252,5 +271,5 @@ def check_bitvec(chip: Chip, it: Instruction) -> None:
                         "mixed with arithmetic; use two instructions")
     for role, _, view in it.operands:
         if view.form.dtype.is_float:
-            raise it.reject(f"{role} is {view.form.dtype}, but {bitvec[0]} takes integers; view or "
-                            "convert it")
+            raise it.reject(f"{it.called(role)} is {view.form.dtype}, but {bitvec[0]} takes "
+                            "integers; view or convert it")

@@ -19,6 +19,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
 from trnsim.frontend.legality_indirect import check_indirect
 from trnsim.frontend.legality_operators import check_operators
+from trnsim.frontend.parameter_names import called
 from trnsim.frontend.source import Position
 from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, Form, View
 
@@ -32,8 +33,8 @@ STARTS_ANYWHERE = ("dma_", "register_", "sendrecv", "core_barrier", *COLLECTIVES
 
 PACKED_SCALES = ("dst_scale", "stationary_scale", "moving_scale")
 """Operands of microscaling: the scales of several tensors share the partitions of quadrants."""
-SCALES_OF_QUADRANT = 4
-"""Scales per quadrant of 32 partitions: one for 8 partitions of 4 values. [NKI-ISA]"""
+SCALE_STARTS = (0, 4, 8, 12)
+"""Where they start: each has four, one for 8 partitions of 4 values. [NKI-MXFP]"""
 
 
 class Instruction(NamedTuple):
@@ -57,6 +58,10 @@ class Instruction(NamedTuple):
         found = self.find(role)
         assert found is not None
         return found
+
+    def called(self, role: str) -> str:
+        """What the program calls the operand with a role."""
+        return called(self.op, role)
 
     def reject(self, what: str) -> IllegalInstruction:
         """The error for `what`: what is, what is allowed; what to do."""
@@ -97,7 +102,8 @@ def check_engines(chip: Chip, instruction: Instruction) -> None:
 def _check_memory(instruction: Instruction, role: str, view: View, operand: OperandRule) -> None:
     if view.form.space not in operand.spaces:
         allowed = " or ".join(operand.spaces)
-        raise instruction.reject(f"{role} is {view.name!r} in {view.form.space}, but must be in "
+        raise instruction.reject(f"{instruction.called(role)} is {view.name!r} in "
+                                 f"{view.form.space}, but must be in "
                                  f"{allowed}; {_way(role, view.form.space, operand.spaces)}")
 
 
@@ -118,25 +124,31 @@ def _check_access(instruction: Instruction, role: str, view: View) -> None:
     limit = MAXIMUM_PATTERN[form.space]
     if len(form.pattern) > limit:
         raise instruction.reject(
-            f"{role} is a view of {view.name!r} with {len(form.pattern)} strides, but an access in "
-            f"{form.space} has at most {limit}; split the access")
+            f"{instruction.called(role)} is a view of {view.name!r} with {len(form.pattern)} "
+            f"strides, but an access in {form.space} has at most {limit}; split the access")
     if form.space == HBM or role == "index" or instruction.op.startswith(STARTS_ANYWHERE):
         return
     if form.dtype is int64 and instruction.op != "memset":  # [NKI-SCALAR]
-        raise instruction.reject(f"{role} is {form.describe()}, but engines compute with 32 bits "
-                                 "at most; move it by DMA, or take it as a scalar of the device")
+        raise instruction.reject(f"{instruction.called(role)} is {form.describe()}, but engines "
+                                 "compute with 32 bits at most; move it by DMA, or take it as a "
+                                 "scalar of the device")
     extent = form.buffer.extent
     base = 0 if extent is None else extent.partition
     count, start = form.partitions, base + form.partition
-    if role in PACKED_SCALES and start < QUADRANT and start % SCALES_OF_QUADRANT == 0:
+    if role in PACKED_SCALES:
+        if start not in SCALE_STARTS:
+            raise instruction.reject(f"{role} starts at partition {start} of {view.name!r}, but "
+                                     f"scales start at {', '.join(map(str, SCALE_STARTS))}; move "
+                                     "them there")
         return
     step = QUADRANT if count <= QUADRANT else 2 * QUADRANT if count <= 2 * QUADRANT else 0
     if start % step if step else start:
         allowed = f"a multiple of {step}" if step else "0"
         where = f"{form.space}, where {view.name!r} begins at {base}" if base else repr(view.name)
         raise instruction.reject(
-            f"{role} takes {count} partitions from partition {start} of {where}, but an "
-            f"access of {count} partitions starts at {allowed}; move the data with a DMA first")
+            f"{instruction.called(role)} takes {count} partitions from partition {start} of "
+            f"{where}, but an access of {count} partitions starts at {allowed}; move the data with "
+            "a DMA first")
 
 
 def _hint(op: str, form: Form, dst: Form) -> str:
@@ -157,18 +169,19 @@ def _check_shape(instruction: Instruction, role: str, view: View, operand: Opera
     if relation == "like" and (form.partitions != dst.partitions
                                        or form.free_elements != dst.free_elements):
         raise instruction.reject(
-            f"{role} is {form.describe()}, {form.partitions} partitions of {form.free_elements} "
-            f"elements, but dst is {dst.describe()}, {dst.partitions} of {dst.free_elements}; "
-            f"both must be equal{_hint(instruction.op, form, dst)}")
+            f"{instruction.called(role)} is {form.describe()}, {form.partitions} partitions of "
+            f"{form.free_elements} elements, but dst is {dst.describe()}, {dst.partitions} of "
+            f"{dst.free_elements}; both must be equal{_hint(instruction.op, form, dst)}")
     if relation == "vector" and (form.free_elements != 1
                                          or form.partitions != dst.partitions):
         raise instruction.reject(
-            f"{role} is {form.describe()}, but must hold one value per partition, "
-            f"[{dst.partitions}, 1]; slice or reduce it")
+            f"{instruction.called(role)} is {form.describe()}, but must hold one value per "
+            f"partition, [{dst.partitions}, 1]; slice or reduce it")
 
 
 def _check_one_psum_input(instruction: Instruction, roles: tuple[str, str]) -> None:
     views = [instruction.find(role) for role in roles]
     if all(view is not None and view.form.space == "psum" for view in views):
-        raise instruction.reject(f"{roles[0]} and {roles[1]} are both in psum, but at most one of "
+        names = " and ".join(map(instruction.called, roles))
+        raise instruction.reject(f"{names} are both in psum, but at most one of "
                                  "them may be; copy one to sbuf")

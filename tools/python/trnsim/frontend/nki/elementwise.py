@@ -171,15 +171,21 @@ def reverse_square_root(x: Any, dtype: Any = None) -> View:
 def sine(x: Any, dtype: Any = None) -> View:
     """sin(x): a range reduction, then the activation."""
     data = tile(x, "sin")
-    return unary_function("sin", _with_scalar("mod", data, 2.0 * pi, float32, False),
-                          dtype or data.dtype)
+    return _sine_of_sum(data, 0.0, dtype or data.dtype)
 
 def cosine(x: Any, dtype: Any = None) -> View:
     """cos(x) as the sine of x + pi / 2, which the range reduction adds too."""
     data = tile(x, "cos")
+    return _sine_of_sum(data, pi / 2.0, dtype or data.dtype)
+
+def _sine_of_sum(data: View, turn: float, dtype: Any) -> View:
+    """sin(data + turn), by ((data + turn + pi) mod 2 pi) - pi, where the engine has the sine."""
     turned = emit("tensor_scalar", fresh(data.shape, float32), (("data", "read", data),),
-                  (pi / 2.0, False, 2.0 * pi, False), op0="add", op1="mod")
-    return unary_function("sin", turned, dtype or data.dtype)
+                  (turn + pi, False, 2.0 * pi, False), op0="add", op1="mod")
+    if recorder.required().chip.generation < 3:  # Whose bias is no number.
+        return unary_function("sin", _with_scalar("subtract", turned, pi, float32, False), dtype)
+    return emit("activation", fresh(data.shape, result_dtype(dtype, data)),
+                (("data", "read", turned),), (1.0, -pi), function="sin")
 
 def tangent(x: Any, dtype: Any = None) -> View:
     """tan(x) as sin(x) / cos(x)."""

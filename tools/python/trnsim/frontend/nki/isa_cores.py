@@ -11,7 +11,8 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
-from trnsim.frontend.tensor import View
+from trnsim.frontend.nki.tensor import NkiTensor
+from trnsim.frontend.tensor import HBM, View
 
 PIPE_MAX = 2**31 - 1
 """The largest `pipe_id` of a trace (docs/trace-format.md)."""
@@ -32,8 +33,12 @@ def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gps
     if members != tuple(range(active.cores)):
         raise IllegalInstruction(f"{source.here()}: core_barrier: cores is {list(members)}, but "
                                  f"all of {list(range(active.cores))} take part; name them")
-    if not isinstance(data, View):
+    if not isinstance(data, NkiTensor):
         raise not_a_tensor("core_barrier", "data", data)
+    if data.form.space == HBM and data.buffer is enums.MemoryRegion.private_hbm:
+        raise IllegalInstruction(f"{source.here()}: core_barrier: data is {data.name!r} in private "
+                                 "HBM, which the other core does not see; allocate it in "
+                                 "nl.shared_hbm")
     return issue("core_barrier", (("dst", "update", data),), {"cores": members}, engine)
 
 

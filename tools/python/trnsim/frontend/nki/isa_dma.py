@@ -145,8 +145,11 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
     if not 0 < len(srcs) <= SOURCES_MAX:
         raise IllegalInstruction(f"{where}: {len(srcs)} sources, but 1 to {SOURCES_MAX} are added; "
                                  "split it")
+    if scales is not None and not isinstance(scales, (tuple, list)):
+        raise IllegalInstruction(f"{where}: scales is {scales!r}, but must be a list of numbers; "
+                                 "reduce_op stands before it")
     if any(scale != 1.0 for scale in scales or ()):
-        raise IllegalInstruction(f"{where}: scales is {list(scales)}, but only 1.0 is possible; "
+        raise IllegalInstruction(f"{where}: scales is {scales!r}, but only 1.0 is possible; "
                                  "multiply before or after")
     operator = alu(reduce_op or "add", "reduce_op")
     take("dma_compute", "reduce_op", operator, source.here())

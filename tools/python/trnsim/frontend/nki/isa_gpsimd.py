@@ -13,7 +13,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
-from trnsim.frontend.nki.parameters import check_int32, check_same_type
+from trnsim.frontend.nki.parameters import check_int32, check_number, check_same_type
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
 from trnsim.frontend.tensor import View
 
@@ -25,7 +25,11 @@ PATTERN_MAX = 4
 def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
     if not isinstance(dst, View):
         raise not_a_tensor(op, "dst", dst)
-    counts = [int(pair[1]) for pair in pattern]
+    try:
+        counts = [int(pair[1]) for pair in pattern]
+    except (TypeError, IndexError):
+        raise IllegalInstruction(f"{source.here()}: {op}: pattern is {pattern!r}, but must be a "
+                                 "list of [step, count], one for each dimension") from None
     if len(counts) > PATTERN_MAX or prod(counts) != dst.form.free_elements:
         raise IllegalInstruction(
             f"{source.here()}: {op}: pattern {[list(pair) for pair in pattern]} has {prod(counts)} "
@@ -48,6 +52,7 @@ def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier
                   name: str | None = None) -> NkiInstruction:
     """dst = on_true_tile where an affine function of the indices compares to 0, else a constant."""
     _check_pattern("affine_select", dst, pattern)
+    check_number("affine_select", "on_false_value", on_false_value)
     if operator_name(cmp_op) not in COMPARISONS:
         raise IllegalInstruction(f"{source.here()}: affine_select: cmp_op {operator_name(cmp_op)} "
                                  f"does not compare; use one of {', '.join(COMPARISONS)}")

@@ -14,8 +14,9 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, float_vectors, issue, not_a_tensor,
                                        scalar_vectors, vectors)
 from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_exponential,
-                                            check_fill, check_maximum, check_probability,
-                                            check_range, check_reduction, check_same_type,
+                                            check_fill, check_maximum, check_number,
+                                            check_operand, check_probability, check_range,
+                                            check_range_start, check_reduction, check_same_type,
                                             check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.tensor import View
@@ -62,6 +63,9 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
         check_second(attributes.get("op1"), operand1)
     if first in UNARY:
         check_unary("tensor_scalar", first, operand0)
+    check_operand("tensor_scalar", "operand0", operand0, first)
+    if operand1 is not None:
+        check_operand("tensor_scalar", "operand1", operand1, attributes["op1"])
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
                   *scalar_vectors(first, (dst, data), ("operand0", "read", operand0),
@@ -82,6 +86,7 @@ def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any,
     operands = (("dst", "write", dst), ("data", "read", data),
                 *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1))
     attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    check_operand(op, "operand0", operand0, attributes["op0"])
     if reduce_op is None or reduce_op is Ellipsis:
         if reduce_res is not None:
             raise IllegalInstruction(f"{source.here()}: {op}: reduce_res without reduce_op; give "
@@ -111,6 +116,7 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
         take("tensor_scalar_reduce", argument, operator, source.here())
     if attributes["op0"] in UNARY:
         check_unary("tensor_scalar_reduce", attributes["op0"], operand0)
+    check_operand("tensor_scalar_reduce", "operand0", operand0, attributes["op0"])
     check_reduction(reverse0, reduce_cmd, reduce_init)
     column = scalar_vectors(attributes["op0"], (dst, data), ("operand0", "read", operand0))
     initial = vectors(("initial", "read", reduce_init))
@@ -130,6 +136,7 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
                              name: str | None = None) -> NkiInstruction:
     """dst[i] = (src[i] op0 imm0) op1 dst[i - 1]."""
     first, second = alu(op0, "op0"), alu(op1, "op1")
+    check_operand("tensor_scalar_cumulative", "imm0", imm0, first)
     check_accumulation("tensor_scalar_cumulative", reduce_cmd, ("imm1", imm1))
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
@@ -165,7 +172,10 @@ def tensor_reduce(dst: Any, op: Any, data: Any, axis: Any, negate: bool = False,
 
 def reduced_axes(axis: Any, rank: int, where: str) -> tuple[int, ...]:
     """The reduced dimensions, which must be the last ones and not the partitions."""
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if not all([isinstance(one, int) for one in given]):
+        raise IllegalInstruction(f"{where}: axis is {axis!r}, but must be an integer or a tuple of "
+                                 "integers")
     axes = tuple(sorted(one + rank if one < 0 else one for one in given))
     if not axes or axes[0] < 1 or axes != tuple(range(rank - len(axes), rank)):
         raise IllegalInstruction(
@@ -215,7 +225,10 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     """dst = data where its index is within the bounds of the partition; optionally its maximum."""
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
+    if not isinstance(on_true_tile, View):
+        raise not_a_tensor("range_select", "on_true_tile", on_true_tile)
     check_range(reduce_op, on_false_value)
+    check_range_start(range_start, on_true_tile.form.free_elements)
     check_command("range_select", reduce_cmd)
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
@@ -265,6 +278,7 @@ def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> N
 def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any = None,
                       name: str | None = None) -> NkiInstruction:
     """dst = data with the first match of each of eight values replaced."""
+    check_number("nc_match_replace8", "imm", imm)
     return issue("nc_match_replace8", (("dst", "write", dst), ("data", "read", data),
                                        ("values", "read", vals),
                                        *vectors(("dst_index", "write", dst_idx))), {}, _any, (imm,))
@@ -273,6 +287,9 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any =
 def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
                       name: str | None = None) -> NkiInstruction:
     """dst = src with the partitions of each quadrant reordered."""
+    if not all([hasattr(one, "__index__") for one in shuffle_mask]):
+        raise IllegalInstruction(f"{source.here()}: nc_stream_shuffle: shuffle_mask is "
+                                 f"{list(shuffle_mask)}, but must hold integers")
     return issue("nc_stream_shuffle", (("dst", "write", dst), ("data", "read", src)),
                  {"mask": tuple(int(one) for one in shuffle_mask)})
 

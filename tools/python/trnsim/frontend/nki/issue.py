@@ -15,6 +15,7 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.nki.grids import NkiGrid
 from trnsim.frontend.operators import BITVEC
+from trnsim.frontend.parameter_names import called
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 
@@ -89,8 +90,8 @@ def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     """The error for an argument that should be a tensor."""
     advice = ("pass its data" if isinstance(value, NkiGrid) else
               "pass one made by nl.ndarray or an argument of the kernel")
-    return IllegalInstruction(f"{source.here()}: {op}: {role} is {value!r}, but must be a tensor; "
-                              f"{advice}")
+    return IllegalInstruction(f"{source.here()}: {op}: {called(op, role)} is {value!r}, but must "
+                              f"be a tensor; {advice}")
 
 
 def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
@@ -104,8 +105,8 @@ def float_vectors(op: str, *candidates: tuple[str, str, Any]) -> tuple[Operand, 
     for role, _, view in found:
         if view.dtype is not float32:
             raise IllegalInstruction(
-                f"{source.here()}: {op}: {role} is {view.dtype}, but one value per partition is a "
-                "float32; convert it")
+                f"{source.here()}: {op}: {called(op, role)} is {view.dtype}, but one value per "
+                "partition is a float32; convert it")
     return found
 
 

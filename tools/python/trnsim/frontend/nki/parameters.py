@@ -33,8 +33,28 @@ _PRIORITIES_GENERATION = 4
 _STAGES = (("multiply", "add"), ("multiply", "subtract"), ("multiply", "bypass"),
            ("add", "bypass"), ("subtract", "bypass"), ("bypass", "bypass"))
 """Pairs (op0, op1) of activate2."""
+FLOAT32_INTEGERS = 2**24
+"""Up to here a float32 holds every integer."""
 FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
 """The least float32, which range_select fills with."""
+
+
+def check_number(op: str, parameter: str, value: Any) -> None:
+    """An immediate is a number."""
+    if isinstance(value, View):
+        raise _refused(op, f"{parameter} is tensor {value.name!r}, but must be a number")
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        raise _refused(op, f"{parameter} is {value!r}, but must be a number")
+
+
+def check_operand(op: str, parameter: str, value: Any, operator: str) -> None:
+    """What an operator combines a tile with is a tensor or a number; without one, nothing."""
+    if isinstance(value, View) or value is None and operator in _ALONE:
+        return
+    if value is None:
+        raise _refused(op, f"{parameter} is None, but {operator} takes two operands; give a number "
+                           "or a tensor")
+    check_number(op, parameter, value)
 
 
 def check_second(op1: Any, operand1: Any) -> None:
@@ -107,6 +127,16 @@ def check_range(reduce_op: Any, on_false_value: Any) -> None:
         what = "a tensor" if isinstance(on_false_value, View) else on_false_value
         raise _refused("range_select", f"on_false_value is {what}, but must be the least float32, "
                                        "-3.4028235e+38; use affine_select or select_reduce")
+
+
+def check_range_start(start: Any, elements: int) -> None:
+    """The indices that range_select compares are integers that a float32 holds."""
+    if not hasattr(start, "__index__"):
+        raise _refused("range_select", f"range_start is {start!r}, but must be an integer")
+    if int(start) < 0 or int(start) + elements > FLOAT32_INTEGERS:
+        raise _refused("range_select", f"range_start is {int(start)} for {elements} elements, but "
+                                       f"their indices are 0 to {FLOAT32_INTEGERS}; compare "
+                                       "smaller ones")
 
 
 def check_maximum(op: str, reduce_op: Any) -> None:

@@ -513,8 +513,12 @@ class NkiTensor(WithoutOperators, View):
         if vector_offset is not None and indirect_dim != 0:
             self._reject(f"has a vector_offset along dimension {indirect_dim}, but one index per "
                          "partition counts along dimension 0")
-        strides = tuple([as_integer(pair[0]) for pair in pattern])
-        shape = tuple([as_integer(pair[1]) for pair in pattern])
+        try:
+            strides = tuple([as_integer(pair[0]) for pair in pattern])
+            shape = tuple([as_integer(pair[1]) for pair in pattern])
+        except (TypeError, IndexError):
+            self._reject(f"is given the access pattern {pattern!r}, but takes a list of [step, "
+                         "count], one for each dimension")
         key = None
         if indices is None and dtype is None and (offset is None or type(offset) is int):
             key = (self.position, offset, indirect_dim, strides, shape)

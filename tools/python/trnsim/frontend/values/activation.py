@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The activation functions of the scalar engine.
 """Functions in float32, as their definitions say; the engine's piecewise polynomials are not
-reproduced. `sin` outside of [-pi, pi] is the sine, where the engine extrapolates. [NKI-SHARED]
+reproduced, but for that of `sin` where it is no sine any more. [NKI-SHARED]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _SQRT_TWO_OVER_PI = f32(math.sqrt(2.0 / math.pi))
 _DENSITY = f32(1.0 / math.sqrt(2.0 * math.pi))
 _CUBIC = f32(0.044715)
 _GELU_SIGMOID = f32(1.702)
+_PI, _SIXTH = f32(math.pi), f32(1.0 / 6.0)
 ONE, HALF = f32(1.0), f32(0.5)
 
 
@@ -82,6 +83,12 @@ def erf_dx(x: Array) -> Array:
     return f32(2.0 / math.sqrt(math.pi)) * np.exp(-x * x)
 
 
+def bounded_sin(x: Array) -> Array:
+    """The sine in [-pi, pi]; beyond, the cubic of the ends, as sin(9) = 27.65 says. [NKI-SHARED]"""
+    beyond = x - np.copysign(_PI, x)
+    return np.where(np.abs(x) <= _PI, np.sin(x), beyond * beyond * beyond * _SIXTH - beyond)
+
+
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     **{name: UNARY[name] for name in ("abs", "square", "relu", "rsqrt", "sqrt", "reciprocal",
                                       "negative", "sign")},
@@ -89,7 +96,8 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "gelu_apprx_tanh": gelu_tanh, "gelu_apprx_sigmoid": gelu_sigmoid,
     "gelu_apprx_sigmoid_dx": gelu_sigmoid_dx, "silu": silu, "silu_dx": silu_dx, "tanh": np.tanh,
     "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "erf": erf,
-    "erf_dx": erf_dx, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "erf_dx": erf_dx, "exp": np.exp, "log": np.log, "sin": np.sin,
+    "bounded_sin": bounded_sin, "cos": np.cos, "tan": np.tan,
     "arctan": np.arctan, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend import source
+from trnsim.frontend.legality_indirect import INDEX_GROUP, TENSOR_GROUP
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.casting import Array, to_float32
-from trnsim.frontend.values.machine import INDEX_GROUP, Garbage, Machine
+from trnsim.frontend.values.machine import Garbage, Machine
 
 TENSOR_ENGINE = ("nc_matmul", "nc_matmul_mx", "nc_transpose")
 
@@ -46,7 +47,7 @@ class Call:
         self.at = at
         self.kept = kept
         self.skips = False
-        machine.group = 2 * INDEX_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
+        machine.group = TENSOR_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         machine.goes_down = op == "dma_transpose"
         self.garbage = Garbage() if machine.defers and op in ROW_WISE else None
         self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}

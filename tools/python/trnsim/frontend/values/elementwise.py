@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM, View
 from trnsim.frontend.values import activation as functions
 from trnsim.frontend.values import alu
@@ -130,13 +131,19 @@ def activation(call: Call, scale: Any = 1.0, bias: Any = None, command: Any = "i
         values = values * call.number("scale", scale)
     if "bias" in call.views or not _is_number(bias, 0.0):
         values = values + call.number("bias", bias)
-    result = functions.activate(call.attributes["function"], values)
+    result = functions.activate(_function(call), values)
     call.write(result)
     name = command_name(command)
     if name != "idle" or "reduce_result" in call.views:
         total = call.accumulate("scalar", name, "add", _reduced(call, "add", result))
         if "reduce_result" in call.views:
             call.write(total, "reduce_result")
+
+
+def _function(call: Call) -> str:
+    """The function of an activation; in the `nki` API the sine is one from -pi to pi only."""
+    name = str(call.attributes["function"])
+    return "bounded_sin" if name == "sin" and required().api == "nki" else name
 
 
 def _is_number(value: Any, number: float) -> bool:
@@ -153,8 +160,7 @@ def activate2(call: Call, operand0: Any = 0.0, reverse0: bool = False, operand1:
     """dst = function((data op0 operand0) op1 operand1); optionally reduced."""
     values = _two_operators(call, call.attributes["op0"], operand0, reverse0,
                             call.attributes["op1"], operand1, reverse1)
-    result = functions.activate(call.attributes["function"], values,
-                                call.number("relu_param", slope))
+    result = functions.activate(_function(call), values, call.number("relu_param", slope))
     call.write(result)
     op = call.attributes["reduce_op"]
     if op != "none":

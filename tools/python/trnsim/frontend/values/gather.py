@@ -30,8 +30,9 @@ def _in_bounds(call: Call, index: Array, data: Array) -> Array:
     index = index.astype(np.int64)
     if index.size and (index.min() < 0 or index.max() >= data.shape[1]):
         raise ProgramError(
-            f"{source.position(call.at)}: {call.op}: an index is {index.min()} or {index.max()}, "
-            f"but a partition of data has {data.shape[1]} elements; keep indices in bounds")
+            f"{source.position(call.at)}: {call.op}: the indices are {index.min()} to "
+            f"{index.max()}, but a partition of data has {data.shape[1]} elements; keep them in "
+            "bounds")
     return index
 
 

@@ -48,9 +48,11 @@ def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,
         if 0 <= value < how.limit and first >= 0 and end <= memory.raw.size:
             yield place, moved
         elif not skips:
+            what = (f"lets an access of shape {list(view.form.shape)} leave"
+                    if 0 <= value < how.limit else "selects from")
             raise ProgramError(
                 f"{source.position(at)}: index {value} (element {row} of "
-                f"{view.indices.name!r}) selects from {view.name!r}, "
+                f"{view.indices.name!r}) {what} {view.name!r}, "
                 f"which has {how.limit} there; keep it in bounds or pass oob_mode=skip")
 
 

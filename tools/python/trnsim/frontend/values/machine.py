@@ -10,15 +10,13 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.legality_indirect import INDEX_GROUP
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values import indirect
 from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.memory import Memory
 from trnsim.frontend.values.team import Team
-
-INDEX_GROUP = 16
-"""Partitions that share their indices, except on the tensor engine. [NKI-LANGUAGE, indirect]"""
 
 
 def memory_of(storage: Storage) -> Memory:

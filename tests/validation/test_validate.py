@@ -302,6 +302,13 @@ SKIP = "nki.compiler.skip_middle_end_transformations"
      f"class is old_api, but the kernel has {SKIP}; remove it, or call the row as_written"),
     ("as_written", "new.py::copy",
      "class is as_written, but the kernel is of the nki API; call the row new_api"),
+    ("old_api", "new.py::copy",
+     "class is old_api, but the kernel is of the nki API; call the row new_api"),
+    ("new_api", "old.py::plain",
+     "class is new_api, but the kernel is of the neuronxcc.nki API; call the row old_api"),
+    ("new_api", "old.py::skipping",
+     "class is new_api, but the kernel is of the neuronxcc.nki API; call the row as_written"),
+    ("new_api", "new.py::copy", ""),
 ])
 def test_a_row_that_is_not_of_its_kernel_s_class_is_not_counted(
         tmp_path: Path, kind: str, function: str, reason: str) -> None:

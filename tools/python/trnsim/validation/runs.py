@@ -25,8 +25,9 @@ DGE_POLICIES: Mapping[str, tuple[str, ...]] = {
 JOBS = min(2, os.cpu_count() or 1)
 """Rows that are run at a time unless --jobs says otherwise. [ASSUMED]"""
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
-AS_WRITTEN_API = "neuronxcc.nki.as_written"
-"""`api` of a trace whose kernel AWS's compiler does not rearrange."""
+_CLASSES = {"nki": "new_api", "neuronxcc.nki": "old_api", "neuronxcc.nki.as_written": "as_written"}
+"""The class of a row by the `api` of its kernel's trace."""
+_MARK = "nki.compiler.skip_middle_end_transformations"
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -140,17 +141,16 @@ def _outcome(row: Row, binding: Binding,
 
 def _check_class(kind: str, api: str) -> None:
     """UserError if a row is not of the class of its kernel: it would count with the wrong ones."""
-    has_mark = api == AS_WRITTEN_API
-    if kind == "as_written" and not has_mark:
-        raise UserError(
-            "class is as_written, but the kernel is of the nki API; call the row new_api"
-            if api == "nki" else
-            "class is as_written, but the kernel has no "
-            "nki.compiler.skip_middle_end_transformations; add it, or call the row old_api")
-    if kind == "old_api" and has_mark:
-        raise UserError("class is old_api, but the kernel has "
-                        "nki.compiler.skip_middle_end_transformations; remove it, or call the row "
-                        "as_written")
+    wanted = _CLASSES[api]
+    if kind == wanted:
+        return
+    if "new_api" in (kind, wanted):
+        what = f"is of the {api.removesuffix('.as_written')} API; "
+    elif wanted == "as_written":
+        what = f"has {_MARK}; remove it, or "
+    else:
+        what = f"has no {_MARK}; add it, or "
+    raise UserError(f"class is {kind}, but the kernel {what}call the row {wanted}")
 
 
 def _roofline_us(result: Result) -> float:

@@ -8,7 +8,7 @@ The functions made here carry `operator_name`, so that `op=nl.add` names the ope
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import pi, prod
 from typing import Any
 
 from trnsim.frontend import source
@@ -17,11 +17,12 @@ from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, fresh, issue,
-                                         produce, promoted, result_dtype)
+                                         mask_bounds, produce, produce_per_row, promoted,
+                                         result_dtype)
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
-from trnsim.frontend.legacy.tensor import Tensor, release
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, load
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.nki.elementwise import REMAINDERS
@@ -131,6 +132,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     else:
         other = _spread(as_tile(y, "y of nl.where"), shape)
         result = produce("tensor_copy", [("data", "read", other)], {}, shape, kind, mask=mask)
+    made = result.held
     flush(result)
     operands: list[Role] = [("dst", "update", result)]
     if not is_number(x):
@@ -138,6 +140,8 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     issue("tensor_copy_predicated",
           [*operands, ("predicate", "read", _spread(test, shape))], {}, mask=mask,
           immediates=(x,))
+    if made is not UNCLIPPED:  # An assignment of it copies what the mask leaves, and no more.
+        result.held = made
     return result
 
 
@@ -225,9 +229,11 @@ def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = 
     """Elements by index along the free axes of each partition."""
     tile = as_tile(data, "data of nl.gather_flattened", spaces=(SBUF,))
     index = as_tile(indices, "indices of nl.gather_flattened", spaces=(SBUF,))
-    return produce("nc_n_gather", [("data", "read", tile), ("index", "read", index)],
-                   {"elements_per_index": 1, "indices": index.form.free_elements}, index.shape,
-                   result_dtype(dtype, tile.dtype))
+    bounds = mask_bounds(mask, index.shape)
+    count = index.form.free_elements if not bounds else prod(size for _, size in bounds[1:])
+    return produce_per_row("nc_n_gather", [("data", "read", tile), ("index", "read", index)],
+                           {"elements_per_index": 1, "indices": count}, index.shape,
+                           result_dtype(dtype, tile.dtype), masked=index, bounds=bounds)
 
 
 def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:

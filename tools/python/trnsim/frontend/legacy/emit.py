@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
@@ -89,8 +91,45 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
     else:
         view = tile.clipped(bounds)
         active.hold(op, engines, (("dst", "write", view), *ready), attributes, site,
-                    immediates)
+                    _clipped_values(immediates, bounds, shape))
         tile.held = Held(view, bounds)
+    return tile
+
+
+def _clipped_values(immediates: tuple[Any, ...], bounds: Any, shape: Shape) -> tuple[Any, ...]:
+    """Those of an index expression have one value for each element, of which the clip leaves some.
+    """
+    part = tuple(slice(start, start + count) for start, count in bounds)
+    return tuple(np.broadcast_to(one, shape)[part] if isinstance(one, np.ndarray) else one
+                 for one in immediates)
+
+
+def produce_per_row(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
+                    dtype: DType, *, masked: Tensor, bounds: Any,
+                    immediates: tuple[Any, ...] = ()) -> Tensor:
+    """As produce, for operands with columns of their own: a mask, which left `bounds` of the
+    operand `masked`, clips the partitions of all, and other axes of that one and of a result like
+    it. [NKI-ISA-2.26]
+    """
+    if bounds is None:
+        return produce(op, operands, attributes, shape, dtype, immediates=immediates)
+    if bounds == EMPTY:
+        return dropped(shape, dtype, SBUF)
+
+    def left_of(view: Tensor) -> Any:
+        if view.shape == masked.shape and (view is masked or view is tile):
+            return bounds
+        return (bounds[0], *((0, size) for size in view.shape[1:]))
+
+    tile = fresh(shape, dtype)
+    clip = left_of(tile)
+    view = tile.clipped(clip)
+    ready = [(role, access, one.clipped(left_of(one))) for role, access, one in operands]
+    for _, access, one in ready:
+        touch(one, access)
+    recorder.required().hold(op, None, (("dst", "write", view), *ready), attributes,
+                             immediates=immediates)
+    tile.held = Held(view, clip)
     return tile
 
 

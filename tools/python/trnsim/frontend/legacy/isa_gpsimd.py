@@ -10,7 +10,8 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import Role, as_tile, produce, result_dtype
+from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, produce_per_row,
+                                         result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.mask import Mask
@@ -81,21 +82,19 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
 
 def _per_row(op: str, tile: Tensor, values: int, dtype: Any, mask: Any) -> Tensor:
     """An instruction that makes a few values of each row; a mask clips what is read."""
-    from trnsim.frontend.legacy.emit import mask_bounds
-
-    bounds = mask_bounds(mask, tile.shape)
-    if bounds:
-        tile = tile.clipped(bounds)
-    return produce(op, [("data", "read", tile)], {}, (tile.shape[0], values),
-                   result_dtype(dtype, tile.dtype))
+    return produce_per_row(op, [("data", "read", tile)], {}, (tile.shape[0], values),
+                           result_dtype(dtype, tile.dtype), masked=tile,
+                           bounds=mask_bounds(mask, tile.shape))
 
 
 def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
                    **_: Any) -> Tensor:
     """The columns of eight values in each row."""
     tile, values = as_tile(data, "data of nc_find_index8"), as_tile(vals, "vals")
-    return produce("nc_find_index8", [("data", "read", tile), ("values", "read", values)], {},
-                   (tile.shape[0], FOUND), result_dtype(dtype, uint32), mask=mask)
+    return produce_per_row(
+        "nc_find_index8", [("data", "read", tile), ("values", "read", values)], {},
+        (tile.shape[0], FOUND), result_dtype(dtype, uint32), masked=tile,
+        bounds=mask_bounds(mask, tile.shape))
 
 
 def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, mask: Any = None,
@@ -105,8 +104,9 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
     operands = [("data", "read", tile), ("values", "read", values)]
     if dst_idx is not None:
         operands.append(("dst_index", "write", as_tile(dst_idx, "dst_idx of nc_match_replace8")))
-    return produce("nc_match_replace8", operands, {}, tile.shape, result_dtype(dtype, tile.dtype),
-                   mask=mask if values.shape == tile.shape else None, immediates=(imm,))
+    return produce_per_row("nc_match_replace8", operands, {}, tile.shape,
+                           result_dtype(dtype, tile.dtype), masked=tile,
+                           bounds=mask_bounds(mask, tile.shape), immediates=(imm,))
 
 
 def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None,

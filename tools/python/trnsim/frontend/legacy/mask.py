@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.legacy.index import ArrayIndex, Index, broadcast_shapes, from_values, values_of
@@ -117,14 +119,19 @@ def clip(mask: Any, shape: tuple[int, ...]) -> tuple[Any, bool]:
     """What `mask` leaves of a tile of `shape`.
 
     Returns the (start, count) of every axis (or FULL or EMPTY), and whether that is exact: a mask
-    that couples axes leaves the whole tile and is not.
+    that couples axes leaves the whole tile and is not. What another mask left is one too.
     """
     if mask is None or mask is True:
         return FULL, True
+    if isinstance(mask, tuple) and all(isinstance(one, tuple) for one in mask):
+        return mask, True
     if not isinstance(mask, Mask):
         if isinstance(mask, Index):
             raise UserError(f"{source.here()}: mask= is an index expression, it must be a "
                             "comparison; write expression >= 0")
+        if not isinstance(mask, (int, np.integer, np.bool_)):
+            raise UserError(f"{source.here()}: mask= is {type(mask).__name__}, it must be "
+                            "comparisons of indices; combine several with &")
         return (FULL, True) if mask else (EMPTY, True)
     if mask.opaque:
         kept = mask.index_values()

@@ -8,6 +8,8 @@ not the last ones cost nothing: the access pattern walks them last.
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
 from typing import Any
 
 from trnsim.frontend import source
@@ -16,7 +18,7 @@ from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, result_dtype, touch)
-from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.mask import EMPTY, clip as clip_of
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.legality_operators import reducing
@@ -98,28 +100,49 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
     """The sum, times one over the number of elements."""
     tile = as_tile(x, "x of nl.mean")
     total = reduce("add", tile, axis, dtype=dtype, mask=mask, keepdims=keepdims)
-    share = total.size / tile.size
-    return binary("multiply", total, share, dtype=dtype)  # type: ignore[no-any-return]
+    kept = clip_of(mask, tile.shape)[0] or [(0, size) for size in tile.shape]
+    count = prod(kept[at][1] for at in axes_of(axis, len(tile.shape)))
+    left = None if total.held is None else total.held.clip
+    return binary("multiply", total, 1.0 / count,  # type: ignore[no-any-return]
+                  dtype=dtype, mask=left)
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
-    """The variance, from bn_stats over pieces of the row and one bn_aggr."""
+    """The variance: for each row bn_stats over its pieces and one bn_aggr."""
     tile = as_tile(x, "x of nl.var")
     release(tile)
-    if mask is not None or axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
-        raise IllegalInstruction(f"{source.here()}: nl.var with a mask or over some free axes "
-                                 "only, but bn_stats takes whole rows; use nl.mean and nl.square")
+    rank, axes = len(tile.shape), axes_of(axis, len(tile.shape))
+    if axes != tuple(range(axes[0], rank)):
+        raise IllegalInstruction(f"{source.here()}: nl.var over axes {list(axes)} of a tile with "
+                                 f"{rank} axes, but it takes the last ones; put them there first")
+    shape, kind = _reduced(tile.shape, axes, False), result_dtype(dtype, tile.dtype)
+    bounds = mask_bounds(mask, tile.shape)
+    if bounds == EMPTY:
+        return dropped(shape, kind, SBUF)
+    clip = None if bounds is None else _kept_bounds(bounds, axes, False, shape)
+    both = fresh((*tile.shape[:axes[0]], BN_AGGR_RESULT), kind)
+    result = both[(*(slice(None),) * axes[0], 1)].reshape(shape)
+    part = tile if bounds is None else tile.clipped(bounds)
+    into = both if bounds is None else both.clipped((*bounds[:axes[0]], (0, BN_AGGR_RESULT)))
+    for at in product(*(range(size) for size in part.shape[1:axes[0]])):
+        row = (slice(None), *at)
+        _variance_of_rows(part[row] if at else part, into[row] if at else into)
+    result.held = None if clip is None else Held(result.clipped(clip), clip)
+    return result
+
+
+def _variance_of_rows(tile: Tensor, into: Tensor) -> None:
+    """Mean and variance of all that a partition has."""
     columns = tile.form.free_elements
-    flat = tile.reshape((tile.shape[0], columns))
     pieces = -(-columns // BN_STATS_COLUMNS)
     stats = fresh((tile.shape[0], BN_STATS_RESULT * pieces), float32)
+    flat = tile.reshape((tile.shape[0], columns)) if pieces > 1 else tile
     for piece in range(pieces):
         part = slice(piece * BN_STATS_COLUMNS, min((piece + 1) * BN_STATS_COLUMNS, columns))
-        into = slice(piece * BN_STATS_RESULT, (piece + 1) * BN_STATS_RESULT)
-        issue("bn_stats", (("dst", "write", stats[:, into]), ("data", "read", flat[:, part])), {})
-    both = flush(produce("bn_aggr", (("data", "read", stats),), {},
-                         (tile.shape[0], BN_AGGR_RESULT), result_dtype(dtype, tile.dtype)))
-    return both[:, 1:2]  # type: ignore[no-any-return]
+        at = slice(piece * BN_STATS_RESULT, (piece + 1) * BN_STATS_RESULT)
+        issue("bn_stats", (("dst", "write", stats[:, at]),
+                           ("data", "read", flat[:, part] if pieces > 1 else flat)), {})
+    issue("bn_aggr", (("dst", "write", into), ("data", "read", stats)), {})
 
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:

@@ -38,12 +38,13 @@ def affine_select(call: Call, pattern: Any = None, offset: Any = 0, multiplier: 
                   on_false: float = 0.0, compare: Any = "equal") -> None:
     """dst = data where an affine function compares to 0, else a constant.
 
-    Without a pattern `offset` is the predicate itself, for each element. Between different types
-    elements go by way of float32; else they stay as they are. [NKI-ISA]
+    Without a pattern `offset` is the predicate's value for each element, which is chosen if that is
+    above 0. Between different types elements go by way of float32; else they stay as they are.
+    [NKI-ISA, NKI-ISA-2.26]
     """
     data = call.rows("data")
     if pattern is None:
-        chosen = np.broadcast_to(offset, call.views["data"].form.shape).reshape(data.shape) != 0
+        chosen = np.broadcast_to(offset, call.views["data"].form.shape).reshape(data.shape) > 0
     else:
         values = affine_values(data.shape[0], pattern, offset, multiplier)
         chosen = alu.BINARY[operator_name(compare)](values, np.int64(0)) != 0

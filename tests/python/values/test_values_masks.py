@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# What masks of the 0.1 dialect leave of instructions, held against numpy.
+"""Theorem: a masked instruction computes what its mask leaves, and an assignment moves no more."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from values_helpers import normal, run_kernel
+
+from trnsim.frontend.errors import UserError
+
+nl: Any = importlib.import_module("neuronxcc.nki.language")
+nisa: Any = importlib.import_module("neuronxcc.nki.isa")
+
+DATA = normal(64, 64)
+ROW, COLUMN = np.mgrid[0:64, 0:64]
+
+
+def masked(body: Callable[[Any, Any, Any], Any], shape: tuple[int, int] = (64, 64),
+           dtype: Any = np.float32) -> Any:
+    """What `body(tile, row, column)` leaves in a tile of zeros of that shape."""
+    def kernel(data: Any) -> Any:
+        row, column = nl.mgrid[0:64, 0:64]
+        tile, result = nl.load(data), nl.zeros(shape, dtype)
+        at = nl.mgrid[0:shape[0], 0:shape[1]]
+        result[at.p, at.x] = body(tile[row, column], row, column)
+        output = nl.ndarray(shape, dtype=dtype, buffer=nl.shared_hbm)
+        nl.store(output, result)
+        return output
+    return run_kernel(kernel, DATA, api="neuronxcc.nki")
+
+
+def kept(values: Any, where: Any) -> Any:
+    """The values, and zeros where a mask is not true."""
+    return np.where(where, values, 0)
+
+
+def column_of(values: Any, rows: int) -> Any:
+    """One value for each of the first rows, else zeros."""
+    return kept(np.reshape(values, (-1, 1)), ROW[:, :1] < rows)
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    (lambda t, p, f: nl.exp(t, mask=(p < 9) & (f > 4)), kept(np.exp(DATA), (ROW < 9) & (COLUMN > 4))),
+    (lambda t, p, f: nl.multiply(t, t[0:64, 3:4], mask=p < 9), kept(DATA * DATA[:, 3:4], ROW < 9)),
+    (lambda t, p, f: nisa.iota(p * 64 + f, dtype=nl.float32, mask=f < 9),
+     kept(ROW * 64 + COLUMN, COLUMN < 9)),
+    (lambda t, p, f: nisa.iota(p * 64 + f, dtype=nl.float32, mask=p < 9),
+     kept(ROW * 64 + COLUMN, ROW < 9)),
+    (lambda t, p, f: nisa.affine_select(pred=p >= f, on_true_tile=t, on_false_value=7.0, mask=f < 9),
+     kept(np.where(ROW >= COLUMN, DATA, 7.0), COLUMN < 9)),
+    (lambda t, p, f: nisa.affine_select(pred=p - f, on_true_tile=t, on_false_value=7.0),
+     np.where(ROW - COLUMN > 0, DATA, 7.0)),
+    (lambda t, p, f: nl.where(t > 0, t, 0.0, mask=f < 5), kept(np.maximum(DATA, 0), COLUMN < 5)),
+], ids=["exp", "vector", "iota columns", "iota rows", "affine_select", "affine expression", "where"])
+def test_masks_clip_elements(body: Callable[[Any, Any, Any], Any], expected: Any) -> None:
+    """A mask on rows or columns leaves the others as they were."""
+    np.testing.assert_allclose(masked(body), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    (lambda t, p, f: nl.mean(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].mean(1), 9)),
+    (lambda t, p, f: nl.var(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].var(1), 9)),
+    (lambda t, p, f: nl.max(t, axis=1, mask=f < 5), column_of(DATA[:, :5].max(1), 64)),
+], ids=["mean", "var", "max"])
+def test_masks_clip_what_is_reduced(body: Callable[[Any, Any, Any], Any], expected: Any) -> None:
+    """What a mask leaves out is not reduced, nor does it count for a mean."""
+    np.testing.assert_allclose(masked(body, (64, 1)), expected, rtol=1e-4)
+
+
+def test_masks_of_searches_are_those_of_the_data() -> None:
+    """Columns that are left out are not found; rows that are left out stay."""
+    largest = -np.sort(-DATA[:, :20], axis=1)[:, :8]
+    columns = np.argsort(-DATA[:, :20], axis=1)[:, :8]
+    rows = ROW[:, :8] < 32
+    np.testing.assert_array_equal(
+        masked(lambda t, p, f: nisa.max8(src=t, mask=(f < 20) & (p < 32)), (64, 8)),
+        kept(largest, rows))
+
+    def find(tile: Any, row: Any, column: Any) -> Any:
+        found = nisa.max8(src=tile, mask=column < 20)
+        return nisa.nc_find_index8(data=tile, vals=found, mask=(column < 20) & (row < 32))
+    np.testing.assert_array_equal(masked(find, (64, 8), np.uint32), kept(columns, rows))
+
+
+def test_masks_of_gathers_are_those_of_the_indices() -> None:
+    """A mask on the indices of gather_flattened leaves the elements of the others as they were."""
+    def gather(tile: Any, row: Any, column: Any) -> Any:
+        indices = nisa.iota(63 - column, dtype=nl.uint32)
+        at = nl.mgrid[0:64, 0:8]
+        return nl.gather_flattened(tile, indices.broadcast_to((64, 64))[at.p, at.x], mask=at.x < 5)
+    np.testing.assert_array_equal(masked(gather, (64, 8)),
+                                  kept(DATA[:, :55:-1], COLUMN[:, :8] < 5))
+
+
+@pytest.mark.parametrize("axes", [3, -1, [2, 3], [1, 2, 3]], ids=str)
+def test_variances_are_those_of_the_last_axes(axes: Any) -> None:
+    """nl.var over some of the free axes, with rows longer than one bn_stats takes."""
+    data = normal(16, 2, 3, 520)
+
+    def kernel(operand: Any) -> Any:
+        result = nl.var(nl.load(operand), axis=axes)
+        output = nl.ndarray(result.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, result)
+        return output
+    expected = data.var(axis=tuple(axes) if isinstance(axes, list) else axes)
+    found = run_kernel(kernel, data, api="neuronxcc.nki")
+    np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("mask", "message"), [
+    (lambda t, p, f: t > 0, "mask= is Tensor, it must be comparisons of indices"),
+    (lambda t, p, f: (p < 3, f < 4), "mask= is tuple, it must be comparisons of indices"),
+    (lambda t, p, f: p, "mask= is an index expression, it must be a comparison"),
+], ids=["tile", "tuple", "index"])
+def test_masks_are_comparisons(mask: Callable[[Any, Any, Any], Any], message: str) -> None:
+    """Everything else is refused."""
+    with pytest.raises(UserError, match=message):
+        masked(lambda t, p, f: nl.exp(t, mask=mask(t, p, f)))

@@ -16,7 +16,8 @@ from trnsim.frontend.dtypes import DType, bool_, float32
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
-                                         no_broadcast, produce, promoted, result_dtype)
+                                         no_broadcast, produce, promoted, result_dtype,
+                                         type_of_number)
 from trnsim.frontend.legacy.index import Index, as_integer
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
@@ -111,7 +112,7 @@ def _fraction(kind: DType) -> DType:
 
 def _with_number(op: str, tile: Tensor, number: Any, swapped: bool, dtype: Any, mask: Any,
                  dst: Tensor | None) -> Any:
-    kind = _kind(op, dtype, tile.dtype)
+    kind = _kind(op, dtype, promoted(tile.dtype, type_of_number(number)))
     return _tensor_scalar(op, tile, number, swapped, kind, mask, dst)
 
 

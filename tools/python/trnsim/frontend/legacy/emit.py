@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import DType, bfloat16, float32, int16, int32, uint8
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
@@ -233,12 +233,38 @@ def result_dtype(dtype: Any, default: DType) -> DType:
 
 
 def promoted(a: DType, b: DType) -> DType:
-    """The wider of two data types; a float if either is one."""
+    """The type of arithmetic on two: a float if either is one, else the wider, else the least one
+    that holds the values of both. [NKI-SHARED-2.26]
+    """
     if a is b:
         return a
     if a.is_float != b.is_float:
         return a if a.is_float else b
-    return a if a.itemsize >= b.itemsize else b
+    narrow, wide = sorted((a, b), key=lambda one: one.itemsize)
+    if a.is_float:
+        return wide if narrow.itemsize < wide.itemsize else _WIDENED_FLOATS[wide.itemsize]
+    signed = [one.name.startswith("int") for one in (narrow, wide)]
+    if signed[0] == signed[1] or (signed[1] and narrow.itemsize < wide.itemsize):
+        return wide
+    return _WIDENED_INTEGERS[(narrow if signed[1] else wide).itemsize]
+
+
+_WIDENED_FLOATS = {1: bfloat16, 2: float32, 4: float32}
+"""By the size of two different floats: what holds both."""
+_WIDENED_INTEGERS = {1: int16, 2: int32, 4: float32}
+"""By the size of an unsigned integer: what holds it and signed ones that are no wider."""
+
+
+def type_of_number(number: Any) -> DType:
+    """What a constant counts as next to a tile: numpy's have a type, others the widest of their
+    kind. [NKI-SHARED-2.26]
+    """
+    kind = getattr(number, "dtype", None)
+    if kind is not None and kind.itemsize < 8:
+        return dtype_of(kind)
+    if isinstance(number, bool):
+        return uint8
+    return float32 if isinstance(number, float) else int32
 
 
 def flush(value: Any) -> Any:

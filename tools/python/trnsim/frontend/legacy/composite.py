@@ -12,14 +12,15 @@ from math import pi, prod
 from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import bool_, float32, int32, uint8
-from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.dtypes import float32, int32, uint8, uint16, uint32
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
-from trnsim.frontend.legacy.elementwise import binary, copy, is_number, reciprocal, unary
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, fresh, issue,
-                                         mask_bounds, produce, produce_per_row, promoted,
-                                         result_dtype)
-from trnsim.frontend.legacy.mask import Mask
+from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, kind_of, reciprocal,
+                                                unary)
+from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, dropped, flush, fresh,
+                                         issue, mask_bounds, produce, produce_clipped,
+                                         produce_per_row, promoted, result_dtype)
+from trnsim.frontend.legacy.mask import EMPTY, Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
@@ -31,7 +32,7 @@ from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 _ROWS = 128  # That one transpose takes. [NKI-ISA]
 _TILES = ("x", "y", "src")
-_PREDICATES = ("uint8", "uint16", "uint32")
+_PREDICATES = {1: uint8, 2: uint16, 4: uint32}
 
 
 def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -63,10 +64,10 @@ def unary_function(name: str) -> Callable[..., Any]:
     return named(function, name)
 
 
-def reduction(name: str, operator: str) -> Callable[..., Any]:
-    """The public function of a reduction."""
-    def function(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False,
-                 **_: Any) -> Tensor:
+def reduction(name: str, operator: str, kind: Any = None) -> Callable[..., Any]:
+    """The public function of a reduction; its results are of type `kind`, or the operand's."""
+    def function(x: Any, axis: Any, *, dtype: Any = kind, mask: Any = None,
+                 keepdims: bool = False, **_: Any) -> Tensor:
         return reduce(operator, x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     function.__name__ = function.__qualname__ = name
     function.operator_name = operator  # type: ignore[attr-defined]
@@ -77,7 +78,8 @@ def reduction(name: str, operator: str) -> Callable[..., Any]:
 def with_constant(name: str, operator: str, constant: float) -> Callable[..., Any]:
     """A unary operator that is a binary one with a constant."""
     def function(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
-        return binary(operator, x, constant, dtype=dtype, mask=mask)
+        kind = kind_of(operator, dtype, as_tile(x, f"x of nl.{name}").dtype)
+        return binary(operator, x, constant, dtype=kind, mask=mask)
     function.__doc__ = f"{name} of a tile, by {operator} with a constant."
     return named(function, name)
 
@@ -122,10 +124,10 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     test = flush(as_tile(condition, "condition of nl.where"))
     tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
     kind = result_dtype(dtype, _widest(tiles))
-    if test.dtype is bool_:
-        test = view_as(test, uint8)
-    elif test.dtype.name not in _PREDICATES:
-        test = flush(copy(test, dtype=uint8, mask=mask))
+    if not test.dtype.is_float:
+        test = view_as(test, _PREDICATES[test.dtype.itemsize])
+    else:
+        test = flush(binary("not_equal", test, 0.0, dtype=uint8, mask=mask))
     shape = max([test, *tiles], key=lambda one: one.size).shape
     if is_number(y):
         result = produce("memset", (), {"value": float(y)}, shape, kind, mask=mask)
@@ -168,7 +170,14 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tenso
         raise ProgramError(f"{source.here()}: nl.transpose of a tile with {len(tile.shape)} axes, "
                            "but it has two; reshape it")
     release(tile)
-    return copy(flush(transpose_to_psum(tile)), dtype=result_dtype(dtype, tile.dtype))
+    kind, bounds = result_dtype(dtype, tile.dtype), mask_bounds(mask, tile.shape)
+    if bounds is None:
+        return copy(flush(transpose_to_psum(tile)), dtype=kind)
+    if bounds == EMPTY:
+        return dropped((tile.shape[1], tile.shape[0]), kind, SBUF)
+    turned = flush(transpose_to_psum(tile.clipped(bounds)))
+    return produce_clipped("tensor_copy", [("data", "read", turned)], {},
+                           (tile.shape[1], tile.shape[0]), kind, bounds[::-1])
 
 
 def transpose_to_psum(tile: Tensor) -> Tensor:
@@ -210,6 +219,10 @@ def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any)
     blocks of rows that the tensor engine transposes. [KDA]
     """
     data = as_tile(src, "src of nl.load_transpose2d", spaces=(HBM,))
+    if data.indices is not None:
+        raise IllegalInstruction(f"{source.here()}: nl.load_transpose2d: src is indexed by a tile, "
+                                 "but only nl.load and nisa.dma_copy gather; load it, and use "
+                                 "nl.transpose")
     if data.dtype.itemsize < 4 or len(data.shape) != 2 or mask is not None:
         return isa_dma.dma_transpose(data, dtype=dtype, mask=mask)
     rows, columns = data.shape
@@ -240,7 +253,7 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> 
     """dst = dst op value in HBM, by the DMA engines."""
     target = as_tile(dst, "dst of nl.atomic_rmw", spaces=(HBM,))
     tile = flush(in_sbuf(as_tile(value, "value of nl.atomic_rmw")))
-    isa_dma.read_modify_write(target, tile, mask, {})
+    isa_dma.read_modify_write("op of nl.atomic_rmw", op, target, tile, mask, {})
 
 
 def dropout(x: Any, rate: Any, dtype: Any, mask: Any) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.errors import IllegalInstruction, UserError
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
@@ -122,6 +122,15 @@ def _is_traced_once(frame: recorder.Frame | None) -> bool:
     return True
 
 
+def _is_in_marked_loop(frame: recorder.Frame | None) -> bool:
+    """Whether an affine or sequential loop is open, of which a tensor is one for all iterations."""
+    while frame is not None:
+        if frame.folder is not None and frame.folder.origin.kind in ("affine", "sequential"):
+            return True
+        frame = frame.parent
+    return False
+
+
 def _check_address(region: Region, address: tuple[int, int], tile: Shape, kind: DType) -> None:
     """IllegalInstruction if a tile at a fixed address leaves the memory."""
     chip = recorder.required().chip
@@ -144,6 +153,10 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
     here = session()
     key = (source.stack(), name, shape, kind)
     found = here.outputs.get(key) if region.is_shared else None
+    if found is not None and not here.grid and not _is_in_marked_loop(here.recorder.frame):
+        raise UserError(f"{source.here()}: a tensor in shared_hbm is created again, in a loop of "
+                        "Python, but it is one tensor of the kernel; create each in a line of its "
+                        "own, or one with an axis more")
     if found is None:
         role = "output" if region.is_shared else "internal"
         storage = here.recorder.storage(HBM, kind, shape, name=name, kind=role)

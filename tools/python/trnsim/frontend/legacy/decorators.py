@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.kernel import Kernel, launched_on
 from trnsim.frontend.legacy.grid import axis_of
@@ -26,6 +27,13 @@ class GridKernel(Kernel):
                             f"{[axis.size for axis in axes]}, but every axis has a program at "
                             "least; launch it on a larger grid")
         return self.changed(grid=axes)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        programs = [axis.size for axis in self.grid]
+        if recorder.active() is not None and prod(programs) > 1:
+            raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
+                            f"{programs} inside of another kernel; call it without a grid, or loop")
+        return super().__call__(*arguments, **keywords)
 
 
 def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:

@@ -52,7 +52,7 @@ def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
         return _with_number(op, as_tile(y, f"y of nl.{op}"), x, True, dtype, mask, dst)
     a, b = as_tile(x, f"x of nl.{op}"), as_tile(y, f"y of nl.{op}")
     a, b = _same_partitions(a, b)
-    kind = _kind(op, dtype, promoted(a.dtype, b.dtype))
+    kind = kind_of(op, dtype, promoted(a.dtype, b.dtype))
     if a.shape != b.shape:
         swapped = is_vector(a, b.shape[0]) and not is_vector(b, a.shape[0])
         if swapped or is_vector(b, a.shape[0]):
@@ -93,12 +93,14 @@ def _fitted(tile: Tensor, shape: Shape) -> Tensor:
     """The tile as an operand of an instruction whose dst has `shape`."""
     if tile.shape == shape:
         return tile
+    if tile.shape[0] != shape[0]:
+        raise no_broadcast(tile.shape, shape)
     fitted = broadcast_free(tile, shape)
     fitted.excess = tile.excess
     return fitted
 
 
-def _kind(op: str, dtype: Any, default: DType) -> DType:
+def kind_of(op: str, dtype: Any, default: DType) -> DType:
     """The type of a result: truth values, fractions of divided integers, else the default."""
     if op == "divide":
         default = _fraction(default)
@@ -112,7 +114,7 @@ def _fraction(kind: DType) -> DType:
 
 def _with_number(op: str, tile: Tensor, number: Any, swapped: bool, dtype: Any, mask: Any,
                  dst: Tensor | None) -> Any:
-    kind = _kind(op, dtype, promoted(tile.dtype, type_of_number(number)))
+    kind = kind_of(op, dtype, promoted(tile.dtype, type_of_number(number)))
     return _tensor_scalar(op, tile, number, swapped, kind, mask, dst)
 
 

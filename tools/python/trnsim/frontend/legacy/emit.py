@@ -116,18 +116,25 @@ def produce_per_row(op: str, operands: Sequence[Role], attributes: dict[str, Any
     if bounds == EMPTY:
         return dropped(shape, dtype, SBUF)
 
-    def left_of(view: Tensor) -> Any:
-        if view.shape == masked.shape and (view is masked or view is tile):
+    def left_of(view: Tensor | None) -> Any:
+        of = shape if view is None else view.shape
+        if view is masked or (view is None and of == masked.shape):
             return bounds
-        return (bounds[0], *((0, size) for size in view.shape[1:]))
+        return (bounds[0], *((0, size) for size in of[1:]))
 
-    tile = fresh(shape, dtype)
-    clip = left_of(tile)
-    view = tile.clipped(clip)
     ready = [(role, access, one.clipped(left_of(one))) for role, access, one in operands]
-    for _, access, one in ready:
+    return produce_clipped(op, ready, attributes, shape, dtype, left_of(None), immediates=immediates)
+
+
+def produce_clipped(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
+                    dtype: DType, clip: Any, *, engines: tuple[str, ...] | None = None,
+                    space: str = SBUF, immediates: tuple[Any, ...] = ()) -> Tensor:
+    """A fresh tile of which an instruction, whose operands are clipped, makes what `clip` leaves."""
+    tile = fresh(shape, dtype, space)
+    view = tile.clipped(clip)
+    for _, access, one in operands:
         touch(one, access)
-    recorder.required().hold(op, None, (("dst", "write", view), *ready), attributes,
+    recorder.required().hold(op, engines, (("dst", "write", view), *operands), attributes,
                              immediates=immediates)
     tile.held = Held(view, clip)
     return tile

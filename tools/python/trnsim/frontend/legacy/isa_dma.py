@@ -8,10 +8,13 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import as_tile, issue, produce, result_dtype
+from trnsim.frontend.legacy.emit import (as_tile, dropped, issue, mask_bounds, produce,
+                                         produce_clipped, result_dtype)
+from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
 from trnsim.frontend.nki.enums import DGE_NAMES, dge_mode, oob_mode
+from trnsim.frontend.operators import legacy_alu as alu
 from trnsim.frontend.tensor import HBM, SBUF
 
 _auto = dge_mode.unknown
@@ -42,14 +45,27 @@ def dma_copy(*, dst: Any, src: Any, mask: Any = None, dst_rmw_op: Any = None,
         data = matched(data, target.shape, "dma_copy")
     attributes = _dge(dge_mode)
     if dst_rmw_op is not None:
-        read_modify_write(target, data, mask, attributes)
+        read_modify_write("dst_rmw_op of dma_copy", dst_rmw_op, target, data, mask, attributes)
         return
     operands = with_indices(("dst", "write", target), ("src", "read", data))
     issue("dma_copy", operands, attributes, mask=mask, immediates=(oob_mode,))
 
 
-def read_modify_write(target: Tensor, data: Tensor, mask: Any, attributes: dict[str, Any]) -> None:
+def read_modify_write(argument: str, op: Any, target: Tensor, data: Tensor, mask: Any,
+                      attributes: dict[str, Any]) -> None:
     """dst += src. The indices of a scatter are not an operand of dma_compute: noted."""
+    if alu(op, argument) != "add":
+        raise IllegalInstruction(f"{source.here()}: {argument} is {alu(op, argument)}, but the DMA "
+                                 "engines only add")
+    bounds = mask_bounds(mask, target.shape)
+    if bounds == EMPTY:
+        return
+    if bounds is not None:
+        indices = target.indices
+        target, data = target.clipped(bounds), data.clipped(bounds)
+        if indices is not None:
+            columns = ((0, size) for size in indices.shape[1:])
+            target.indices = indices.clipped((bounds[0], *columns))
     scattered: Tensor | None = None
     if target.indices is not None:
         scattered = target
@@ -59,7 +75,7 @@ def read_modify_write(target: Tensor, data: Tensor, mask: Any, attributes: dict[
         target = Tensor(target.storage, target.form, target.position)
         target.excess = excess
     issue("dma_compute", [("dst", "update", target), ("src", "read", target),
-                          ("src", "read", data)], {"op": "add", **attributes}, mask=mask,
+                          ("src", "read", data)], {"op": "add", **attributes},
           immediates=(None, "error", scattered))
 
 
@@ -72,6 +88,12 @@ def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = 
         allowed = ", ".join(str(one) for one in TRANSPOSE_AXES.values())
         raise ProgramError(f"{source.here()}: dma_transpose with axes {axes} of a tensor with "
                            f"{len(data.shape)} axes, but {allowed} are possible; reshape it")
-    return produce("dma_transpose", with_indices(("src", "read", data)), _dge(dge_mode),
-                   tuple(data.shape[axis] for axis in order), result_dtype(dtype, data.dtype),
-                   mask=mask if data.shape[0] == data.shape[-1] else None)
+    shape = tuple(data.shape[axis] for axis in order)
+    kind, bounds = result_dtype(dtype, data.dtype), mask_bounds(mask, data.shape)
+    if bounds is None:
+        return produce("dma_transpose", with_indices(("src", "read", data)), _dge(dge_mode), shape,
+                       kind)
+    if bounds == EMPTY:
+        return dropped(shape, kind, SBUF)
+    return produce_clipped("dma_transpose", [("src", "read", data.clipped(bounds))],
+                           _dge(dge_mode), shape, kind, tuple(bounds[axis] for axis in order))

@@ -10,11 +10,11 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, produce_per_row,
-                                         result_dtype)
+from trnsim.frontend.legacy.emit import (Role, as_tile, dropped, mask_bounds, produce,
+                                         produce_clipped, produce_per_row, result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
-from trnsim.frontend.legacy.mask import Mask
+from trnsim.frontend.legacy.mask import EMPTY, Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.parameters import check_probability
@@ -125,6 +125,9 @@ def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
     count = int(num_valid_indices or columns * GATHER_PARTITIONS)
     gathered = (count,) if count % columns else (columns, count // columns)
     shape = (tile.shape[0], *gathered, group)
+    if mask_bounds(mask, indices.shape) is not None:
+        raise IllegalInstruction(f"{source.here()}: local_gather: the mask leaves out some of the "
+                                 "indices; say how many are valid with num_valid_indices")
     return produce("local_gather", [("data", "read", tile), ("index", "read", indices)],
                    {"elements_per_index": group, "indices": count}, shape, tile.dtype)
 
@@ -133,8 +136,15 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
                             **_: Any) -> Tensor:
     """A reduction over the partitions."""
     tile = as_tile(data, "data of tensor_partition_reduce", spaces=(SBUF,))
-    return produce("tensor_partition_reduce", [("data", "read", tile)], {"op": alu(op, "op")},
-                   (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype))
+    shape, kind = (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype)
+    bounds = mask_bounds(mask, tile.shape)
+    if bounds is None:
+        return produce("tensor_partition_reduce", [("data", "read", tile)], {"op": alu(op, "op")},
+                       shape, kind)
+    if bounds == EMPTY:
+        return dropped(shape, kind, SBUF)
+    return produce_clipped("tensor_partition_reduce", [("data", "read", tile.clipped(bounds))],
+                           {"op": alu(op, "op")}, shape, kind, ((0, 1), *bounds[1:]))
 
 
 def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:

@@ -10,7 +10,9 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.elementwise import copy
-from trnsim.frontend.legacy.emit import as_tile, flush, produce
+from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce,
+                                         produce_clipped, result_dtype)
+from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
@@ -71,19 +73,21 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     engines = engine_names(engine)
     shape = (tile.form.free_elements, tile.shape[0])
     vector = engines == ("vector",) or (engines is None and tile.form.space == PSUM)
-    if mask is not None:
-        flipped = _flipped(mask, tile, shape)
-        if flipped is not tile:
-            tile, shape = flipped, (flipped.form.free_elements, flipped.shape[0])
-    result = produce("nc_transpose", [("data", "read", tile)], {}, shape, tile.dtype,
-                     engines=engines, space=SBUF if vector else PSUM)
+    space = SBUF if vector else PSUM
+    bounds = mask_bounds(mask, tile.shape)
+    if bounds == EMPTY:
+        return dropped(shape, result_dtype(dtype, tile.dtype), space)
+    if bounds is None:
+        result = produce("nc_transpose", [("data", "read", tile)], {}, shape, tile.dtype,
+                         engines=engines, space=space)
+    elif len(bounds) > 2:
+        raise IllegalInstruction(f"{source.here()}: nc_transpose: the mask clips a tile with "
+                                 f"{len(bounds)} axes, but the free ones become one; reshape the "
+                                 "tile, or clip it by slices")
+    else:
+        result = produce_clipped("nc_transpose", [("data", "read", tile.clipped(bounds))], {},
+                                 shape, tile.dtype, bounds[::-1], engines=engines, space=space)
     if dtype is not None and dtype_of(dtype) is not tile.dtype:
         return copy(flush(result), dtype=dtype)
     return result
 
-
-def _flipped(mask: Any, tile: Tensor, shape: tuple[int, int]) -> Tensor:
-    """The part of the data that a mask keeps; its axes are those of the data."""
-    from trnsim.frontend.legacy.emit import mask_bounds
-
-    return tile.clipped(mask_bounds(mask, tile.shape))

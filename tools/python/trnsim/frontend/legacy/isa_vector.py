@@ -12,7 +12,7 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import bool_, uint8
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import as_vector
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
@@ -85,6 +85,9 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
                   mask: Any = None, engine: Any = _any, **_: Any) -> Tensor:
     """(data op0 operand0) op1 operand1."""
     tile = as_tile(data, "data of tensor_scalar")
+    if (op1 is None) != (operand1 is None):
+        raise UserError(f"{source.here()}: tensor_scalar: op1 and operand1 come together, but only "
+                        f"{'operand1' if op1 is None else 'op1'} is given; give both or none")
     attributes = {"op0": alu(op0, "op0")}
     if op1 is not None:
         attributes["op1"] = alu(op1, "op1")
@@ -278,11 +281,20 @@ def select_reduce(*, dst: Any, predicate: Any, on_true: Any, on_false: Any, redu
                   mask: Any = None, **_: Any) -> Tensor:
     """dst = on_true where the predicate holds, else on_false; optionally the maximum of dst."""
     test, tile = _pair("select_reduce", predicate, on_true)
+    _check_maximum("select_reduce", reduce_op)
     operands = [("predicate", "read", test), ("on_true", "read", tile),
                 *vector("on_false", on_false, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return into(dst, "select_reduce", operands, {}, mask,
                 immediates=(on_false, reverse_pred, reduce_cmd))
+
+
+def _check_maximum(op: str, reduce_op: Any) -> None:
+    """The one reduction of a selection. [NKI-ISA-2.26]"""
+    if reduce_op is not None and alu(reduce_op, "reduce_op") != "maximum":
+        raise IllegalInstruction(f"{source.here()}: {op}: reduce_op is "
+                                 f"{alu(reduce_op, 'reduce_op')}, but must be maximum; use "
+                                 "nisa.tensor_reduce")
 
 
 def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any,
@@ -291,6 +303,11 @@ def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any
                  dtype: Any = None, **_: Any) -> Tensor:
     """on_true_tile where the column number is within two bounds, else a constant."""
     tile = as_tile(on_true_tile, "on_true_tile of range_select")
+    _check_maximum("range_select", reduce_op)
+    for name, bound in (("bound0", bound0), ("bound1", bound1)):
+        if not is_tile(bound):
+            raise UserError(f"{source.here()}: range_select: {name} is {type(bound).__name__}, but "
+                            "must be a tile with one number per partition; put it into one")
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
     operands = [("data", "read", tile), *vector("bound0", bound0, tile),

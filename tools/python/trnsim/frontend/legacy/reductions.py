@@ -99,12 +99,14 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
          keepdims: bool = False) -> Tensor:
     """The sum, times one over the number of elements."""
     tile = as_tile(x, "x of nl.mean")
+    if dtype is None and not tile.dtype.is_float:
+        dtype = float32
     total = reduce("add", tile, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     kept = clip_of(mask, tile.shape)[0] or [(0, size) for size in tile.shape]
     count = prod(kept[at][1] for at in axes_of(axis, len(tile.shape)))
     left = None if total.held is None else total.held.clip
     return binary("multiply", total, 1.0 / count,  # type: ignore[no-any-return]
-                  dtype=dtype, mask=left)
+                  dtype=total.dtype, mask=left)
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
@@ -145,14 +147,15 @@ def _variance_of_rows(tile: Tensor, into: Tensor) -> None:
     issue("bn_aggr", (("dst", "write", into), ("data", "read", stats)), {})
 
 
-def softmax(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None,
+            **_: Any) -> Tensor:
     """Maximum, exponential that also adds up its results, reciprocal, product."""
     tile = as_tile(x, "x of nl.softmax")
     release(tile)
     if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
         raise IllegalInstruction(f"{source.here()}: nl.softmax over some free axes only, but the "
                                  "exponential adds up whole rows; use nl.max, nl.exp and nl.sum")
-    kind = result_dtype(dtype, tile.dtype)
+    kind = result_dtype(compute_dtype if dtype is None else dtype, tile.dtype)
     bias = as_vector(flush(reduce("maximum", tile, axis, dtype=float32, mask=mask, negate=True)))
     total = fresh((tile.shape[0], 1), float32)
     powers = flush(produce(
@@ -164,11 +167,13 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any)
 
 
 def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype: Any = None,
-             mask: Any = None, **_: Any) -> Tensor:
+             compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
     """x / sqrt(mean(x * x) + epsilon) * w."""
     tile = as_tile(x, "x of nl.rms_norm")
     release(tile)
-    axes_of(axis, len(tile.shape))
+    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
+        raise IllegalInstruction(f"{source.here()}: nl.rms_norm over some free axes only, but the "
+                                 "squares of whole rows are added up; use nl.square and nl.sum")
     total = fresh((tile.shape[0], 1), float32)
     flush(produce("activation_reduce",
                   (("data", "read", tile), ("reduce_result", "write", total)),
@@ -177,7 +182,7 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype:
                                 {"op0": "multiply", "op1": "add"}, total.shape, float32,
                                 immediates=(1.0 / n, False, epsilon)))
     inverse = flush(unary("rsqrt", mean_square))
-    kind = result_dtype(dtype, tile.dtype)
+    kind = result_dtype(compute_dtype if dtype is None else dtype, tile.dtype)
     scaled = flush(binary("multiply", tile, inverse, dtype=kind, mask=mask))
     return binary("multiply", scaled, w, dtype=kind, mask=mask)  # type: ignore[no-any-return]
 

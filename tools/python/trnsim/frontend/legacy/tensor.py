@@ -11,7 +11,7 @@ that is the result of such a held-back instruction has `held`. [NKI-PROGRAMMING-
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from trnsim.frontend import dtypes, recorder, source
@@ -254,6 +254,10 @@ class Tensor(Operators, View):
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self[key] if key is not Ellipsis else self
         assignment().assign(target, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        """What its first axis holds, one after the other."""
+        return (self[at] for at in range(len(self)))
 
     def __bool__(self) -> bool:
         """A tensor in HBM that is an argument is there; elements on chip are not known."""

@@ -48,7 +48,8 @@ def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
                 scattered: View | None = None) -> None:
     """dst = the sum, maximum or minimum of the scaled sources.
 
-    `scattered` is the view with indices that dst stands for, if it has some.
+    `scattered` is the view with indices that dst stands for, if it has some; rows of equal indices
+    are added to each other first. [NKI-ISA-2.26]
     """
     if scattered is not None:
         call.operands = [(role, access, scattered if view is call.views["dst"] else view)
@@ -59,6 +60,8 @@ def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
     total: Array | None = None
     for at, view in enumerate(sources):
         values = to_float32(call.machine.read(view, call.at, call.kept, call.skips))
+        if scattered is not None and view is not scattered:
+            values = _added_by_index(call, scattered, values)
         if scales is not None:
             values = values * np.float32(scales[at])
         if total is None:
@@ -67,3 +70,19 @@ def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
             total = BINARY[call.attributes["op"]](total, values.reshape(total.shape))
     assert total is not None
     call.write(total)
+
+
+def _added_by_index(call: Call, scattered: View, values: Array) -> Array:
+    """The rows that go to one place, each as their sum."""
+    indices = scattered.indices
+    if not isinstance(indices, View) or indices.form.elements != len(values):
+        return values
+    if scattered.form.strides[0]:
+        return values
+    _, first, place, counts = np.unique(call.machine.read(indices, call.at).reshape(-1),
+                                        return_index=True, return_inverse=True, return_counts=True)
+    if (counts == 1).all():
+        return values
+    sums = np.zeros((len(first), *values.shape[1:]), dtype=np.float32)
+    np.add.at(sums, place.reshape(-1), values)
+    return sums[place.reshape(-1)]

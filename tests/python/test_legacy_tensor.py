@@ -463,6 +463,23 @@ def test_addresses_that_the_program_fixes_are_in_the_trace() -> None:
     assert written == [("sbuf", 1024), ("sbuf", 3072)] * 2 + [("psum", 10240), ("psum", 12288)]
 
 
+@pytest.mark.parametrize("loop", [nl.affine_range, nl.sequential_range, nl.static_range])
+def test_a_place_that_only_the_last_iterations_reach_is_part_of_the_memory(loop: Any) -> None:
+    def kernel(x: Any) -> None:
+        import neuronxcc.nki.compiler as ncc
+
+        tiles = nl.ndarray((3, 5, nl.par_dim(128), 8), dtype=nl.float32, buffer=ncc.sbuf.mod_alloc(
+            base_addr=64, num_free_tiles=(3, 5)))
+        for i in loop(3):
+            for j in loop(5):
+                tiles[i, j] = nl.load(x[:, 0:8])
+
+    lines = program(kernel, F32).lines()
+    (placed,) = [one for one in parse(lines).buffers.values() if "address" in one]
+    assert (placed["address"], placed["shape"]) == ([0, 64], [128, 3 * 5 * 8])
+    assert [one.places[0][1] for one in expand(lines)] == [64 + 32 * at for at in range(15)]
+
+
 @pytest.mark.parametrize("make", [
     lambda kind: nl.ndarray((128,), kind),
     lambda kind: nl.zeros((nl.par_dim(128),), kind, buffer=nl.sbuf),

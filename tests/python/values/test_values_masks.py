@@ -98,6 +98,24 @@ def test_masks_of_gathers_are_those_of_the_indices() -> None:
                                   kept(DATA[:, :55:-1], COLUMN[:, :8] < 5))
 
 
+@pytest.mark.parametrize("turn", [
+    lambda tile, mask: nl.transpose(tile, mask=mask),
+    lambda tile, mask: nisa.nc_transpose(tile, mask=mask),
+], ids=["transpose", "nc_transpose"])
+def test_masks_of_transposes_have_the_axes_of_the_data(turn: Callable[[Any, Any], Any]) -> None:
+    """What a mask leaves of rows is left of the columns of the result."""
+    np.testing.assert_array_equal(masked(lambda t, p, f: turn(t, (p < 20) & (f < 7))),
+                                  kept(DATA.T, (ROW < 7) & (COLUMN < 20)))
+
+
+def test_masks_of_reductions_over_partitions_leave_rows_out() -> None:
+    """tensor_partition_reduce adds up the partitions that a mask leaves."""
+    def body(tile: Any, row: Any, column: Any) -> Any:
+        return nisa.tensor_partition_reduce(np.add, tile, mask=(row < 20) & (column < 5))
+    np.testing.assert_allclose(masked(body, (1, 64)),
+                               kept(DATA[:20].sum(0, keepdims=True), COLUMN[:1] < 5), rtol=1e-4)
+
+
 @pytest.mark.parametrize("axes", [3, -1, [2, 3], [1, 2, 3]], ids=str)
 def test_variances_are_those_of_the_last_axes(axes: Any) -> None:
     """nl.var over some of the free axes, with rows longer than one bn_stats takes."""

@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import chip as chip_module
 from trnsim.frontend import engines as engine_table
-from trnsim.frontend import sites, source, validate
+from trnsim.frontend import extents, sites, source, validate
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
@@ -586,6 +586,8 @@ class Recorder:
         self.flush()
         self._dissolve_down_to(self.program)
         self._fold_program()
+        if any(buffer.extent is not None for buffer in self.buffers):
+            extents.widen(self.table, self.program.shapes, self.program.values)
 
     def forget(self) -> None:
         """Lets go of what only a running kernel needs: garbage collection would go through it."""

@@ -29,7 +29,7 @@ class GridKernel(Kernel):
         return self.changed(grid=axes)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        programs = [axis.size for axis in self.grid]
+        programs = [axis_of(axis).size for axis in self.grid]
         if recorder.active() is not None and prod(programs) > 1:
             raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
                             f"{programs} inside of another kernel; call it without a grid, or loop")

@@ -123,13 +123,14 @@ def produce_per_row(op: str, operands: Sequence[Role], attributes: dict[str, Any
         return (bounds[0], *((0, size) for size in of[1:]))
 
     ready = [(role, access, one.clipped(left_of(one))) for role, access, one in operands]
-    return produce_clipped(op, ready, attributes, shape, dtype, left_of(None), immediates=immediates)
+    return produce_clipped(op, ready, attributes, shape, dtype, left_of(None),
+                           immediates=immediates)
 
 
 def produce_clipped(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
                     dtype: DType, clip: Any, *, engines: tuple[str, ...] | None = None,
                     space: str = SBUF, immediates: tuple[Any, ...] = ()) -> Tensor:
-    """A fresh tile of which an instruction, whose operands are clipped, makes what `clip` leaves."""
+    """A fresh tile of which an instruction with clipped operands makes what `clip` leaves."""
     tile = fresh(shape, dtype, space)
     view = tile.clipped(clip)
     for _, access, one in operands:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types and shapes of the 0.1 dialect's arithmetic, and what it refuses.
+"""Theorem: results have the types that AWS documents, and what it calls an error is one.
+
+[NKI-SHARED-2.26, NKI-LANGUAGE-2.26, NKI-ISA-2.26, NKI-ERRORS-2.26]
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from values_helpers import BF16, integers, normal, run_kernel
+
+from trnsim.frontend.errors import FrontendError
+
+nki: Any = importlib.import_module("neuronxcc.nki")
+nl: Any = importlib.import_module("neuronxcc.nki.language")
+nisa: Any = importlib.import_module("neuronxcc.nki.isa")
+
+DATA = normal(64, 40)
+
+
+def result_of(body: Callable[..., Any], *arrays: Any) -> Any:
+    """What `body` makes of tiles that hold the arrays."""
+    def kernel(*given: Any) -> Any:
+        result = body(*(nl.load(one) for one in given))
+        output = nl.ndarray(result.shape, dtype=result.dtype, buffer=nl.shared_hbm)
+        nl.store(output, result)
+        return output
+    return run_kernel(kernel, *arrays, api="neuronxcc.nki")
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), [
+    ("int32", "float16", "float16"), ("float32", "bfloat16", "float32"),
+    ("float16", "bfloat16", "float32"), ("float8_e4m3", "float16", "float16"),
+    ("float8_e4m3", "bfloat16", "bfloat16"), ("float8_e4m3", "float8_e5m2", "bfloat16"),
+    ("int16", "int32", "int32"), ("uint8", "uint16", "uint16"), ("uint16", "int32", "int32"),
+    ("int8", "uint8", "int16"), ("int8", "uint16", "int32"), ("int32", "uint32", "float32"),
+    ("int8", "int8", "int8")])
+def test_types_are_promoted_to_what_holds_both(left: str, right: str, expected: str) -> None:
+    """AWS's table, with the operands in either order."""
+    def body(tile: Any) -> Any:
+        a, b = (nl.copy(tile, dtype=getattr(nl, one)) for one in (left, right))
+        assert nl.add(a, b).dtype == nl.multiply(b, a).dtype == getattr(nl, expected)
+        assert nisa.tensor_tensor(a, b, nl.add).dtype == getattr(nl, expected)
+        return tile
+    result_of(body, DATA)
+
+
+@pytest.mark.parametrize(("kind", "number", "expected"), [
+    ("int8", 2, "int32"), ("float16", 1.2, "float32"), ("float16", np.float16(2), "float16"),
+    ("int32", 2.5, "float32"), ("bfloat16", 2, "bfloat16"), ("float32", np.float64(2), "float32"),
+    ("uint8", True, "uint8")], ids=str)
+def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: Any,
+                                                             expected: str) -> None:
+    """Numbers of numpy have the type that they have."""
+    def body(tile: Any) -> Any:
+        a = nl.copy(tile, dtype=getattr(nl, kind))
+        assert nl.add(a, number).dtype == (number * a).dtype == getattr(nl, expected)
+        assert nisa.tensor_scalar(a, nl.add, number).dtype == getattr(nl, kind)
+        return tile
+    result_of(body, DATA)
+
+
+def test_negatives_keep_their_type() -> None:
+    """The constant of an operator with one operand has no say."""
+    assert result_of(lambda t: -t, DATA.astype(BF16)).dtype == BF16
+
+
+def test_means_of_integers_are_numbers_with_fractions() -> None:
+    """Nor does the sum saturate."""
+    data = np.full((32, 40), 100, dtype=np.int8)
+    data[:, 0] = 101
+    found = result_of(lambda t: nl.mean(t, axis=1), data)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.full((32, 1), 100.025), rtol=1e-6)
+
+
+def test_all_makes_truth_values() -> None:
+    data = integers(0, 2, 64, 3).astype(np.float32)
+    assert result_of(lambda t: nl.copy(nl.all(t, axis=1), dtype=nl.uint8),
+                     data).reshape(-1).tolist() == data.all(1).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.int8])
+def test_conditions_are_true_unless_they_are_zero(kind: Any) -> None:
+    """Negative numbers and fractions are true."""
+    data = np.array([[-2, -1, 0, 1, 2, 0.25]] * 8).astype(kind)
+    found = result_of(lambda t: nl.where(t, nl.copy(t, dtype=nl.float32), 7.0), data)
+    np.testing.assert_array_equal(found, np.where(data != 0, data, 7.0))
+
+
+@pytest.mark.parametrize("add", [
+    lambda target, tile: nisa.dma_copy(dst=target, src=tile, dst_rmw_op=np.add),
+    lambda target, tile: nl.atomic_rmw(target, tile, op=np.add)], ids=["dma_copy", "atomic_rmw"])
+def test_rows_of_equal_indices_are_all_added(add: Callable[[Any, Any], None]) -> None:
+    """AWS's compiler puts synchronization between them."""
+    places = (np.arange(64, dtype=np.int32) // 4)[:, None]
+
+    def kernel(data: Any, indices: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, nl.load(data))
+        at, row, column = nl.load(indices), nl.arange(64)[:, None], nl.arange(40)[None, :]
+        add(output[at[row, 0], column], nl.load(data))
+        return output
+    expected = DATA.copy()
+    np.add.at(expected, places[:, 0], DATA)
+    found = run_kernel(kernel, DATA, places, api="neuronxcc.nki")
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_tensors_are_iterated_over_by_their_first_axis() -> None:
+    """And end."""
+    assert result_of(lambda t: nl.multiply(t, float(len(list(t)))), DATA[:3]).max() == (
+        3 * DATA[:3]).max()
+
+
+def _add_to(shape: tuple[int, int]) -> Callable[[Any], Any]:
+    def body(tile: Any) -> Any:
+        total = nl.zeros(shape, nl.float32)
+        total += tile
+        return total
+    return body
+
+
+def _shared_in_a_loop(tile: Any) -> Any:
+    return [nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm) for _ in range(2)][0]
+
+
+@nki.trace
+def _inner(tile: Any) -> Any:
+    return tile
+
+
+def _atomic(op: Any) -> Callable[[Any], Any]:
+    def body(tile: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.atomic_rmw(output, tile, op=op)
+        return tile
+    return body
+
+
+def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
+    def body(tile: Any) -> Any:
+        limit = nl.zeros((64, 1), nl.float32) if bound is None else bound
+        return nisa.range_select(on_true_tile=tile, comp_op0=np.less, comp_op1=np.less,
+                                 bound0=limit, bound1=limit, reduce_op=reduce_op)
+    return body
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (_add_to((40, 40)), r"a tile of shape \[64, 40\] does not broadcast to \[40, 40\]"),
+    (_atomic(np.maximum), "op of nl.atomic_rmw is maximum, but the DMA engines only add"),
+    (_selected(5.0, None), "range_select: bound0 is float, but must be a tile"),
+    (_selected(None, np.add), "range_select: reduce_op is add, but must be maximum"),
+    (lambda t: nisa.tensor_scalar(t, np.add, 1.0, op1=np.multiply),
+     "op1 and operand1 come together, but only op1 is given"),
+    (lambda t: nisa.tensor_scalar(t, np.add, 1.0, operand1=2.0),
+     "op1 and operand1 come together, but only operand1 is given"),
+    (lambda t: nl.rms_norm(t.reshape((64, 4, 10)), 1.0, axis=2, n=10),
+     "nl.rms_norm over some free axes only"),
+    (_shared_in_a_loop, "a tensor in shared_hbm is created again, in a loop of Python"),
+    (lambda t: _inner[4, 4](t), r"_inner is launched on a grid of \[4, 4\] inside of another"),
+], ids=["partitions", "maximum in HBM", "bounds", "sum of a selection", "op1", "operand1",
+        "rms_norm", "shared_hbm", "grid"])
+def test_errors(body: Callable[[Any], Any], message: str) -> None:
+    """What AWS documents as an error, or as impossible, is refused."""
+    with pytest.raises(FrontendError, match=message):
+        result_of(body, DATA)

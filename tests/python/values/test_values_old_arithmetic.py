@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from values_helpers import BF16, integers, normal, run_kernel
 
+from trnsim.frontend import trace
 from trnsim.frontend.errors import FrontendError
 
 nki: Any = importlib.import_module("neuronxcc.nki")
@@ -69,6 +70,37 @@ def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: 
 def test_negatives_keep_their_type() -> None:
     """The constant of an operator with one operand has no say."""
     assert result_of(lambda t: -t, DATA.astype(BF16)).dtype == BF16
+
+
+def test_numbers_may_come_first() -> None:
+    """Operators mean the same with the tile on either side."""
+    data = integers(0, 1000, 8, 40)
+    for body in (lambda t: 15 & t, lambda t: 5 | t, lambda t: 9 ^ t, lambda t: 3 << (t & 7),
+                 lambda t: (1 << 20) >> (t & 7)):
+        np.testing.assert_array_equal(result_of(body, data), body(data))
+    np.testing.assert_allclose(result_of(lambda t: 2.0 ** t, DATA), 2.0 ** DATA, rtol=1e-5)
+
+
+def test_bits_of_truth_values_are_flipped_with_a_warning() -> None:
+    """A known issue of NKI, which its error page overlooks."""
+    def kernel(data: Any) -> Any:
+        found = nl.copy(~(nl.load(data) > 0), dtype=nl.float32)
+        output = nl.ndarray(found.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, found)
+        return output
+    (note,) = trace(kernel, [DATA], api="neuronxcc.nki").notes
+    assert note.endswith("as NKI's known issues say; use nl.logical_not")
+    np.testing.assert_array_equal(result_of(lambda t: ~t, integers(0, 9, 8, 8)),
+                                  ~integers(0, 9, 8, 8))
+
+
+def test_versions_compare_with_numbers() -> None:
+    """As AWS's IntEnum does."""
+    def body(tile: Any) -> Any:
+        version = nisa.get_nc_version()
+        assert version >= 3 and version == nisa.nc_version.gen3 < nisa.nc_version.gen4
+        return tile
+    result_of(body, DATA)
 
 
 def test_means_of_integers_are_numbers_with_fractions() -> None:
@@ -164,9 +196,19 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
     (lambda t: nl.rms_norm(t.reshape((64, 4, 10)), 1.0, axis=2, n=10),
      "nl.rms_norm over some free axes only"),
     (_shared_in_a_loop, "a tensor in shared_hbm is created again, in a loop of Python"),
+    (lambda t: nisa.affine_select(pred=t > 0, on_true_tile=t, on_false_value=0.0),
+     "affine_select: pred is Tensor, but must compare indices"),
+    (lambda t: nisa.affine_select(pred=nl.arange(64)[:, None] > 3, on_true_tile=t,
+                                  on_false_value=t),
+     "affine_select: on_false_value is Tensor, but must be a number"),
+    (lambda t: nisa.affine_select(pred=nl.mgrid[0:64, 0:20].x > 3, on_true_tile=t,
+                                  on_false_value=0.0),
+     r"affine_select: pred spans \[1, 20\], but on_true_tile is \[64, 40\]"),
+    (lambda t: nisa.affine_select(pred=nl.arange(64)[:, None] == 3, on_true_tile=t,
+                                  on_false_value=0.0), "pred is not one comparison by <, <=, > or"),
     (lambda t: _inner[4, 4](t), r"_inner is launched on a grid of \[4, 4\] inside of another"),
 ], ids=["partitions", "maximum in HBM", "bounds", "sum of a selection", "op1", "operand1",
-        "rms_norm", "shared_hbm", "grid"])
+        "rms_norm", "shared_hbm", "pred", "on_false_value", "shape", "equality", "grid"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """What AWS documents as an error, or as impossible, is refused."""
     with pytest.raises(FrontendError, match=message):

@@ -12,7 +12,7 @@ from math import pi, prod
 from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import float32, int32, uint8, uint16, uint32
+from trnsim.frontend.dtypes import bool_, float32, int32, uint8, uint16, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, kind_of, reciprocal,
@@ -82,6 +82,16 @@ def with_constant(name: str, operator: str, constant: float) -> Callable[..., An
         return binary(operator, x, constant, dtype=kind, mask=mask)
     function.__doc__ = f"{name} of a tile, by {operator} with a constant."
     return named(function, name)
+
+
+def invert(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
+    """Every bit flipped. Those of truth values are bytes, so that they stay true."""
+    tile = as_tile(x, "x of nl.invert")
+    if tile.dtype is bool_:
+        required().note("warning", f"{source.here()}: ~ and nl.invert flip all bits of a truth "
+                                   "value, which stays true, as NKI's known issues say; use "
+                                   "nl.logical_not")
+    return binary("bitwise_xor", tile, -1, dtype=tile.dtype if dtype is None else dtype, mask=mask)
 
 
 def cosine(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:

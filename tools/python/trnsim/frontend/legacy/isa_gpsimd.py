@@ -9,7 +9,8 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
+from trnsim.frontend.legacy.elementwise import is_number
 from trnsim.frontend.legacy.emit import (Role, as_tile, dropped, mask_bounds, produce,
                                          produce_clipped, produce_per_row, result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
@@ -50,8 +51,18 @@ def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: An
     tile = brought_to_sbuf(as_tile(on_true_tile, "on_true_tile of affine_select"),
                            "on_true_tile of affine_select")
     if isinstance(pred, Mask) and (pred.opaque or len(pred.predicates) != 1):
-        raise IllegalInstruction(f"{source.here()}: affine_select: pred combines several "
-                                 "comparisons, but the engine evaluates one; use nl.where")
+        raise IllegalInstruction(f"{source.here()}: affine_select: pred is not one comparison by "
+                                 "<, <=, > or >=, which is what the engine evaluates; use nl.where")
+    spans = pred.shape if isinstance(pred, (Mask, Index)) else ()
+    if as_integer(pred) is None and not spans:
+        raise UserError(f"{source.here()}: affine_select: pred is {type(pred).__name__}, but must "
+                        "compare indices; use nl.where for tiles")
+    if not is_number(on_false_value):
+        raise UserError(f"{source.here()}: affine_select: on_false_value is "
+                        f"{type(on_false_value).__name__}, but must be a number; use nl.where")
+    if any(size not in (1, have) for size, have in zip(spans[::-1], tile.shape[::-1])):
+        raise UserError(f"{source.here()}: affine_select: pred spans {list(spans)}, but "
+                        f"on_true_tile is {list(tile.shape)}; the axes of both must be equal")
     return produce("affine_select", [("data", "read", tile)], {}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask,
                    immediates=(*_element_values(pred), 0, on_false_value))

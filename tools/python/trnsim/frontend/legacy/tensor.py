@@ -94,8 +94,14 @@ class Operators(NotAnArray):
     def __pow__(self, other: Any) -> Any:
         return _language().power(self, other)
 
+    def __rpow__(self, other: Any) -> Any:
+        return _language().power(other, self)
+
     def __mod__(self, other: Any) -> Any:
         return _language().mod(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _language().mod(other, self)
 
     def __neg__(self) -> Any:
         return _language().negative(self)
@@ -106,17 +112,32 @@ class Operators(NotAnArray):
     def __and__(self, other: Any) -> Any:
         return _language().bitwise_and(self, other)
 
+    def __rand__(self, other: Any) -> Any:
+        return _language().bitwise_and(other, self)
+
     def __or__(self, other: Any) -> Any:
         return _language().bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _language().bitwise_or(other, self)
 
     def __xor__(self, other: Any) -> Any:
         return _language().bitwise_xor(self, other)
 
+    def __rxor__(self, other: Any) -> Any:
+        return _language().bitwise_xor(other, self)
+
     def __lshift__(self, other: Any) -> Any:
         return _language().left_shift(self, other)
 
+    def __rlshift__(self, other: Any) -> Any:
+        return _language().left_shift(other, self)
+
     def __rshift__(self, other: Any) -> Any:
         return _language().right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _language().right_shift(other, self)
 
     def __lt__(self, other: Any) -> Any:
         return _language().less(self, other)

@@ -8,7 +8,7 @@ Members hash by identity: they are parts of the keys that are looked up per inst
 from __future__ import annotations
 
 import importlib
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any
 
 from trnsim.frontend import source
@@ -90,24 +90,12 @@ class matmul_perf_mode(_Fast):
     double_row = "double_row"
 
 
-class nc_version(_Fast):
-    """NeuronCore generations."""
+class nc_version(IntEnum):
+    """NeuronCore generations; they compare with each other and with numbers."""
 
     gen2 = 2
     gen3 = 3
     gen4 = 4
-
-    def __ge__(self, other: nc_version) -> bool:
-        return bool(self.value >= other.value)
-
-    def __gt__(self, other: nc_version) -> bool:
-        return bool(self.value > other.value)
-
-    def __le__(self, other: nc_version) -> bool:
-        return bool(self.value <= other.value)
-
-    def __lt__(self, other: nc_version) -> bool:
-        return bool(self.value < other.value)
 
 
 class dma_engine(_Fast):

@@ -88,6 +88,34 @@ def test_masks_of_searches_are_those_of_the_data() -> None:
     np.testing.assert_array_equal(masked(find, (64, 8), np.uint32), kept(columns, rows))
 
 
+def test_masks_of_replacements_are_those_of_the_data() -> None:
+    """Values that a mask leaves out are neither found nor moved."""
+    def replace(tile: Any, row: Any, column: Any) -> Any:
+        mask = (row < 32) & (column < 20)
+        return nisa.nc_match_replace8(data=tile, vals=nisa.max8(src=tile, mask=column < 20),
+                                      imm=0.0, mask=mask)
+    left = DATA[:, :20].copy()
+    np.put_along_axis(left, np.argsort(-left, axis=1)[:, :8], 0.0, axis=1)
+    np.testing.assert_array_equal(masked(replace), kept(np.pad(left, ((0, 0), (0, 44))), ROW < 32))
+
+
+@pytest.mark.parametrize("rows", [20, 0])
+def test_masks_of_scatters_leave_rows_out(rows: int) -> None:
+    """Rows of data and of indices alike; none of them, if a mask leaves nothing."""
+    places = (63 - np.arange(64, dtype=np.int32))[:, None]
+
+    def kernel(data: Any, indices: Any) -> Any:
+        output = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, nl.load(data))
+        at, row, column = nl.load(indices), nl.arange(64)[:, None], nl.arange(64)[None, :]
+        nl.atomic_rmw(output[at[row, 0], column], nl.load(data), op=np.add,
+                      mask=(row >= 8) & (row < 8 + rows))
+        return output
+    expected = DATA.copy()
+    expected[places[8:8 + rows, 0]] += DATA[8:8 + rows]
+    np.testing.assert_array_equal(run_kernel(kernel, DATA, places, api="neuronxcc.nki"), expected)
+
+
 def test_masks_of_gathers_are_those_of_the_indices() -> None:
     """A mask on the indices of gather_flattened leaves the elements of the others as they were."""
     def gather(tile: Any, row: Any, column: Any) -> Any:
@@ -101,7 +129,8 @@ def test_masks_of_gathers_are_those_of_the_indices() -> None:
 @pytest.mark.parametrize("turn", [
     lambda tile, mask: nl.transpose(tile, mask=mask),
     lambda tile, mask: nisa.nc_transpose(tile, mask=mask),
-], ids=["transpose", "nc_transpose"])
+    lambda tile, mask: nisa.dma_transpose(tile, mask=mask),
+], ids=["transpose", "nc_transpose", "dma_transpose"])
 def test_masks_of_transposes_have_the_axes_of_the_data(turn: Callable[[Any, Any], Any]) -> None:
     """What a mask leaves of rows is left of the columns of the result."""
     np.testing.assert_array_equal(masked(lambda t, p, f: turn(t, (p < 20) & (f < 7))),

@@ -55,7 +55,8 @@ def test_types_are_promoted_to_what_holds_both(left: str, right: str, expected: 
 @pytest.mark.parametrize(("kind", "number", "expected"), [
     ("int8", 2, "int32"), ("float16", 1.2, "float32"), ("float16", np.float16(2), "float16"),
     ("int32", 2.5, "float32"), ("bfloat16", 2, "bfloat16"), ("float32", np.float64(2), "float32"),
-    ("uint8", True, "uint8")], ids=str)
+    ("uint8", True, "uint8"), ("int32", np.asarray(0.5), "float32"),
+    ("int8", np.int64(3), "int32")], ids=str)
 def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: Any,
                                                              expected: str) -> None:
     """Numbers of numpy have the type that they have."""
@@ -113,17 +114,41 @@ def test_means_of_integers_are_numbers_with_fractions() -> None:
 
 
 def test_all_makes_truth_values() -> None:
+    """Of whatever type the operand is."""
     data = integers(0, 2, 64, 3).astype(np.float32)
-    assert result_of(lambda t: nl.copy(nl.all(t, axis=1), dtype=nl.uint8),
-                     data).reshape(-1).tolist() == data.all(1).tolist()
+
+    def body(tile: Any) -> Any:
+        found = nl.all(tile, axis=1)
+        assert found.dtype == nl.bool_
+        return nl.copy(found, dtype=nl.uint8)
+    assert result_of(body, data).reshape(-1).tolist() == data.all(1).tolist()
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int32, np.int8])
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.int16, np.int8])
 def test_conditions_are_true_unless_they_are_zero(kind: Any) -> None:
     """Negative numbers and fractions are true."""
     data = np.array([[-2, -1, 0, 1, 2, 0.25]] * 8).astype(kind)
     found = result_of(lambda t: nl.where(t, nl.copy(t, dtype=nl.float32), 7.0), data)
     np.testing.assert_array_equal(found, np.where(data != 0, data, 7.0))
+
+
+def test_conditions_have_32_bits_at_most() -> None:
+    """As everything that engines read."""
+    with pytest.raises(FrontendError, match="engines compute with 32 bits at most"):
+        result_of(lambda t: nl.where(t, 1.0, nl.zeros((8, 6), nl.float32)),
+                  integers(0, 2, 8, 6).astype(np.int64))
+
+
+@pytest.mark.parametrize("normalized", [
+    lambda t, **types: nl.softmax(t, axis=1, **types),
+    lambda t, **types: nl.rms_norm(t, nl.copy(t), axis=1, n=40, **types)],
+    ids=["softmax", "rms_norm"])
+def test_the_type_of_a_computation_is_that_of_its_result(
+        normalized: Callable[..., Any]) -> None:
+    """Unless the program says another."""
+    assert result_of(lambda t: normalized(t, compute_dtype=nl.bfloat16), DATA).dtype == BF16
+    assert result_of(lambda t: normalized(t, compute_dtype=nl.bfloat16, dtype=nl.float32),
+                     DATA).dtype == np.float32
 
 
 @pytest.mark.parametrize("add", [
@@ -176,6 +201,25 @@ def _atomic(op: Any) -> Callable[[Any], Any]:
     return body
 
 
+def _turned_rows(tile: Any) -> Any:
+    table = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(table, tile)
+    at = nisa.iota(nl.arange(64)[:, None], dtype=nl.int32)
+    row, column = nl.arange(64)[:, None], nl.arange(40)[None, :]
+    return nl.load_transpose2d(table[at[row, 0], column])
+
+
+def _gathered(tile: Any) -> Any:
+    at = nl.mgrid[0:64, 0:2]
+    indices = nl.copy(tile[0:64, 0:2], dtype=nl.uint16)
+    return nisa.local_gather(tile, indices[at.p, at.x], mask=at.p < 16)
+
+
+def _turned_blocks(tile: Any) -> Any:
+    row, block, column = nl.mgrid[0:64, 0:4, 0:10]
+    return nisa.nc_transpose(tile.reshape((64, 4, 10))[row, block, column], mask=block < 2)
+
+
 def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
     def body(tile: Any) -> Any:
         limit = nl.zeros((64, 1), nl.float32) if bound is None else bound
@@ -195,6 +239,9 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
      "op1 and operand1 come together, but only operand1 is given"),
     (lambda t: nl.rms_norm(t.reshape((64, 4, 10)), 1.0, axis=2, n=10),
      "nl.rms_norm over some free axes only"),
+    (_turned_rows, "nl.load_transpose2d: src is indexed by a tile"),
+    (_gathered, "local_gather: the mask leaves out some of the indices"),
+    (_turned_blocks, "nc_transpose: the mask clips a tile with 3 axes"),
     (_shared_in_a_loop, "a tensor in shared_hbm is created again, in a loop of Python"),
     (lambda t: nisa.affine_select(pred=t > 0, on_true_tile=t, on_false_value=0.0),
      "affine_select: pred is Tensor, but must compare indices"),
@@ -208,7 +255,7 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
                                   on_false_value=0.0), "pred is not one comparison by <, <=, > or"),
     (lambda t: _inner[4, 4](t), r"_inner is launched on a grid of \[4, 4\] inside of another"),
 ], ids=["partitions", "maximum in HBM", "bounds", "sum of a selection", "op1", "operand1",
-        "rms_norm", "shared_hbm", "pred", "on_false_value", "shape", "equality", "grid"])
+        "rms_norm", "indexed transpose", "gather", "blocks", "shared_hbm", "pred", "on_false_value", "shape", "equality", "grid"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """What AWS documents as an error, or as impossible, is refused."""
     with pytest.raises(FrontendError, match=message):

@@ -33,6 +33,7 @@ from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 _ROWS = 128  # That one transpose takes. [NKI-ISA]
 _TILES = ("x", "y", "src")
 _PREDICATES = {1: uint8, 2: uint16, 4: uint32}
+"""What integers of a size are seen as: of their bits none is set if they are zero."""
 
 
 def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -134,7 +135,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     test = flush(as_tile(condition, "condition of nl.where"))
     tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
     kind = result_dtype(dtype, _widest(tiles))
-    if not test.dtype.is_float:
+    if not test.dtype.is_float and test.dtype.itemsize in _PREDICATES:
         test = view_as(test, _PREDICATES[test.dtype.itemsize])
     else:
         test = flush(binary("not_equal", test, 0.0, dtype=uint8, mask=mask))
@@ -187,7 +188,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tenso
         return dropped((tile.shape[1], tile.shape[0]), kind, SBUF)
     turned = flush(transpose_to_psum(tile.clipped(bounds)))
     return produce_clipped("tensor_copy", [("data", "read", turned)], {},
-                           (tile.shape[1], tile.shape[0]), kind, bounds[::-1])
+                           (tile.shape[1], tile.shape[0]), kind, (bounds[::-1], None))
 
 
 def transpose_to_psum(tile: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from trnsim.frontend.dtypes import DType, bfloat16, float32, int16, int32, uint8
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
-from trnsim.frontend.legacy.mask import EMPTY, clip
+from trnsim.frontend.legacy.mask import EMPTY, FULL, clip as clip_of
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
@@ -111,31 +111,31 @@ def produce_per_row(op: str, operands: Sequence[Role], attributes: dict[str, Any
     operand `masked`, clips the partitions of all, and other axes of that one and of a result like
     it. [NKI-ISA-2.26]
     """
-    if bounds is None:
-        return produce(op, operands, attributes, shape, dtype, immediates=immediates)
-    if bounds == EMPTY:
-        return dropped(shape, dtype, SBUF)
+    def left_of(sizes: Shape, is_alike: bool) -> Any:
+        return bounds if is_alike else (bounds[0], *((0, size) for size in sizes[1:]))
 
-    def left_of(view: Tensor | None) -> Any:
-        of = shape if view is None else view.shape
-        if view is masked or (view is None and of == masked.shape):
-            return bounds
-        return (bounds[0], *((0, size) for size in of[1:]))
-
-    ready = [(role, access, one.clipped(left_of(one))) for role, access, one in operands]
-    return produce_clipped(op, ready, attributes, shape, dtype, left_of(None),
-                           immediates=immediates)
+    clips = bounds and (left_of(shape, shape == masked.shape),
+                        *(left_of(one.shape, one is masked) for _, _, one in operands))
+    return produce_clipped(op, operands, attributes, shape, dtype, clips, immediates=immediates)
 
 
 def produce_clipped(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape: Shape,
-                    dtype: DType, clip: Any, *, engines: tuple[str, ...] | None = None,
+                    dtype: DType, clips: Any, *, engines: tuple[str, ...] | None = None,
                     space: str = SBUF, immediates: tuple[Any, ...] = ()) -> Tensor:
-    """A fresh tile of which an instruction with clipped operands makes what `clip` leaves."""
+    """As produce, with what a mask leaves of the result and of each operand; or FULL or EMPTY."""
+    if clips is FULL:
+        return produce(op, operands, attributes, shape, dtype, engines=engines, space=space,
+                       immediates=immediates)
+    if clips == EMPTY:
+        return dropped(shape, dtype, space)
     tile = fresh(shape, dtype, space)
+    clip, *others = clips
     view = tile.clipped(clip)
-    for _, access, one in operands:
+    ready = [(role, access, one.clipped(left))
+             for (role, access, one), left in zip(operands, others, strict=True)]
+    for _, access, one in ready:
         touch(one, access)
-    recorder.required().hold(op, engines, (("dst", "write", view), *operands), attributes,
+    recorder.required().hold(op, engines, (("dst", "write", view), *ready), attributes,
                              immediates=immediates)
     tile.held = Held(view, clip)
     return tile
@@ -161,7 +161,7 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
     """The clip of a mask; one that is not exact leaves a note in the trace."""
     if mask is None:
         return None
-    bounds, exact = clip(mask, shape)
+    bounds, exact = clip_of(mask, shape)
     if not exact:
         recorder.required().mask = mask
         recorder.required().note(
@@ -268,8 +268,8 @@ def type_of_number(number: Any) -> DType:
     kind. [NKI-SHARED-2.26]
     """
     kind = getattr(number, "dtype", None)
-    if kind is not None and kind.itemsize < 8:
-        return dtype_of(kind)
+    if kind is not None:
+        return dtype_of(kind) if kind.itemsize < 8 else float32 if kind.kind == "f" else int32
     if isinstance(number, bool):
         return uint8
     return float32 if isinstance(number, float) else int32

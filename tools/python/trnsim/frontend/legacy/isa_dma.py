@@ -8,8 +8,8 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
-from trnsim.frontend.legacy.emit import (as_tile, dropped, issue, mask_bounds, produce,
-                                         produce_clipped, result_dtype)
+from trnsim.frontend.legacy.emit import (as_tile, issue, mask_bounds, produce_clipped,
+                                         result_dtype)
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
@@ -90,10 +90,6 @@ def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = 
                            f"{len(data.shape)} axes, but {allowed} are possible; reshape it")
     shape = tuple(data.shape[axis] for axis in order)
     kind, bounds = result_dtype(dtype, data.dtype), mask_bounds(mask, data.shape)
-    if bounds is None:
-        return produce("dma_transpose", with_indices(("src", "read", data)), _dge(dge_mode), shape,
-                       kind)
-    if bounds == EMPTY:
-        return dropped(shape, kind, SBUF)
-    return produce_clipped("dma_transpose", [("src", "read", data.clipped(bounds))],
-                           _dge(dge_mode), shape, kind, tuple(bounds[axis] for axis in order))
+    operands = [("src", "read", data)] if bounds else with_indices(("src", "read", data))
+    return produce_clipped("dma_transpose", operands, _dge(dge_mode), shape, kind,
+                           bounds and (tuple(bounds[axis] for axis in order), bounds))

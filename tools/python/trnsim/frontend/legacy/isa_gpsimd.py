@@ -11,11 +11,11 @@ from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.elementwise import is_number
-from trnsim.frontend.legacy.emit import (Role, as_tile, dropped, mask_bounds, produce,
-                                         produce_clipped, produce_per_row, result_dtype)
+from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, produce_clipped,
+                                         produce_per_row, result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
-from trnsim.frontend.legacy.mask import EMPTY, Mask
+from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.parameters import check_probability
@@ -149,13 +149,9 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
     tile = as_tile(data, "data of tensor_partition_reduce", spaces=(SBUF,))
     shape, kind = (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype)
     bounds = mask_bounds(mask, tile.shape)
-    if bounds is None:
-        return produce("tensor_partition_reduce", [("data", "read", tile)], {"op": alu(op, "op")},
-                       shape, kind)
-    if bounds == EMPTY:
-        return dropped(shape, kind, SBUF)
-    return produce_clipped("tensor_partition_reduce", [("data", "read", tile.clipped(bounds))],
-                           {"op": alu(op, "op")}, shape, kind, ((0, 1), *bounds[1:]))
+    return produce_clipped("tensor_partition_reduce", [("data", "read", tile)],
+                           {"op": alu(op, "op")}, shape, kind,
+                           bounds and (((0, 1), *bounds[1:]), bounds))
 
 
 def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:

@@ -10,8 +10,8 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.elementwise import copy
-from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce,
-                                         produce_clipped, result_dtype)
+from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce_clipped,
+                                         result_dtype)
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
@@ -77,17 +77,12 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     bounds = mask_bounds(mask, tile.shape)
     if bounds == EMPTY:
         return dropped(shape, result_dtype(dtype, tile.dtype), space)
-    if bounds is None:
-        result = produce("nc_transpose", [("data", "read", tile)], {}, shape, tile.dtype,
-                         engines=engines, space=space)
-    elif len(bounds) > 2:
+    if bounds and len(bounds) > 2:
         raise IllegalInstruction(f"{source.here()}: nc_transpose: the mask clips a tile with "
                                  f"{len(bounds)} axes, but the free ones become one; reshape the "
                                  "tile, or clip it by slices")
-    else:
-        result = produce_clipped("nc_transpose", [("data", "read", tile.clipped(bounds))], {},
-                                 shape, tile.dtype, bounds[::-1], engines=engines, space=space)
+    result = produce_clipped("nc_transpose", [("data", "read", tile)], {}, shape, tile.dtype,
+                             bounds and (bounds[::-1], bounds), engines=engines, space=space)
     if dtype is not None and dtype_of(dtype) is not tile.dtype:
         return copy(flush(result), dtype=dtype)
     return result
-

@@ -64,6 +64,9 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
         }
         plan.table = neuron_core::activation_table(instruction.attributes.function);
         plan.ring = rings.ring[index];
+        plan.is_control =
+            instruction.op == Opcode::RegisterLoad || instruction.op == Opcode::RegisterMove;
+        plan.is_barrier = instruction.op == Opcode::CoreBarrier;
         plan.is_fence = is_fence(instruction);
         plan.is_transfer = is_dma(instruction.op);
         if (plan.is_transfer) {

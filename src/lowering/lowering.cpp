@@ -254,11 +254,20 @@ void Lowering::plan(const Step& step) {
         planned.groups = table_.groups(index, planned.engine, step.at);
     }
     planned.known = &emitter_.known(planned.queue);
+    planned.control = plan.is_barrier ? &barriers_ : &control_;
     resolve(step, plan, planned);
     tiles_.admit(planned);
     window_.admit(planned);
-    if (plan.is_fence) {
-        drain();
+    if (!plan.is_fence) {
+        return;
+    }
+    const neuron_core::QueueId queue = planned.queue;
+    drain();
+    if (plan.is_control) {
+        control_.need_done(queue, emitter_.last_number(queue));
+    }
+    if (plan.is_control || plan.is_barrier) {
+        barriers_.need_done(queue, emitter_.last_number(queue));
     }
 }
 

@@ -56,6 +56,9 @@ void PlannedStep::find_waits(const TilePlaces& places) {
     if (!has_guess) {
         when->own.waits.clear(*known);
         when->load.waits.clear(*known);
+        const std::uint32_t others = ~(1U << queue);
+        when->own.waits.need(*control, others);
+        when->load.waits.need(*control, others);
     }
     has_waits = true;
     for (ResolvedOperand& operand : operands) {

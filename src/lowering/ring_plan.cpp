@@ -17,7 +17,8 @@ namespace trnsim::lowering {
 
 namespace {
 
-constexpr int kExchangeRing = neuron_core::kDmaRings - 1;
+/// The last ring is for exchanges between cores, and for others only if there are fewer than 16.
+constexpr int kRingsForOthers = neuron_core::kDmaRings - 1;
 
 /// Who has a ring of its own for a transfer; Dma: nobody.
 Engine owner_of(const InstructionTemplate& instruction,
@@ -48,7 +49,7 @@ public:
           shared_(is_single_ ? 1 : std::min(policies.dma_rings, dma.rings)),
           planned_(has_plan && shared_ > 1 ? 1 : 0),
           stores_(shared_ == 1 || has_plan ? 0 : std::max<std::int64_t>(1, shared_ / 4)),
-          end_(std::min<std::int64_t>(dma.rings, kExchangeRing)) {}
+          end_(std::min<std::int64_t>(dma.rings, kRingsForOthers)) {}
 
     int next(Purpose use) {
         if (use != Purpose::Load && planned_ > 0) {
@@ -83,6 +84,10 @@ private:
     std::map<Engine, int> owned_{};
 };
 
+void add_purpose(std::string& purposes, const std::string& one) {
+    purposes += (purposes.empty() ? "" : ", ") + one;
+}
+
 }  // namespace
 
 RingPlan plan_rings(const program::Program& program,
@@ -94,14 +99,19 @@ RingPlan plan_rings(const program::Program& program,
     const std::vector<bool> is_scratch = scratch_buffers(program);
     Rings rings(chip.dma, policies, !planned.empty());
     std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and owner.
+    bool has_exchange = false;
     for (std::size_t index = 0; index < program.templates.size(); ++index) {
         const InstructionTemplate& instruction = program.templates[index];
         if (!is_dma(instruction.op)) {
             continue;
         }
         if (is_exchange(instruction.op)) {
-            plan.ring[index] = kExchangeRing;
-            plan.purposes[kExchangeRing] = "exchange";
+            const auto last = static_cast<std::size_t>(chip.dma.rings - 1);
+            plan.ring[index] = static_cast<int>(last);
+            if (!has_exchange) {
+                add_purpose(plan.purposes[last], "exchange");
+                has_exchange = true;
+            }
             continue;
         }
         const Operand& dst = instruction.at(Role::Dst);
@@ -114,11 +124,10 @@ RingPlan plan_rings(const program::Program& program,
         const auto [found, is_new] = rings_of.try_emplace({dst.buffer, owner});
         if (is_new) {
             found->second = rings.of(owner, use);
-            std::string& purpose = plan.purposes[static_cast<std::size_t>(found->second)];
-            purpose += fmt::format("{}{} {}",
-                                   purpose.empty() ? "" : ", ",
-                                   is_store ? "store" : "load",
-                                   program.buffers[dst.buffer].name);
+            add_purpose(
+                plan.purposes[static_cast<std::size_t>(found->second)],
+                fmt::format(
+                    "{} {}", is_store ? "store" : "load", program.buffers[dst.buffer].name));
         }
         plan.ring[index] = found->second;
     }

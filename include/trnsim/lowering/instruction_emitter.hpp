@@ -45,6 +45,11 @@ public:
         return writer_.known(queue);
     }
 
+    /// The number of the instruction that was last put on a queue.
+    [[nodiscard]] std::uint64_t last_number(neuron_core::QueueId queue) const {
+        return writer_.next_number(queue) - 1;
+    }
+
     /// \pre emit_to() was called; what the step waits for is known
     /// \throws ProgramError for the result of a matmul across PSUM banks
     void emit(const PlannedStep& step);

@@ -25,6 +25,8 @@ struct InstructionPlan {
     std::string_view table;          ///< Activation table it needs.
     int ring = 0;                    ///< DMA.
     DmaTrigger trigger{};            ///< DMA.
+    bool is_control = false;         ///< Sets a register, for which others wait.
+    bool is_barrier = false;         ///< Cores meet, one time after the other.
     bool is_fence = false;           ///< Nothing passes it: others wait for it, or its operands
                                      ///< do not tell all that it reads and writes.
     bool is_transfer = false;        ///< DMA.

@@ -118,6 +118,8 @@ private:
     std::array<std::int64_t, neuron_core::kQueues> to_come_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     ReorderWindow window_;
+    WaitSet control_;   ///< The latest that set a register: whatever comes later waits for it.
+    WaitSet barriers_;  ///< And the latest core_barrier: the next one waits for both.
     std::uint64_t stamp_ = 0;
     std::int64_t executed_ = 0;  ///< Steps read,
     std::int64_t lowered_ = 0;   ///< and steps on their queues.

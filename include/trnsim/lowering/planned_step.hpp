@@ -84,6 +84,7 @@ struct alignas(64) PlannedStep {
     // And the rest:
     std::vector<ResolvedOperand> operands{};
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
+    const WaitSet* control = &kNoNeeds;        ///< What decides whether it is executed, and where.
     /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
     Conditions* when = nullptr;
 

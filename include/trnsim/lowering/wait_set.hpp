@@ -104,4 +104,7 @@ private:
     const KnownWaits* known_ = &kNothingKnown;
 };
 
+/// No needs.
+inline constexpr WaitSet kNoNeeds{};
+
 }  // namespace trnsim::lowering

@@ -237,8 +237,6 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
      "op1 and operand1 come together, but only op1 is given"),
     (lambda t: nisa.tensor_scalar(t, np.add, 1.0, operand1=2.0),
      "op1 and operand1 come together, but only operand1 is given"),
-    (lambda t: nl.rms_norm(t.reshape((64, 4, 10)), 1.0, axis=2, n=10),
-     "nl.rms_norm over some free axes only"),
     (_turned_rows, "nl.load_transpose2d: src is indexed by a tile"),
     (_gathered, "local_gather: the mask leaves out some of the indices"),
     (_turned_blocks, "nc_transpose: the mask clips a tile with 3 axes"),
@@ -255,8 +253,63 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
                                   on_false_value=0.0), "pred is not one comparison by <, <=, > or"),
     (lambda t: _inner[4, 4](t), r"_inner is launched on a grid of \[4, 4\] inside of another"),
 ], ids=["partitions", "maximum in HBM", "bounds", "sum of a selection", "op1", "operand1",
-        "rms_norm", "indexed transpose", "gather", "blocks", "shared_hbm", "pred", "on_false_value", "shape", "equality", "grid"])
+        "indexed transpose", "gather", "blocks", "shared_hbm", "pred", "on_false_value", "shape",
+        "equality", "grid"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """What AWS documents as an error, or as impossible, is refused."""
     with pytest.raises(FrontendError, match=message):
         result_of(body, DATA)
+
+
+@pytest.mark.parametrize("axis", [2, (2, 3), 1])
+def test_softmax_and_rms_norm_over_some_free_axes(axis: Any) -> None:
+    """Each row of the axes that stay has a sum of its own."""
+    data, factor = normal(32, 4, 3, 10), 0.5
+    shifted = np.exp(data - data.max(axis=axis, keepdims=True))
+    found = result_of(lambda t: nl.softmax(t, axis=axis), data)
+    np.testing.assert_allclose(found, shifted / shifted.sum(axis=axis, keepdims=True), rtol=1e-5)
+    count = shifted.size // shifted.sum(axis=axis).size
+    mean = np.square(data).mean(axis=axis, keepdims=True)
+    found = result_of(lambda t: nl.rms_norm(t, factor, axis=axis, n=count), data)
+    np.testing.assert_allclose(found, data / np.sqrt(mean + 1e-6) * factor, rtol=1e-4)
+
+
+@pytest.mark.parametrize("chip", ["trn1", "trn2"])
+def test_the_scalar_engine_copies_by_way_of_float32(chip: str) -> None:
+    """On NeuronCore-v2 as well."""
+    def kernel(given: Any) -> Any:
+        output = nl.ndarray(given.shape, dtype=given.dtype, buffer=nl.shared_hbm)
+        nl.store(output, nisa.tensor_copy(nl.load(given), engine=nisa.scalar_engine))
+        return output
+
+    data = integers(-50, 50, 64, 40)
+    np.testing.assert_array_equal(run_kernel(kernel, data, api="neuronxcc.nki", chip=chip), data)
+
+
+def test_a_number_is_added_in_hbm() -> None:
+    """The value of atomic_rmw may be one."""
+    rows = np.arange(64, dtype=np.int32)[::-1].reshape(64, 1).copy()
+
+    def kernel(given: Any, places: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, nl.load(given))
+        index = nl.load(places)
+        nl.atomic_rmw(output[index[nl.arange(64)[:, None], 0], nl.arange(40)[None, :]], 2.0,
+                      op=np.add)
+        return output
+
+    np.testing.assert_allclose(run_kernel(kernel, DATA, rows, api="neuronxcc.nki"), DATA + 2.0)
+
+
+def test_a_number_is_stored_where_the_mask_leaves() -> None:
+    """In rows, too, at which no engine starts."""
+    def kernel(given: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(output, nl.load(given))
+        row, column = nl.arange(64)[:, None], nl.arange(40)[None, :]
+        nl.store(output[row, column], 7.0, mask=row > 60)
+        return output
+
+    expected = DATA.copy()
+    expected[61:] = 7.0
+    np.testing.assert_allclose(run_kernel(kernel, DATA, api="neuronxcc.nki"), expected)

@@ -49,6 +49,40 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
+TEST(LoweringTest, WhateverComesAfterARegisterIsSetWaitsForIt) {
+    ProgramBuilder builder;
+    const auto count = builder.tile("count", Space::Sbuf, Dtype::Int32, {1, 1});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto before = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    const auto load =
+        builder.add(Opcode::RegisterLoad, {Engine::Sync}, {builder.whole(Role::Data, count)});
+    const auto move = builder.add(Opcode::RegisterMove, {Engine::Sync}, {});
+    const auto after = builder.unary(Opcode::Reciprocal, Engine::Scalar, tile, tile);
+    builder.alloc(count).alloc(tile).run(before).run(load).run(move).run(after).run(after);
+    const LoweredProgram lowered(builder.build());
+    const std::string set = std::to_string(test::done_semaphore(queue_of(Engine::Sync)));
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Vector)).at(0)), "");
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Sync)).at(1)), "");  // In order on its queue.
+    EXPECT_THAT(waits_of(lowered.of(queue_of(Engine::Scalar)).at(0)),
+                testing::HasSubstr(set + ">=2"));
+    EXPECT_THAT(waits_of(lowered.of(queue_of(Engine::Scalar)).at(1)),
+                testing::Not(testing::HasSubstr(set + ">=")));  // Its queue has waited.
+}
+
+TEST(LoweringTest, ABarrierWaitsForTheOneBeforeItWhateverTheirEngines) {
+    ProgramBuilder builder;
+    for (const Engine engine : {Engine::Gpsimd, Engine::Vector, Engine::Gpsimd}) {
+        builder.run(builder.add(Opcode::CoreBarrier, {engine}, {}));
+    }
+    const LoweredProgram lowered(builder.build());
+    const auto ends = [](Engine engine) {
+        return std::to_string(test::done_semaphore(queue_of(engine))) + ">=1";
+    };
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Gpsimd)).at(0)), "");
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Vector)).at(0)), ends(Engine::Gpsimd));
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Gpsimd)).at(1)), ends(Engine::Vector));
+}
+
 TEST(LoweringTest, TensorsInHbmHaveToFitThereTogether) {
     const auto with_tensors = [](int count) {
         ProgramBuilder builder;

@@ -55,6 +55,27 @@ TEST(RingPlan, EnginesThatTriggerTransfersToOneSiteHaveRingsOfTheirOwn) {
                 ElementsAre(0, 0, 0, 0));
 }
 
+TEST(RingPlan, ExchangesAreOnTheLastRingOfTheChip) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto other = builder.tile("other", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    builder.alloc(tile).alloc(other).run(builder.copy(tile, in));
+    builder.run(builder.add(Opcode::Sendrecv,
+                            {Engine::Dma},
+                            {builder.whole(Role::Dst, other), builder.whole(Role::Src, tile)},
+                            {.send_to = 1, .recv_from = 1}));
+    const auto on = [&](int rings) {
+        ChipSpec chip;
+        chip.dma.rings = rings;
+        return plan_rings(builder.build(), chip, {});
+    };
+    EXPECT_THAT(on(16).ring, ElementsAre(0, 15));
+    EXPECT_THAT(on(8).ring, ElementsAre(0, 7));
+    EXPECT_THAT(on(1).ring, ElementsAre(0, 0));
+    EXPECT_EQ(on(1).purposes[0], "load tile, exchange");
+}
+
 TEST(RingPlan, WhatGpsimdHasToDescribeIsOnARingOfIts) {
     test::ProgramBuilder builder;
     const auto in = builder.input("in", Dtype::Bfloat16, {128, 64});

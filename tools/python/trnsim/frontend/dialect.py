@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from collections.abc import Callable
 
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.tensor import Storage, View
 
 
@@ -19,6 +20,10 @@ def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
 
 def _no_advice(kernel: Any) -> list[tuple[int, str]]:
     return []
+
+
+def _no_review(active: Recorder) -> None:
+    pass
 
 
 def _one_core(grid: tuple[Any, ...]) -> int:
@@ -31,7 +36,8 @@ class Dialect(NamedTuple):
     `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
     chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
     of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's
-    compiler does not take in a kernel's source, and what to write instead, by line.
+    compiler does not take in a kernel's source, and what to write instead, by line; `review` warns of
+    what it does not take in a finished program.
     `has_middle_end` says whether kernels may be compiled without the passes that move instructions.
     """
 
@@ -42,6 +48,7 @@ class Dialect(NamedTuple):
     sample: Callable[..., Any] | None = None
     cores: Callable[[tuple[Any, ...]], int] = _one_core
     advise: Callable[[Any], list[tuple[int, str]]] = _no_advice
+    review: Callable[[Recorder], None] = _no_review
     has_middle_end: bool = False
 
 

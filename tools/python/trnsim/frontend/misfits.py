@@ -75,7 +75,7 @@ def _parameters(function: Any) -> str:
     """The names of parameters; those after * are given by name."""
     found, is_open = [], True
     for name, parameter in inspect.signature(function).parameters.items():
-        if name.startswith("_"):
+        if name.startswith("_") or parameter.kind is parameter.VAR_KEYWORD:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and is_open:
             found.append("*")

@@ -143,6 +143,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     try:
         result = used.launch(grid, lambda: _call(body, values, named))
         active.finish()
+        used.review(active)
     except FrontendError as problem:
         suspected = active.shortcuts.suspected()
         if suspected is not None:

@@ -80,5 +80,11 @@ def _advise(kernel: Any) -> list[tuple[int, str]]:
     return advise(kernel)
 
 
-DIALECT = Dialect(API, _tensor, modules, _launch, _sample, advise=_advise,
+def _review(active: Recorder) -> None:
+    from trnsim.frontend.legacy.overwriting import warn_of_overwriting
+
+    warn_of_overwriting(active)
+
+
+DIALECT = Dialect(API, _tensor, modules, _launch, _sample, advise=_advise, review=_review,
                   has_middle_end=True)

@@ -10,6 +10,7 @@ from typing import Any
 from trnsim.frontend.dtypes import DType, float32, uint16
 from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import as_tile, broadcast_free, flush, fresh, no_broadcast
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -21,8 +22,9 @@ BANK_COLUMNS = 512
 _ONES_ROW = {"onezero": "stationary"}
 
 
-def broadcast_to(src: Tensor, shape: Sequence[int], **_: Any) -> Tensor:
+def broadcast_to(src: Tensor, shape: Sequence[int], **others: Any) -> Tensor:
     """The tile repeated along axes of size 1. Across partitions that takes the tensor engine."""
+    ignored(others)
     tile = as_tile(src, "src of broadcast_to")
     sizes = tuple(int(size) for size in shape)
     if tile.shape == sizes:

@@ -20,6 +20,7 @@ from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, kind_of
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, dropped, flush, fresh,
                                          issue, mask_bounds, produce, produce_clipped,
                                          produce_per_row, promoted, result_dtype)
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY, Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
@@ -39,9 +40,11 @@ _PREDICATES = {1: uint8, 2: uint16, 4: uint32}
 def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The public function of an operator, usable as `op=` too; extra arguments are accepted."""
     def operator(*arguments: Any, dtype: Any = None, mask: Any = None, **others: Any) -> Any:
-        tiles = {key: others[key] for key in _TILES if key in others} if others else {}
+        tiles = {key: others.pop(key) for key in _TILES if key in others} if others else {}
+        ignored(others, name)
         return function(*arguments, dtype=dtype, mask=mask, **tiles)
-    operator.__name__ = operator.__qualname__ = name
+    for one in (function, operator):
+        one.__name__ = one.__qualname__ = name
     operator.operator_name = name  # type: ignore[attr-defined]
     operator.__doc__ = function.__doc__
     return operator
@@ -49,7 +52,8 @@ def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def binary_function(name: str) -> Callable[..., Any]:
     """The public function of a binary operator."""
-    def operator(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
+    def operator(x: Any, y: Any, dtype: Any = None, mask: Any = None, **others: Any) -> Any:
+        ignored(others, name)
         return binary(name, x, y, dtype=dtype, mask=mask)
     operator.__name__ = operator.__qualname__ = name
     operator.operator_name = name  # type: ignore[attr-defined]
@@ -68,7 +72,8 @@ def unary_function(name: str) -> Callable[..., Any]:
 def reduction(name: str, operator: str, kind: Any = None) -> Callable[..., Any]:
     """The public function of a reduction; its results are of type `kind`, or the operand's."""
     def function(x: Any, axis: Any, *, dtype: Any = kind, mask: Any = None,
-                 keepdims: bool = False, **_: Any) -> Tensor:
+                 keepdims: bool = False, **others: Any) -> Tensor:
+        ignored(others, name)
         return reduce(operator, x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     function.__name__ = function.__qualname__ = name
     function.operator_name = operator  # type: ignore[attr-defined]
@@ -126,8 +131,9 @@ def rounding(name: str) -> Callable[..., Any]:
 
 
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
-          **_: Any) -> Tensor:
+          **others: Any) -> Tensor:
     """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
+    ignored(others)
     if isinstance(condition, Mask):
         raise ProgramError(f"{source.here()}: nl.where: condition compares indices, but must be a "
                            "tile of what is true; use nisa.affine_select(condition, x, y) with a "
@@ -174,8 +180,9 @@ def _widest(tiles: list[Tensor]) -> Any:
     return kind
 
 
-def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
     """The transposed tile in SBUF: through PSUM by the tensor engine, then a copy."""
+    ignored(others)
     tile = in_sbuf(as_tile(x, "x of nl.transpose"))
     if len(tile.shape) != 2:
         raise ProgramError(f"{source.here()}: nl.transpose of a tile with {len(tile.shape)} axes, "
@@ -197,8 +204,9 @@ def transpose_to_psum(tile: Tensor) -> Tensor:
                    tile.dtype, space=PSUM)
 
 
-def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tensor:
+def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **others: Any) -> Tensor:
     """x @ y, or x.T @ y, in PSUM. An x that is not transposed yet is, first."""
+    ignored(others)
     left = in_sbuf(as_tile(x, "x of nl.matmul"))
     release(left)
     right = in_sbuf(as_tile(y, "y of nl.matmul"))
@@ -223,12 +231,13 @@ def _as(tile: Tensor, kind: Any) -> Tensor:
     return tile if kind is None or tile.dtype.itemsize < 4 else flush(copy(tile, dtype=kind))
 
 
-def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """A tile in SBUF with a matrix in HBM transposed.
 
     As neuronx-cc does it: by the DMA engines if its elements have 2 bytes or fewer, else loaded in
     blocks of rows that the tensor engine transposes. [KDA]
     """
+    ignored(others)
     data = as_tile(src, "src of nl.load_transpose2d", spaces=(HBM,))
     if data.indices is not None:
         raise IllegalInstruction(f"{source.here()}: nl.load_transpose2d: src is indexed by a tile, "
@@ -249,8 +258,9 @@ def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any)
 
 
 def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = None,
-                     **_: Any) -> Tensor:
+                     **others: Any) -> Tensor:
     """Elements by index along the free axes of each partition."""
+    ignored(others)
     tile = as_tile(data, "data of nl.gather_flattened", spaces=(SBUF,))
     index = as_tile(indices, "indices of nl.gather_flattened", spaces=(SBUF,))
     bounds = mask_bounds(mask, index.shape)
@@ -260,9 +270,12 @@ def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = 
                            result_dtype(dtype, tile.dtype), masked=index, bounds=bounds)
 
 
-def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:
+def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **others: Any) -> None:
     """dst = dst op value in HBM, by the DMA engines."""
+    ignored(others)
     target = as_tile(dst, "dst of nl.atomic_rmw", spaces=(HBM,))
+    if is_number(value):
+        value = produce("memset", (), {"value": float(value)}, target.shape, target.dtype)
     tile = flush(in_sbuf(as_tile(value, "value of nl.atomic_rmw")))
     isa_dma.read_modify_write("op of nl.atomic_rmw", op, target, tile, mask, {})
 

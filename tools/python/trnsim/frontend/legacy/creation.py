@@ -17,40 +17,48 @@ from trnsim.frontend.errors import IllegalInstruction, UserError
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
+from trnsim.frontend.legacy.index import count_of
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.session import session, whole
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
 from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 
-def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
     """A tensor with undefined contents; `nl.par_dim` marks the partition dimension."""
+    ignored(others)
     return _declared(shape, dtype, buffer, name, None)
 
 
-def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
     """A tensor filled with zeros. In PSUM they are not written if a matmul comes first."""
+    ignored(others)
     return full(shape, 0.0, dtype, buffer=buffer, name=name)
 
 
-def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
     """A tensor filled with ones."""
+    ignored(others)
     return full(shape, 1.0, dtype, buffer=buffer, name=name)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "",
-         **_: Any) -> Any:
+         **others: Any) -> Any:
     """A tensor filled with a constant."""
+    ignored(others)
     return _declared(shape, dtype, buffer, name, float(fill_value))
 
 
-def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
     """A tensor with undefined contents and the shape of `a`."""
+    ignored(others)
     return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, None)
 
 
-def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
     """Zeros in the shape of `a`."""
+    ignored(others)
     return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, 0.0)
 
 
@@ -65,7 +73,10 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None
     region = region_of(buffer)
     sizes = tuple(shape)
     lead = next((at for at, size in enumerate(sizes) if isinstance(size, ParDim)), 0)
-    whole_shape = tuple(int(size) for size in sizes)
+    if sum(isinstance(size, ParDim) for size in sizes) > 1:
+        raise UserError(f"{source.here()}: a shape has several nl.par_dim, but a tile has its "
+                        "partitions along one axis; mark that one")
+    whole_shape = tuple(count_of(size, "a size of the shape") for size in sizes)
     kind = dtype_of(dtype)
     if region.space == HBM:
         return _declared_in_hbm(whole_shape, kind, region, name, fill)
@@ -167,8 +178,9 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
     return found
 
 
-def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tensor:
+def shared_constant(constant: Any, dtype: Any = None, **others: Any) -> Tensor:
     """A tensor in HBM that holds a numpy array from the start."""
+    ignored(others)
     kind = dtype_of(constant.dtype if dtype is None else dtype)
     active = recorder.required()
     storage = active.storage(HBM, kind, tuple(constant.shape), kind="constant")
@@ -176,8 +188,9 @@ def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tensor:
     return Tensor(storage, whole(storage.buffer))
 
 
-def shared_identity_matrix(n: int, dtype: Any = "uint8", **_: Any) -> Tensor:
+def shared_identity_matrix(n: int, dtype: Any = "uint8", **others: Any) -> Tensor:
     """An identity matrix in HBM; one for each size and type."""
+    ignored(others)
     here = session()
     key = ("identity", n, dtype_of(dtype))
     found = here.constants.get(key)

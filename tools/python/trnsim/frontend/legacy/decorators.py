@@ -21,7 +21,8 @@ class GridKernel(Kernel):
 
     def __getitem__(self, grid: Any) -> Kernel:
         items = grid if isinstance(grid, (tuple, list)) else (grid,)
-        axes = tuple(axis_of(item or 1) for item in items)
+        is_whole = items in ((None,), (0,))
+        axes = (axis_of(1),) if is_whole else tuple(axis_of(item) for item in items)
         if any(axis.size < 1 for axis in axes):
             raise UserError(f"{source.here()}: kernel {self.name} is launched on a grid of "
                             f"{[axis.size for axis in axes]}, but every axis has a program at "
@@ -36,8 +37,15 @@ class GridKernel(Kernel):
         return super().__call__(*arguments, **keywords)
 
 
-def jit(fn: Any = None, *_: Any, func: Any = None, **options: Any) -> Any:
+MODES = ("auto", "jax", "torchxla", "baremetal", "benchmark", "simulation", "trace")
+"""Of nki.jit; here all of them simulate. [NKI-API-2.26]"""
+
+
+def jit(fn: Any = None, *_: Any, func: Any = None, mode: str = "auto", **options: Any) -> Any:
     """Marks a kernel; with and without arguments."""
+    if mode not in MODES:
+        raise UserError(f"{source.here()}: nki.jit: mode is {mode!r}, but must be one of "
+                        f"{', '.join(MODES)}; leave it out")
     function = func if fn is None else fn
     if isinstance(function, TimedKernel):
         return launched_on(function.inner, **options)

@@ -17,12 +17,13 @@ import numpy as np
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, bfloat16, float32, int16, int32, uint8
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.mask import EMPTY, FULL, clip as clip_of
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
+from trnsim.frontend.parameter_names import called
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape, Storage
 
 Role = tuple[str, str, Tensor]
@@ -72,11 +73,13 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
     here = session()
     ready = operands
     if bounds is not None or here.promised:
-        ready = _ready(operands, bounds)
+        ready = _ready(op, operands, bounds)
     else:
         for _, _, operand in operands:
             if operand.excess is not None:
                 operand.check_inside()
+            if operand.indices is not None:
+                _check_gather(op, operands)
     active = here.recorder
     site = source.site(2)
     key = (site, space, id(dtype), shape)
@@ -153,7 +156,7 @@ def issue(op: str, operands: Sequence[Role], attributes: dict[str, Any], *, mask
     """An instruction whose operands, dst first, exist. Their axes are those of dst."""
     bounds = mask_bounds(mask, operands[0][2].shape)
     if bounds != EMPTY:
-        recorder.required().record(op, engines, _ready(operands, bounds), attributes, None,
+        recorder.required().record(op, engines, _ready(op, operands, bounds), attributes, None,
                                    immediates)
 
 
@@ -170,7 +173,18 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
     return bounds
 
 
-def _ready(operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
+def _check_gather(op: str, operands: Sequence[Role]) -> None:
+    """IllegalInstruction if an operand is indexed by a tile that is no operand too."""
+    indices = {id(tile) for role, _, tile in operands if role == "index"}
+    for role, _, view in operands:
+        if view.indices is not None and id(view.indices) not in indices:
+            raise IllegalInstruction(
+                f"{source.here()}: {op}: {called(op, role)} is {view.name!r} indexed by a tile, but "
+                "only DMAs gather and scatter; copy what it points at to a tile first, with nl.load "
+                "or nisa.tensor_copy_dynamic_src")
+
+
+def _ready(op: str, operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
     """The operands clipped, inside their tensors, and initialised if that was put off."""
     ready = operands
     if bounds is not None:
@@ -183,6 +197,8 @@ def _ready(operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
         for _, _, view in operands:
             if view.excess is not None:
                 view.check_inside()
+    if any(view.indices is not None for _, _, view in ready):
+        _check_gather(op, ready)
     if session().promised:
         for _, access, view in sorted(ready, key=lambda operand: operand[1] == "write"):
             touch(view, access)

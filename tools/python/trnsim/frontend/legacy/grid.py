@@ -16,6 +16,7 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.legacy.loops import iterate, program_origin
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.tensor import Shape
@@ -74,7 +75,13 @@ def axis_of(item: Any) -> SpmdDim:
     """An entry of a launch grid."""
     if isinstance(item, SpmdDim):
         return item
-    return SpmdDim(1, item.cores) if isinstance(item, nc) else SpmdDim(int(item), 1)
+    if isinstance(item, nc):
+        return SpmdDim(1, item.cores)
+    programs = as_integer(item)
+    if programs is None:
+        raise UserError(f"{source.here()}: a launch grid has {item!r}, but takes integers, "
+                        "nl.nc(cores) and nl.spmd_dim(...)")
+    return SpmdDim(programs, 1)
 
 
 def launch(grid: tuple[SpmdDim, ...], call: Callable[[], Any]) -> Any:
@@ -124,7 +131,10 @@ def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
 def program_id(axis: int = 0) -> Any:
     """The program's index along an axis of the launch grid."""
     program = session().program
-    return program[axis] if axis < len(program) else 0
+    if program and not 0 <= axis < len(program):
+        raise UserError(f"{source.here()}: nl.program_id({axis}) of a kernel on a grid "
+                        f"of {list(session().grid)}; its axes are 0 to {len(program) - 1}")
+    return program[axis] if program else 0
 
 
 def num_programs(axes: Any = None) -> int:

@@ -10,6 +10,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.emit import (as_tile, issue, mask_bounds, produce_clipped,
                                          result_dtype)
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
@@ -36,8 +37,9 @@ def _dge(mode: Any) -> dict[str, Any]:
 
 
 def dma_copy(*, dst: Any, src: Any, mask: Any = None, dst_rmw_op: Any = None,
-             oob_mode: Any = _error, dge_mode: Any = _auto, **_: Any) -> None:
+             oob_mode: Any = _error, dge_mode: Any = _auto, **others: Any) -> None:
     """dst = src, or dst += src with dst_rmw_op; both in HBM or SBUF."""
+    ignored(others)
     target = as_tile(dst, "dst of dma_copy", spaces=MEMORIES)
     data = as_tile(src, "src of dma_copy", spaces=MEMORIES)
     release(data)
@@ -80,8 +82,9 @@ def read_modify_write(argument: str, op: Any, target: Tensor, data: Tensor, mask
 
 
 def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None,
-                  dge_mode: Any = _auto, **_: Any) -> Tensor:
+                  dge_mode: Any = _auto, **others: Any) -> Tensor:
     """src with its first and last axis exchanged, in SBUF."""
+    ignored(others)
     data = as_tile(src, "src of dma_transpose", spaces=MEMORIES)
     order = TRANSPOSE_AXES.get(len(data.shape))
     if order is None or (axes is not None and tuple(axes) != order):

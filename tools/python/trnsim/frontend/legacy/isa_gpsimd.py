@@ -15,6 +15,7 @@ from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, pr
                                          produce_per_row, result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
@@ -31,8 +32,9 @@ GATHER_PARTITIONS = 16
 """Partitions that share the indices of a gpsimd core. [NKI-ISA]"""
 
 
-def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:
+def iota(expr: Any, dtype: Any, *, mask: Any = None, **others: Any) -> Tensor:
     """A tile with the values of an index expression."""
+    ignored(others)
     if isinstance(expr, ArrayIndex) or not isinstance(expr, Index):
         number = as_integer(expr)
         if number is None:
@@ -46,8 +48,9 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tensor:
 
 
 def affine_select(pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None,
-                  dtype: Any = None, **_: Any) -> Tensor:
+                  dtype: Any = None, **others: Any) -> Tensor:
     """on_true_tile where one affine predicate holds, else a constant."""
+    ignored(others)
     tile = brought_to_sbuf(as_tile(on_true_tile, "on_true_tile of affine_select"),
                            "on_true_tile of affine_select")
     if isinstance(pred, Mask) and (pred.opaque or len(pred.predicates) != 1):
@@ -75,19 +78,22 @@ def _element_values(expression: Any) -> tuple[Any, ...]:
     return None, values_of(True if expression is True else expression)
 
 
-def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """Six statistics of each row."""
+    ignored(others)
     tile = as_tile(data, "data of bn_stats")
     return _per_row("bn_stats", tile, STATISTICS, dtype, mask)
 
 
-def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """Mean and variance of each row from its statistics."""
+    ignored(others)
     return _per_row("bn_aggr", as_tile(data, "data of bn_aggr"), AGGREGATES, dtype, mask)
 
 
-def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def max8(*, src: Any, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """The eight largest values of each row."""
+    ignored(others)
     return _per_row("max8", as_tile(src, "src of max8"), FOUND, dtype, mask)
 
 
@@ -99,8 +105,9 @@ def _per_row(op: str, tile: Tensor, values: int, dtype: Any, mask: Any) -> Tenso
 
 
 def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
-                   **_: Any) -> Tensor:
+                   **others: Any) -> Tensor:
     """The columns of eight values in each row."""
+    ignored(others)
     tile, values = as_tile(data, "data of nc_find_index8"), as_tile(vals, "vals")
     return produce_per_row(
         "nc_find_index8", [("data", "read", tile), ("values", "read", values)], {},
@@ -109,8 +116,9 @@ def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
 
 
 def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, mask: Any = None,
-                      dtype: Any = None, **_: Any) -> Tensor:
+                      dtype: Any = None, **others: Any) -> Tensor:
     """The data with the first match of each of eight values replaced; columns in dst_idx."""
+    ignored(others)
     tile, values = as_tile(data, "data of nc_match_replace8"), as_tile(vals, "vals")
     operands = [("data", "read", tile), ("values", "read", values)]
     if dst_idx is not None:
@@ -121,16 +129,18 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
 
 
 def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None,
-                      mask: Any = None, **_: Any) -> None:
+                      mask: Any = None, **others: Any) -> None:
     """dst = src with the partitions of each quadrant reordered."""
+    ignored(others)
     tile = as_tile(src, "src of nc_stream_shuffle")
     into(dst, "nc_stream_shuffle", [("data", "read", tile)],
          {"mask": tuple(int(one) for one in shuffle_mask)}, mask)
 
 
 def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
-                 num_valid_indices: Any = None, *, mask: Any = None, **_: Any) -> Tensor:
+                 num_valid_indices: Any = None, *, mask: Any = None, **others: Any) -> Tensor:
     """Elements by index; 16 partitions share their indices."""
+    ignored(others)
     tile, indices = as_tile(src_buffer, "src_buffer of local_gather"), as_tile(index, "index")
     columns, group = indices.form.free_elements, int(num_elem_per_idx)
     count = int(num_valid_indices or columns * GATHER_PARTITIONS)
@@ -144,8 +154,9 @@ def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
 
 
 def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None,
-                            **_: Any) -> Tensor:
+                            **others: Any) -> Tensor:
     """A reduction over the partitions."""
+    ignored(others)
     tile = as_tile(data, "data of tensor_partition_reduce", spaces=(SBUF,))
     shape, kind = (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype)
     bounds = mask_bounds(mask, tile.shape)
@@ -154,15 +165,17 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
                            bounds and (((0, 1), *bounds[1:]), bounds))
 
 
-def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tensor:
+def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **others: Any) -> Tensor:
     """Start and end of each element's segment."""
+    ignored(others)
     tile = as_tile(segment_ids, "segment_ids of sequence_bounds", spaces=(SBUF,))
     return produce("sequence_bounds", [("data", "read", tile)], {},
                    (tile.shape[0], 2, *tile.shape[1:]), result_dtype(dtype, tile.dtype))
 
 
-def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """The data with elements zeroed at random."""
+    ignored(others)
     tile = as_tile(data, "data of dropout")
     check_probability(prob)
     probability = vector("operand0", prob, tile)

@@ -12,6 +12,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce_clipped,
                                          result_dtype)
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
@@ -28,8 +29,9 @@ _DOUBLE_ROW = ("double_row", "double_row_gen3")
 def nc_matmul(stationary: Any, moving: Any, *, is_stationary_onezero: bool = False,
               is_moving_onezero: bool = False, is_transpose: bool = False,
               tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
-              mask: Any = None, **_: Any) -> Tensor:
+              mask: Any = None, **others: Any) -> Tensor:
     """stationary.T @ moving, in PSUM."""
+    ignored(others)
     left = as_tile(stationary, "stationary of nc_matmul")
     if left.form.space == PSUM:
         left = brought_to_sbuf(left, "stationary of nc_matmul")
@@ -67,8 +69,9 @@ def _double_row(attributes: dict[str, Any], perf_mode: Any, left: Tensor,
 
 
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
-                 **_: Any) -> Tensor:
+                 **others: Any) -> Tensor:
     """data.T with all free axes as one: in PSUM from the tensor engine, in SBUF from the vector."""
+    ignored(others)
     tile = as_tile(data, "data of nc_transpose")
     engines = engine_names(engine)
     shape = (tile.form.free_elements, tile.shape[0])

@@ -17,12 +17,13 @@ from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import as_vector
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
                                          result_dtype)
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
-from trnsim.frontend.nki.parameters import check_order
+from trnsim.frontend.nki.parameters import ALONE, check_order
 from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
 
 _any = engine.unknown
@@ -38,7 +39,13 @@ def is_tile(value: Any) -> bool:
 
 def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Role]:
     """An operand with one value per partition, or nothing for a number or None."""
-    if value is None or not is_tile(value):
+    if value is None:
+        return []
+    if not is_tile(value):
+        if access == "write" or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+            number = "" if access == "write" else "a number or "
+            raise UserError(f"{source.here()}: {role} is {value!r}, but must be {number}a tile "
+                            f"with one value per partition, [{like.shape[0]}, 1]")
         return []
     tile = as_tile(value, role)
     if tile.form.free_elements != 1 or tile.shape[0] != like.shape[0]:
@@ -48,8 +55,15 @@ def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Ro
     return [(role, access, as_vector(tile))]
 
 
+def _needed(op: str, name: str, value: Any, operator: str) -> None:
+    """What an operator combines a tile with, unless it takes one operand."""
+    if value is None and operator not in ALONE:
+        raise UserError(f"{source.here()}: {op}: {name} is None, but {operator} takes two operands; "
+                        "give a number or a tile")
+
+
 def _pair(op: str, first: Any, second: Any) -> tuple[Tensor, Tensor]:
-    """Two tiles of one shape; free axes of size 1 are repeated."""
+    """Two tiles of one shape; free axes of size 1 are repeated, as public kernels do."""
     a, b = as_tile(first, f"the first operand of {op}"), as_tile(second, f"the second of {op}")
     if a.shape[0] != b.shape[0]:
         raise ProgramError(
@@ -71,8 +85,9 @@ def _wide(tile: Tensor, like: Tensor) -> Tensor:
 
 
 def tensor_tensor(data1: Any, data2: Any, op: Any, *, dtype: Any = None, mask: Any = None,
-                  engine: Any = _any, **_: Any) -> Tensor:
+                  engine: Any = _any, **others: Any) -> Tensor:
     """data1 op data2."""
+    ignored(others)
     a, b = _pair("tensor_tensor", data1, data2)
     return produce("tensor_tensor", (("data1", "read", a), ("data2", "read", b)),
                    {"op": alu(op, "op")}, a.shape,
@@ -82,8 +97,9 @@ def tensor_tensor(data1: Any, data2: Any, op: Any, *, dtype: Any = None, mask: A
 
 def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op1: Any = None,
                   operand1: Any = None, reverse1: bool = False, *, dtype: Any = None,
-                  mask: Any = None, engine: Any = _any, **_: Any) -> Tensor:
+                  mask: Any = None, engine: Any = _any, **others: Any) -> Tensor:
     """(data op0 operand0) op1 operand1."""
+    ignored(others)
     tile = as_tile(data, "data of tensor_scalar")
     if (op1 is None) != (operand1 is None):
         raise UserError(f"{source.here()}: tensor_scalar: op1 and operand1 come together, but only "
@@ -91,6 +107,7 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
     attributes = {"op0": alu(op0, "op0")}
     if op1 is not None:
         attributes["op1"] = alu(op1, "op1")
+    _needed("tensor_scalar", "operand0", operand0, attributes["op0"])
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("operand1", operand1, tile)]
     return produce("tensor_scalar", operands, attributes, tile.shape,
@@ -100,33 +117,38 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
 
 def scalar_tensor_tensor(*, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any,
                          reverse0: bool = False, reverse1: bool = False, dtype: Any = None,
-                         mask: Any = None, **_: Any) -> Tensor:
+                         mask: Any = None, **others: Any) -> Tensor:
     """(data op0 operand0) op1 operand1, where operand1 is a tile."""
+    ignored(others)
     a, b = _pair("scalar_tensor_tensor", data, operand1)
+    attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
+    _needed("scalar_tensor_tensor", "operand0", operand0, attributes["op0"])
     operands = [("data", "read", a), *vector("operand0", operand0, a), ("operand1", "read", b)]
-    return produce("scalar_tensor_tensor", operands,
-                   {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
+    return produce("scalar_tensor_tensor", operands, attributes, a.shape,
                    result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
                    immediates=(operand0, reverse0, reverse1))
 
 
 def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, reduce_res: Any,
                          reverse0: bool = False, dtype: Any = None, mask: Any = None,
-                         **_: Any) -> Tensor:
+                         **others: Any) -> Tensor:
     """data op0 operand0, and its reduction over the free axes in reduce_res."""
+    ignored(others)
     check_order(reverse0)
     tile = as_tile(data, "data of tensor_scalar_reduce")
+    attributes = {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}
+    _needed("tensor_scalar_reduce", "operand0", operand0, attributes["op0"])
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
-    return produce("tensor_scalar_reduce", operands,
-                   {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}, tile.shape,
+    return produce("tensor_scalar_reduce", operands, attributes, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, immediates=(operand0, reverse0))
 
 
 def tensor_scalar_cumulative(*, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None,
                              dst: Any = None, dtype: Any = None, mask: Any = None,
-                             reduce_cmd: Any = reduce_cmd.reset_reduce, **_: Any) -> Tensor:
+                             reduce_cmd: Any = reduce_cmd.reset_reduce, **others: Any) -> Tensor:
     """The running op1 of src op0 imm0 along the free axes."""
+    ignored(others)
     tile = as_tile(src, "src of tensor_scalar_cumulative")
     operands = [("data", "read", tile), *vector("operand0", imm0, tile),
                 *vector("operand1", imm1, tile)]
@@ -150,8 +172,9 @@ def into(dst: Any, op: str, operands: list[Role], attributes: dict[str, Any], ma
 
 def tensor_tensor_scan(data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
                        reverse0: bool = False, reverse1: bool = False, *, dtype: Any = None,
-                       mask: Any = None, **_: Any) -> Tensor:
+                       mask: Any = None, **others: Any) -> Tensor:
     """result[i] = (data0[i] op0 result[i - 1]) op1 data1[i]."""
+    ignored(others)
     a, b = _pair("tensor_tensor_scan", data0, data1)
     operands = [("data1", "read", a), ("data2", "read", b), *vector("initial", initial, a)]
     return produce("tensor_tensor_scan", operands,
@@ -161,16 +184,18 @@ def tensor_tensor_scan(data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
 
 
 def tensor_reduce(op: Any, data: Any, axis: Any, *, mask: Any = None, dtype: Any = None,
-                  negate: bool = False, keepdims: bool = False, **_: Any) -> Tensor:
+                  negate: bool = False, keepdims: bool = False, **others: Any) -> Tensor:
     """A reduction over free axes."""
+    ignored(others)
     return reduce(alu(op, "op"), data, axis, dtype=dtype, mask=mask, negate=negate,
                   keepdims=keepdims)
 
 
 def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce_op: Any = None,
                reduce_res: Any = None, reduce_cmd: Any = _idle, mask: Any = None,
-               dtype: Any = None, **_: Any) -> Tensor:
+               dtype: Any = None, **others: Any) -> Tensor:
     """op(data * scale + bias); optionally adds up the result over the free axes."""
+    ignored(others)
     tile = as_tile(data, "data of activation")
     _check_bias(bias, scale)
     attributes = {"function": function(op, LEGACY_FUNCTIONS)}
@@ -184,8 +209,9 @@ def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce
 
 
 def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bias: Any = None,
-                      scale: Any = 1.0, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+                      scale: Any = 1.0, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """op(data * scale + bias), and its sum over the free axes in reduce_res."""
+    ignored(others)
     tile = as_tile(data, "data of activation_reduce")
     _check_bias(bias, scale)
     operands = [("data", "read", tile), *vector("bias", bias, tile), *vector("scale", scale, tile),
@@ -214,31 +240,37 @@ def _check_bias(bias: Any, scale: Any) -> None:
                                  "be float32; convert it")
 
 
-def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
     """1 / data."""
+    ignored(others)
     tile = as_tile(data, "data of reciprocal")
     return produce("reciprocal", [("data", "read", tile)], {}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask)
 
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
-                **_: Any) -> Tensor:
-    """A copy on chip."""
-    tile = as_tile(src, "src of tensor_copy")
+                **others: Any) -> Tensor:
+    """A copy on chip. The scalar engine of NeuronCore-v2 copies by ACTIVATE. [NKI-ISA-2.26]"""
+    ignored(others)
+    tile, engines = as_tile(src, "src of tensor_copy"), engine_names(engine)
+    if engines == ("scalar",) and recorder.required().chip.generation == 2:
+        return activation("copy", tile, mask=mask, dtype=dtype)
     return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine))
+                   result_dtype(dtype, tile.dtype), mask=mask, engines=engines)
 
 
 def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _any,
-                            **_: Any) -> Tensor:
+                            **others: Any) -> Tensor:
     """A copy whose source starts at an offset that is read on chip."""
+    ignored(others)
     tile = as_tile(src, "src of tensor_copy_dynamic_src")
     return tensor_copy(_resolved(tile), mask=mask, dtype=dtype, engine=engine)
 
 
 def tensor_copy_dynamic_dst(*, dst: Any, src: Any, mask: Any = None, engine: Any = _any,
-                            **_: Any) -> None:
+                            **others: Any) -> None:
     """A copy whose destination starts at an offset that is read on chip."""
+    ignored(others)
     target, tile = as_tile(dst, "dst of tensor_copy_dynamic_dst"), as_tile(src, "src")
     release(tile)
     into(_resolved(target), "tensor_copy", [("data", "read", tile)], {}, mask,
@@ -261,8 +293,9 @@ def _resolved(tile: Tensor) -> Tensor:
 
 
 def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = None,
-                           reverse_pred: bool = False, **_: Any) -> Tensor:
+                           reverse_pred: bool = False, **others: Any) -> Tensor:
     """dst = src where the predicate holds."""
+    ignored(others)
     target = as_tile(dst, "dst of tensor_copy_predicated")
     test = as_tile(predicate, "predicate of tensor_copy_predicated")
     if test.dtype is bool_:
@@ -278,8 +311,9 @@ def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = No
 
 def select_reduce(*, dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_res: Any = None,
                   reduce_cmd: Any = _idle, reduce_op: Any = None, reverse_pred: bool = False,
-                  mask: Any = None, **_: Any) -> Tensor:
+                  mask: Any = None, **others: Any) -> Tensor:
     """dst = on_true where the predicate holds, else on_false; optionally the maximum of dst."""
+    ignored(others)
     test, tile = _pair("select_reduce", predicate, on_true)
     _check_maximum("select_reduce", reduce_op)
     operands = [("predicate", "read", test), ("on_true", "read", tile),
@@ -300,8 +334,9 @@ def _check_maximum(op: str, reduce_op: Any) -> None:
 def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any,
                  reduce_cmd: Any = _idle, reduce_res: Any = None, reduce_op: Any = None,
                  range_start: Any = 0, on_false_value: Any = None, mask: Any = None,
-                 dtype: Any = None, **_: Any) -> Tensor:
+                 dtype: Any = None, **others: Any) -> Tensor:
     """on_true_tile where the column number is within two bounds, else a constant."""
+    ignored(others)
     tile = as_tile(on_true_tile, "on_true_tile of range_select")
     _check_maximum("range_select", reduce_op)
     for name, bound in (("bound0", bound0), ("bound1", bound1)):
@@ -319,8 +354,9 @@ def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any
 
 
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = _any,
-           **_: Any) -> Tensor:
+           **others: Any) -> Tensor:
     """A tile filled with a constant."""
+    ignored(others)
     return produce("memset", (), {"value": float(value)}, tuple(int(size) for size in shape),
                    result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
                    engines=engine_names(engine))

@@ -22,7 +22,9 @@ from trnsim.frontend.legacy.broadcast import broadcast_to
 from trnsim.frontend.legacy.creation import (empty_like, full, ndarray, ones, shared_constant,
                                              shared_identity_matrix, zeros, zeros_like)
 from trnsim.frontend.legacy.grid import nc, num_programs, program_id, program_ndim, spmd_dim
+from trnsim.frontend.legacy.index import count_of as _count_of
 from trnsim.frontend.legacy.isa_gpsimd import random_tile as _random_tile
+from trnsim.frontend.legacy.keywords import ignored as _ignored
 from trnsim.frontend.legacy.loops import AffineRange as affine_range
 from trnsim.frontend.legacy.loops import SequentialRange as sequential_range
 from trnsim.frontend.legacy.loops import StaticRange as static_range
@@ -63,7 +65,7 @@ def sizeinbytes(dtype: Any) -> int:
 
 def ds(start: Any, size: Any) -> _DynamicSlice:
     """The slice of `size` elements from `start`."""
-    return _DynamicSlice(start, int(size))
+    return _DynamicSlice(start, _count_of(size, "size of nl.ds"))
 
 
 _binary = _composite.binary_function
@@ -123,30 +125,38 @@ all_reduce = _unsupported("neuronxcc.nki.language.all_reduce")
 
 
 def static_cast(input_data: Any, dtype: Any) -> Any:
-    """A tile, or outside of kernels a numpy array, in another type."""
-    if isinstance(input_data, _np.ndarray):
-        return input_data.astype(_dtype_of(dtype).dtype)
+    """A tile, a numpy array or a number in another type."""
+    if isinstance(input_data, (_np.ndarray, int, float)):
+        return _np.asarray(input_data).astype(_dtype_of(dtype).dtype)[()]
     return copy(input_data, dtype=dtype)
 
 
-def rand(shape: Any, dtype: Any = float32, **_: Any) -> Any:
+def rand(shape: Any, dtype: Any = float32, **others: Any) -> Any:
     """A tile of uniform random numbers."""
+    _ignored(others)
     return _random_tile(shape, dtype)
 
 
-def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
+def random_seed(seed: Any, *, mask: Any = None, **others: Any) -> None:
     """Seeds the random numbers."""
+    _ignored(others)
     _composite.random_seed(seed)
 
 
-def dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
+def dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Any:
     """The tile with elements zeroed at random."""
+    _ignored(others)
     return _composite.dropout(x, rate, dtype, mask)
 
 
-def device_print(prefix: str, x: Any, *, mask: Any = None, **_: Any) -> None:
-    """Prints a tensor if values are computed; it is not an instruction of the trace."""
-    _required().show(prefix, x)
+def device_print(prefix: str, x: Any, *, mask: Any = None, **others: Any) -> None:
+    """Prints a tensor or a number if values are computed; it is not an instruction of the trace."""
+    _ignored(others)
+    active = _required()
+    if active.has_values and _elementwise.is_number(x):
+        print(prefix, x)
+    else:
+        active.show(prefix, x)
 
 
 def gemm_grid() -> Any:

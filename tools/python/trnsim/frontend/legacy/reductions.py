@@ -14,10 +14,12 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
+from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, result_dtype, touch)
+from trnsim.frontend.legacy.index import as_integer
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY, clip as clip_of
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
@@ -37,6 +39,9 @@ BN_AGGR_RESULT = 2
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """The reduced axes of a tile, sorted; ProgramError if the partitions are among them."""
     given = axis if isinstance(axis, (list, tuple)) else (axis,)
+    if any(as_integer(one) is None for one in given):
+        raise UserError(f"{source.here()}: axis is {axis!r}, but must be the number of a free axis, "
+                        "or a list of them")
     axes = tuple(sorted({int(one) + rank if int(one) < 0 else int(one) for one in given}))
     if not axes or axes[0] < 1 or axes[-1] >= rank:
         raise ProgramError(
@@ -109,8 +114,9 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
                   dtype=total.dtype, mask=left)
 
 
-def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
     """The variance: for each row bn_stats over its pieces and one bn_aggr."""
+    ignored(others)
     tile = as_tile(x, "x of nl.var")
     release(tile)
     rank, axes = len(tile.shape), axes_of(axis, len(tile.shape))
@@ -148,14 +154,14 @@ def _variance_of_rows(tile: Tensor, into: Tensor) -> None:
 
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None,
-            **_: Any) -> Tensor:
+            **others: Any) -> Tensor:
     """Maximum, exponential that also adds up its results, reciprocal, product."""
+    ignored(others)
     tile = as_tile(x, "x of nl.softmax")
     release(tile)
-    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
-        raise IllegalInstruction(f"{source.here()}: nl.softmax over some free axes only, but the "
-                                 "exponential adds up whole rows; use nl.max, nl.exp and nl.sum")
     kind = result_dtype(compute_dtype if dtype is None else dtype, tile.dtype)
+    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
+        return _softmax_of_some_axes(tile, axis, kind, mask)
     bias = as_vector(flush(reduce("maximum", tile, axis, dtype=float32, mask=mask, negate=True)))
     total = fresh((tile.shape[0], 1), float32)
     powers = flush(produce(
@@ -166,18 +172,24 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     return binary("multiply", powers, inverse, dtype=kind, mask=mask)  # type: ignore
 
 
+def _softmax_of_some_axes(tile: Tensor, axis: Any, kind: Any, mask: Any) -> Tensor:
+    """The exponential adds up whole rows: where they have several sums, others add them up."""
+    least = flush(reduce("maximum", tile, axis, dtype=float32, mask=mask, negate=True,
+                         keepdims=True))
+    shifted = flush(binary("add", tile, least, dtype=float32, mask=mask))
+    powers = flush(unary("exp", shifted, dtype=kind, mask=mask))
+    total = flush(reduce("add", powers, axis, dtype=float32, mask=mask, keepdims=True))
+    inverse = flush(reciprocal(total))
+    return binary("multiply", powers, inverse, dtype=kind, mask=mask)  # type: ignore[no-any-return]
+
+
 def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype: Any = None,
-             compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tensor:
+             compute_dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
     """x / sqrt(mean(x * x) + epsilon) * w."""
+    ignored(others)
     tile = as_tile(x, "x of nl.rms_norm")
     release(tile)
-    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
-        raise IllegalInstruction(f"{source.here()}: nl.rms_norm over some free axes only, but the "
-                                 "squares of whole rows are added up; use nl.square and nl.sum")
-    total = fresh((tile.shape[0], 1), float32)
-    flush(produce("activation_reduce",
-                  (("data", "read", tile), ("reduce_result", "write", total)),
-                  {"function": "square", "reduce_op": "add"}, tile.shape, float32, mask=mask))
+    total = _sum_of_squares(tile, axis, mask)
     mean_square = flush(produce("tensor_scalar", (("data", "read", total),),
                                 {"op0": "multiply", "op1": "add"}, total.shape, float32,
                                 immediates=(1.0 / n, False, epsilon)))
@@ -187,9 +199,22 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype:
     return binary("multiply", scaled, w, dtype=kind, mask=mask)  # type: ignore[no-any-return]
 
 
+def _sum_of_squares(tile: Tensor, axis: Any, mask: Any) -> Tensor:
+    """Of whole rows by the instruction that squares them, else by two."""
+    if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
+        squares = flush(unary("square", tile, dtype=float32, mask=mask))
+        return flush(reduce("add", squares, axis, mask=mask, keepdims=True))
+    total = fresh((tile.shape[0], 1), float32)
+    flush(produce("activation_reduce",
+                  (("data", "read", tile), ("reduce_result", "write", total)),
+                  {"function": "square", "reduce_op": "add"}, tile.shape, float32, mask=mask))
+    return total
+
+
 def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None,
-                **_: Any) -> Any:
+                **others: Any) -> Any:
     """A reduction over iterations; what the assignment of its result does (see assignment.py)."""
+    ignored(others)
     from trnsim.frontend.legacy.loop_reduction import LoopReduction
 
     tile = as_tile(x, "x of nl.loop_reduce", spaces=(SBUF, PSUM))

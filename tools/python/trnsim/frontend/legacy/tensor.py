@@ -306,7 +306,9 @@ class Tensor(Operators, View):
             low, high = one.range(None, self.shape)
             raise ProgramError(
                 f"{source.here()}: the index of dimension {one.axis} of {self.name!r} runs from "
-                f"{low} to {high}, but its size is {one.size}; shrink the access or pass mask=")
+                f"{low} to {high}, but its size is {one.size}; "
+                + ("negative indices do not count from the end" if low == high < 0 else
+                   "shrink the access or pass mask="))
 
     def clipped(self, bounds: Any) -> Tensor:
         """The view that a clip leaves: (start, count) per axis; axes of size 1 stay."""

@@ -10,13 +10,15 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import Role, as_tile, broadcast_free, issue, produce, result_dtype
+from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 
-def load(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tensor:
+def load(src: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
     """A new tile in SBUF with the elements of a tensor in HBM."""
+    ignored(others)
     src = as_tile(src, "src of nl.load", spaces=(HBM,))
     data = _tile_like(src)
     shape = data.shape
@@ -40,13 +42,14 @@ def with_indices(*operands: Role) -> list[Role]:
     return [*operands, *(("index", "read", one) for one in found.values())]
 
 
-def store(dst: Any, value: Any, *, mask: Any = None, **_: Any) -> None:
+def store(dst: Any, value: Any, *, mask: Any = None, **others: Any) -> None:
     """Writes a tile to a tensor in HBM; a tile in PSUM goes through SBUF."""
+    ignored(others)
     dst = as_tile(dst, "dst of nl.store", spaces=(HBM,))
     target = _tile_like(dst)
     shape = target.shape
     if not isinstance(value, (Tensor, Blocks)):
-        value = produce("memset", (), {"value": float(value)}, shape, dst.dtype, mask=mask)
+        value = produce("memset", (), {"value": float(value)}, shape, dst.dtype)
     tile = in_sbuf(as_tile(value, "value of nl.store"))
     release(tile)
     if tile.shape != shape:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.frontend import source
 from trnsim.frontend.arguments import TensorArgument
 from trnsim.frontend.dtypes import dtype as dtype_of
+from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.legacy.tensor import Tensor
 
 
@@ -38,6 +40,9 @@ class mutable:
 
 
 class scalar(tensor):
-    """A value that is known when the kernel runs."""
+    """A value that is known when the kernel runs: for annotations; a loop by one is not here."""
 
     __slots__ = ()
+
+    def __new__(cls, *_: Any) -> Any:
+        raise UnsupportedFeature.named(str(source.here()), "neuronxcc.nki.typing.scalar")

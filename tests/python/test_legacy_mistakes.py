@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# Calls of the 0.1 dialect that are not what their author meant.
+"""Theorem: what AWS's compiler refuses or ignores is refused here, or warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from legacy_helpers import F32, nki, nl, nisa, program, tensor
+
+from trnsim.frontend.errors import FrontendError
+
+ROWS = tensor("float32", 4, 128, 64)
+
+
+def tracing(body: Callable[[Any], Any]) -> list[str]:
+    """The notes on a kernel whose body gets a tile."""
+    def kernel(x: Any) -> Any:
+        body(nl.load(x))
+        return x
+    return program(kernel, F32).notes
+
+
+@pytest.mark.parametrize(("body", "warning"), [
+    (lambda t: nl.sum(t, axis=1, keepdim=True), "sum has no argument 'keepdim' and ignores it"),
+    (lambda t: nl.exp(t, maks=nl.arange(128)[:, None] < 20), "exp has no argument 'maks'"),
+    (lambda t: nl.add(t, t, a=1, b=2), "add has no argument 'a' or 'b'"),
+    (lambda t: nisa.tensor_copy(t, to=1), "tensor_copy has no argument 'to'"),
+    (lambda t: nl.broadcast_to(t[:, 0:1], shape=(128, 4), axes=0), "broadcast_to has no argument"),
+], ids=["reduction", "function", "two", "instruction", "broadcast"])
+def test_a_keyword_that_a_function_does_not_have_is_warned_of(body: Callable[[Any], Any],
+                                                              warning: str) -> None:
+    """AWS's functions take any, so that a misspelt mask is none."""
+    assert any(warning in note for note in tracing(body))
+
+
+def test_a_name_is_taken_without_a_word() -> None:
+    """It changes no result."""
+    assert tracing(lambda t: nl.exp(t, name="power")) == []
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t: nl.sum(t, axis=None), "axis is None, but must be the number of a free axis"),
+    (lambda t: nl.mgrid[128, 512], "nl.mgrid takes a slice with an end for each axis"),
+    (lambda t: nl.exp(), r"exp\(\) missing 1 required positional argument: 'x'"),
+    (lambda t: t[:, nl.ds(0, 2.5)], "size of nl.ds is 2.5, but must be an integer"),
+    (lambda t: nl.affine_range(2.5), "a bound of the range is 2.5, but must be an integer"),
+    (lambda t: nl.static_range("4"), "a bound of the range is '4', but must be an integer"),
+    (lambda t: nl.zeros((128, 0.5), nl.float32), "a size of the shape is 0.5"),
+    (lambda t: nl.zeros((nl.par_dim(128), nl.par_dim(4)), nl.float32), "several nl.par_dim"),
+    (lambda t: nisa.tensor_scalar(t, nl.add, None), "operand0 is None, but add takes two"),
+    (lambda t: nisa.scalar_tensor_tensor(data=t, op0=np.add, operand0=None, op1=np.add,
+                                         operand1=t), "operand0 is None"),
+    (lambda t: nisa.tensor_scalar_reduce(data=t, op0=np.add, operand0=None, reduce_op=np.add,
+                                         reduce_res=t[:, 0:1]), "operand0 is None"),
+    (lambda t: nisa.activation(nl.exp, t, scale="2"),
+     r"scale is '2', but must be a number or a tile with one value per partition, \[128, 1\]"),
+    (lambda t: nisa.activation_reduce(nl.exp, t, reduce_op=np.add, reduce_res=1.0),
+     "reduce_result is 1.0, but must be a tile with one value per partition"),
+    (lambda t: nl.exp(t[:, -1]), "runs from -1 to -1, .*; negative indices do not count from the end"),
+    (lambda t: nl.exp(t[nl.arange(128)[:, None], t[0, 0] + nl.arange(4)[None, :]]),
+     "activation: data is 'sbuf.*' indexed by a tile, but only DMAs gather and scatter"),
+], ids=["axis", "mgrid", "argument", "ds", "range", "static_range", "size", "par_dim", "operand0",
+        "first of three", "operand0 reduced", "text", "result", "negative", "gather"])
+def test_errors(body: Callable[[Any], Any], message: str) -> None:
+    """They say what is wrong, at the line that is."""
+    with pytest.raises(FrontendError, match=message):
+        tracing(body)
+
+
+def test_a_unary_operator_takes_no_operand() -> None:
+    """None is right for it."""
+    assert tracing(lambda t: nisa.tensor_scalar(t, nl.logical_not, None)) == []
+
+
+def copies(at: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A kernel that copies four tiles into a result, at a place made from the loop's index."""
+    def kernel(x: Any) -> Any:
+        result = nl.ndarray((4, 128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        for i in nl.affine_range(4):
+            nl.store(result[at(i)], nl.load(x[i]))
+        return result
+    return kernel
+
+
+def test_independent_iterations_that_write_to_one_place_are_warned_of() -> None:
+    """AWS's compiler refuses them."""
+    warning = "all iterations of nl.affine_range ('i') write to one place in 'result'"
+    assert any(warning in note for note in program(copies(lambda i: 0), ROWS).notes)
+    assert program(copies(lambda i: i), ROWS).notes == []
+
+
+def test_programs_of_a_grid_that_write_to_one_place_are_warned_of() -> None:
+    """They are independent, too."""
+    def kernel(x: Any) -> Any:
+        result = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(result, nl.load(x[nl.program_id(0)]))
+        return result
+
+    notes = program(nki.jit(kernel)[4], ROWS).notes
+    assert any("all programs along axis 0 of the grid write to one place" in one for one in notes)
+
+
+def test_sums_tiles_of_an_iteration_and_loops_in_order_may_write_to_one_place() -> None:
+    """Accumulation is no output dependency, and tiles that an iteration makes are its own."""
+    def kernel(x: Any) -> Any:
+        result = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        total = nl.zeros((128, 64), nl.float32, buffer=nl.sbuf)
+        product = nl.zeros((64, 64), nl.float32, buffer=nl.psum)
+        for i in nl.affine_range(4):
+            own = nl.ndarray((128, 64), nl.float32, buffer=nl.sbuf)
+            own[...] = nl.load(x[i])
+            total += own
+            product += nisa.nc_matmul(own, own)
+        for _ in nl.sequential_range(4):
+            nl.store(result, total)
+        return result
+
+    assert program(kernel, ROWS).notes == []
+
+
+@pytest.mark.parametrize("grid", [(2.5,), ("a",), (2, None)])
+def test_a_grid_is_of_integers(grid: Any) -> None:
+    """Or of what says how cores share them."""
+    with pytest.raises(FrontendError, match="a launch grid has .*, but takes integers"):
+        nki.jit(copies(lambda i: i))[grid]
+
+
+def test_a_program_has_a_number_for_each_axis_of_its_grid_only() -> None:
+    """Without a grid it is 0, along any axis."""
+    def kernel(x: Any) -> None:
+        nl.load(x[nl.program_id(1)])
+
+    with pytest.raises(FrontendError, match=r"nl.program_id\(1\) of a kernel on a grid of \[2\]"):
+        program(nki.jit(kernel)[2], ROWS)
+    program(nki.jit(kernel), ROWS)
+
+
+def test_a_mode_is_one_of_nki_s() -> None:
+    """Which of them does not matter."""
+    with pytest.raises(FrontendError, match="nki.jit: mode is 'fast', but must be one of auto"):
+        nki.jit(copies(lambda i: i), mode="fast")
+    nki.jit(mode="simulation")(copies(lambda i: i))
+
+
+def test_a_scalar_of_the_run_time_is_not_here() -> None:
+    """Its annotation is."""
+    with pytest.raises(FrontendError, match="neuronxcc.nki.typing.scalar is not part of"):
+        tracing(lambda t: nki.typing.scalar(True))
+
+
+def test_a_number_has_another_type_after_a_static_cast() -> None:
+    """As a tile has."""
+    assert nl.static_cast(2.7, nl.int32) == 2

@@ -11,7 +11,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from trnsim.frontend.dialect import Dialect
-from trnsim.frontend.recorder import LoopOrigin
+from trnsim.frontend.recorder import LoopOrigin, Recorder
 from trnsim.frontend.tensor import Storage, View
 
 API = "neuronxcc.nki"

@@ -127,8 +127,8 @@ class MeshGridMaker:
     def __getitem__(self, key: Any) -> MeshGrid:
         slices = key if isinstance(key, tuple) else (key,)
         if not all(isinstance(item, slice) and item.stop is not None for item in slices):
-            raise UserError(f"{source.here()}: nl.mgrid takes a slice with an end for each axis, as "
-                            "nl.mgrid[0:128, 0:512]")
+            raise UserError(f"{source.here()}: nl.mgrid takes a slice with an end for each axis, "
+                            "as nl.mgrid[0:128, 0:512]")
         cache = tuple((item.start, item.stop, item.step) for item in slices)
         found = _grids.get(cache)
         if found is None:

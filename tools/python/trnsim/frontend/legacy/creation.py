@@ -50,13 +50,15 @@ def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: s
     return _declared(shape, dtype, buffer, name, float(fill_value))
 
 
-def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
+def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",
+               **others: Any) -> Any:
     """A tensor with undefined contents and the shape of `a`."""
     ignored(others)
     return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, None)
 
 
-def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
+def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",
+               **others: Any) -> Any:
     """Zeros in the shape of `a`."""
     ignored(others)
     return _declared(_shape_like(a), a.dtype if dtype is None else dtype, buffer, name, 0.0)

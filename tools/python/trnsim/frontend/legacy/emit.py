@@ -179,9 +179,9 @@ def _check_gather(op: str, operands: Sequence[Role]) -> None:
     for role, _, view in operands:
         if view.indices is not None and id(view.indices) not in indices:
             raise IllegalInstruction(
-                f"{source.here()}: {op}: {called(op, role)} is {view.name!r} indexed by a tile, but "
-                "only DMAs gather and scatter; copy what it points at to a tile first, with nl.load "
-                "or nisa.tensor_copy_dynamic_src")
+                f"{source.here()}: {op}: {called(op, role)} is {view.name!r} indexed by a tile, "
+                "but only DMAs gather and scatter; copy what it points at to a tile first, with "
+                "nl.load or nisa.tensor_copy_dynamic_src")
 
 
 def _ready(op: str, operands: Sequence[Role], bounds: Any) -> Sequence[Role]:

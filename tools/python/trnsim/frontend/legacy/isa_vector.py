@@ -58,8 +58,8 @@ def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Ro
 def _needed(op: str, name: str, value: Any, operator: str) -> None:
     """What an operator combines a tile with, unless it takes one operand."""
     if value is None and operator not in ALONE:
-        raise UserError(f"{source.here()}: {op}: {name} is None, but {operator} takes two operands; "
-                        "give a number or a tile")
+        raise UserError(f"{source.here()}: {op}: {name} is None, but {operator} takes two "
+                        "operands; give a number or a tile")
 
 
 def _pair(op: str, first: Any, second: Any) -> tuple[Tensor, Tensor]:
@@ -209,7 +209,8 @@ def activation(op: Any, data: Any, *, bias: Any = None, scale: Any = 1.0, reduce
 
 
 def activation_reduce(op: Any, data: Any, *, reduce_op: Any, reduce_res: Any, bias: Any = None,
-                      scale: Any = 1.0, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
+                      scale: Any = 1.0, mask: Any = None, dtype: Any = None,
+                      **others: Any) -> Tensor:
     """op(data * scale + bias), and its sum over the free axes in reduce_res."""
     ignored(others)
     tile = as_tile(data, "data of activation_reduce")

@@ -9,7 +9,7 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 
-HINTS = frozenset(("name",))
+HINTS = frozenset(("name", "lazy_initialization"))
 """Keywords of AWS's functions that change no result."""
 
 

@@ -10,7 +10,6 @@ other: none writes where another one does. Accumulation into one place is no suc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from trnsim.frontend.folding import LoopShape, ShapeTable
 from trnsim.frontend.recorder import LoopOrigin, Recorder, Template

@@ -40,8 +40,8 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """The reduced axes of a tile, sorted; ProgramError if the partitions are among them."""
     given = axis if isinstance(axis, (list, tuple)) else (axis,)
     if any(as_integer(one) is None for one in given):
-        raise UserError(f"{source.here()}: axis is {axis!r}, but must be the number of a free axis, "
-                        "or a list of them")
+        raise UserError(f"{source.here()}: axis is {axis!r}, but must be the number of a free "
+                        "axis, or a list of them")
     axes = tuple(sorted({int(one) + rank if int(one) < 0 else int(one) for one in given}))
     if not axes or axes[0] < 1 or axes[-1] >= rank:
         raise ProgramError(
@@ -203,7 +203,8 @@ def _sum_of_squares(tile: Tensor, axis: Any, mask: Any) -> Tensor:
     """Of whole rows by the instruction that squares them, else by two."""
     if axes_of(axis, len(tile.shape)) != tuple(range(1, len(tile.shape))):
         squares = flush(unary("square", tile, dtype=float32, mask=mask))
-        return flush(reduce("add", squares, axis, mask=mask, keepdims=True))
+        return flush(reduce("add", squares, axis, mask=mask,  # type: ignore[no-any-return]
+                            keepdims=True))
     total = fresh((tile.shape[0], 1), float32)
     flush(produce("activation_reduce",
                   (("data", "read", tile), ("reduce_result", "write", total)),

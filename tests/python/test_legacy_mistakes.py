@@ -129,16 +129,6 @@ def test_a_grid_is_of_integers(grid: Any) -> None:
         nki.jit(copies(lambda i: i))[grid]
 
 
-def test_a_program_has_a_number_for_each_axis_of_its_grid_only() -> None:
-    """Without a grid it is 0, along any axis."""
-    def kernel(x: Any) -> None:
-        nl.load(x[nl.program_id(1)])
-
-    with pytest.raises(FrontendError, match=r"nl.program_id\(1\) of a kernel on a grid of \[2\]"):
-        program(nki.jit(kernel)[2], ROWS)
-    program(nki.jit(kernel), ROWS)
-
-
 def test_a_mode_is_one_of_nki_s() -> None:
     """Which of them does not matter."""
     with pytest.raises(FrontendError, match="nki.jit: mode is 'fast', but must be one of auto"):

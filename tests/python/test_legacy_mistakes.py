@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from legacy_helpers import F32, nki, nl, nisa, program, tensor
 
 from trnsim.frontend.errors import FrontendError
+
+ncc: Any = importlib.import_module("neuronxcc.nki.compiler")
 
 ROWS = tensor("float32", 4, 128, 64)
 
@@ -37,13 +40,29 @@ def test_a_keyword_that_a_function_does_not_have_is_warned_of(body: Callable[[An
     assert any(warning in note for note in tracing(body))
 
 
-def test_a_name_is_taken_without_a_word() -> None:
-    """It changes no result."""
-    assert tracing(lambda t: nl.exp(t, name="power")) == []
+@pytest.mark.parametrize("body", [
+    lambda t: nl.exp(t, name="power"), lambda t: nl.exp(x=t),
+    lambda t: nl.zeros((128, 4), nl.float32, lazy_initialization=True)])
+def test_a_name_and_a_hint_are_taken_without_a_word(body: Callable[[Any], Any]) -> None:
+    """They change no result; the operand of a function may be named."""
+    assert tracing(body) == []
+
+
+def test_outside_of_a_kernel_nothing_is_warned_of() -> None:
+    """The function says what it says there."""
+    with pytest.raises(FrontendError, match="outside"):
+        nl.zeros((128, 4), nl.float32, colour=1)
+
+
+def test_keywords_that_are_ignored_are_no_parameters() -> None:
+    """Where a call does not fit, those are named that count."""
+    with pytest.raises(FrontendError, match=r"nc_transpose\(data, \*, mask, dtype, engine\)"):
+        tracing(lambda t: nisa.nc_transpose(t, t))
 
 
 @pytest.mark.parametrize(("body", "message"), [
     (lambda t: nl.sum(t, axis=None), "axis is None, but must be the number of a free axis"),
+    (lambda t: nl.mgrid[0:, 0:4], "nl.mgrid takes a slice with an end for each axis"),
     (lambda t: nl.mgrid[128, 512], "nl.mgrid takes a slice with an end for each axis"),
     (lambda t: nl.exp(), r"exp\(\) missing 1 required positional argument: 'x'"),
     (lambda t: t[:, nl.ds(0, 2.5)], "size of nl.ds is 2.5, but must be an integer"),
@@ -63,8 +82,10 @@ def test_a_name_is_taken_without_a_word() -> None:
     (lambda t: nl.exp(t[:, -1]), "runs from -1 to -1, .*; negative indices do not count from the end"),
     (lambda t: nl.exp(t[nl.arange(128)[:, None], t[0, 0] + nl.arange(4)[None, :]]),
      "activation: data is 'sbuf.*' indexed by a tile, but only DMAs gather and scatter"),
-], ids=["axis", "mgrid", "argument", "ds", "range", "static_range", "size", "par_dim", "operand0",
-        "first of three", "operand0 reduced", "text", "result", "negative", "gather"])
+    (lambda t: nl.exp(t[nl.arange(128)[:, None], t[0, 0] + nl.arange(4)[None, :]],
+                      mask=nl.arange(128)[:, None] < 20), "activation: data is .* indexed by a tile"),
+], ids=["axis", "open", "mgrid", "argument", "ds", "range", "static_range", "size", "par_dim", "operand0",
+        "first of three", "operand0 reduced", "text", "result", "negative", "gather", "masked gather"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """They say what is wrong, at the line that is."""
     with pytest.raises(FrontendError, match=message):
@@ -91,6 +112,22 @@ def test_independent_iterations_that_write_to_one_place_are_warned_of() -> None:
     warning = "all iterations of nl.affine_range ('i') write to one place in 'result'"
     assert any(warning in note for note in program(copies(lambda i: 0), ROWS).notes)
     assert program(copies(lambda i: i), ROWS).notes == []
+
+
+def test_places_that_values_or_addresses_choose_are_not_known_to_be_one() -> None:
+    """Scatters, and tiles of an iteration that the program puts at one address."""
+    def kernel(x: Any, places: Any) -> Any:
+        result = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        index = nl.load(places)
+        rows, columns = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        for i in nl.affine_range(4):
+            tile = nl.ndarray((nl.par_dim(128), 64), dtype=nl.float32,
+                              buffer=ncc.sbuf.mod_alloc(base_addr=4096))
+            tile[...] = nl.load(x[i])
+            nl.store(result[index[rows, 0], columns], tile)
+        return result
+
+    assert program(kernel, ROWS, tensor("int32", 128, 1)).notes == []
 
 
 def test_programs_of_a_grid_that_write_to_one_place_are_warned_of() -> None:
@@ -127,6 +164,13 @@ def test_a_grid_is_of_integers(grid: Any) -> None:
     """Or of what says how cores share them."""
     with pytest.raises(FrontendError, match="a launch grid has .*, but takes integers"):
         nki.jit(copies(lambda i: i))[grid]
+
+
+@pytest.mark.parametrize("grid", [0, None])
+def test_no_grid_is_one_program(grid: Any) -> None:
+    """As a call without one."""
+    kernel = nki.jit(copies(lambda i: i))
+    assert program(kernel[grid], ROWS).instructions == program(kernel, ROWS).instructions
 
 
 def test_a_mode_is_one_of_nki_s() -> None:

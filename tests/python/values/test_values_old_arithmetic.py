@@ -264,7 +264,7 @@ def test_errors(body: Callable[[Any], Any], message: str) -> None:
 @pytest.mark.parametrize("axis", [2, (2, 3), 1])
 def test_softmax_and_rms_norm_over_some_free_axes(axis: Any) -> None:
     """Each row of the axes that stay has a sum of its own."""
-    data, factor = normal(32, 4, 3, 10), 0.5
+    data, factor = normal(32, 4, 3, 10) + 200.0, 0.5  # Beyond what exp takes.
     shifted = np.exp(data - data.max(axis=axis, keepdims=True))
     found = result_of(lambda t: nl.softmax(t, axis=axis), data)
     np.testing.assert_allclose(found, shifted / shifted.sum(axis=axis, keepdims=True), rtol=1e-5)
@@ -282,6 +282,8 @@ def test_the_scalar_engine_copies_by_way_of_float32(chip: str) -> None:
         nl.store(output, nisa.tensor_copy(nl.load(given), engine=nisa.scalar_engine))
         return output
 
+    ops = trace(kernel, [np.zeros((64, 40), np.int32)], chip, api="neuronxcc.nki").lines()
+    assert any('"activation"' in line for line in ops) == (chip == "trn1")
     data = integers(-50, 50, 64, 40)
     np.testing.assert_array_equal(run_kernel(kernel, data, api="neuronxcc.nki", chip=chip), data)
 
@@ -313,3 +315,14 @@ def test_a_number_is_stored_where_the_mask_leaves() -> None:
     expected = DATA.copy()
     expected[61:] = 7.0
     np.testing.assert_allclose(run_kernel(kernel, DATA, api="neuronxcc.nki"), expected)
+
+
+def test_the_index_of_a_loop_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """In every iteration."""
+    def kernel(given: Any) -> Any:
+        for i in nl.affine_range(3):
+            nl.device_print("i =", i)
+        return given
+
+    run_kernel(kernel, DATA, api="neuronxcc.nki")
+    assert capsys.readouterr().out == "i = 0\ni = 1\ni = 2\n"

@@ -69,6 +69,18 @@ TEST(LoweringTest, WhateverComesAfterARegisterIsSetWaitsForIt) {
                 testing::Not(testing::HasSubstr(set + ">=")));  // Its queue has waited.
 }
 
+TEST(LoweringTest, ALoadOfTheArrayWaitsForARegisterToo) {
+    ProgramBuilder builder;
+    const auto left = builder.tile("left", Space::Sbuf, Dtype::Bfloat16, {128, 128});
+    const auto sum = builder.tile("sum", Space::Psum, Dtype::Float32, {128, 128});
+    builder.alloc(left).alloc(sum);
+    builder.run(builder.add(Opcode::RegisterMove, {Engine::Sync}, {}));
+    builder.run(builder.matmul(sum, left, left));
+    const LoweredProgram lowered(builder.build());
+    const std::string set = std::to_string(test::done_semaphore(queue_of(Engine::Sync)));
+    EXPECT_EQ(waits_of(lowered.of(queue_of(Engine::Tensor)).at(0)), set + ">=1");
+}
+
 TEST(LoweringTest, ABarrierWaitsForTheOneBeforeItWhateverTheirEngines) {
     ProgramBuilder builder;
     for (const Engine engine : {Engine::Gpsimd, Engine::Vector, Engine::Gpsimd}) {

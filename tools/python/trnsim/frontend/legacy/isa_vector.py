@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
-from trnsim.frontend.nki.parameters import ALONE, check_order
+from trnsim.frontend.nki.parameters import check_operand, check_order
 from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
 
 _any = engine.unknown
@@ -53,13 +53,6 @@ def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Ro
             f"{source.here()}: {role} has the shape {list(tile.shape)}, but must hold one value "
             f"per partition, [{like.shape[0]}, 1]; slice it, or broadcast it over the partitions")
     return [(role, access, as_vector(tile))]
-
-
-def _needed(op: str, name: str, value: Any, operator: str) -> None:
-    """What an operator combines a tile with, unless it takes one operand."""
-    if value is None and operator not in ALONE:
-        raise UserError(f"{source.here()}: {op}: {name} is None, but {operator} takes two "
-                        "operands; give a number or a tile")
 
 
 def _pair(op: str, first: Any, second: Any) -> tuple[Tensor, Tensor]:
@@ -107,7 +100,8 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
     attributes = {"op0": alu(op0, "op0")}
     if op1 is not None:
         attributes["op1"] = alu(op1, "op1")
-    _needed("tensor_scalar", "operand0", operand0, attributes["op0"])
+    if operand0 is None:
+        check_operand("tensor_scalar", "operand0", None, attributes["op0"])
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("operand1", operand1, tile)]
     return produce("tensor_scalar", operands, attributes, tile.shape,
@@ -122,7 +116,8 @@ def scalar_tensor_tensor(*, data: Any, op0: Any, operand0: Any, op1: Any, operan
     ignored(others)
     a, b = _pair("scalar_tensor_tensor", data, operand1)
     attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
-    _needed("scalar_tensor_tensor", "operand0", operand0, attributes["op0"])
+    if operand0 is None:
+        check_operand("scalar_tensor_tensor", "operand0", None, attributes["op0"])
     operands = [("data", "read", a), *vector("operand0", operand0, a), ("operand1", "read", b)]
     return produce("scalar_tensor_tensor", operands, attributes, a.shape,
                    result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
@@ -137,7 +132,8 @@ def tensor_scalar_reduce(*, data: Any, op0: Any, operand0: Any, reduce_op: Any, 
     check_order(reverse0)
     tile = as_tile(data, "data of tensor_scalar_reduce")
     attributes = {"op0": alu(op0, "op0"), "reduce_op": alu(reduce_op, "reduce_op")}
-    _needed("tensor_scalar_reduce", "operand0", operand0, attributes["op0"])
+    if operand0 is None:
+        check_operand("tensor_scalar_reduce", "operand0", None, attributes["op0"])
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return produce("tensor_scalar_reduce", operands, attributes, tile.shape,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Iterations that AWS's compiler runs in any order, and that write to one place.
-"""Warns of what AWS's compiler refuses as unexpected output dependencies.
+"""Warns of what AWS documents as an error, unexpected output dependencies.
 
 The iterations of an `nl.affine_range`, and the programs of a launch grid, are independent of each
 other: none writes where another one does. Accumulation into one place is no such write.
@@ -56,7 +56,7 @@ def _check(active: Recorder, template: Template, loops: list[tuple[LoopOrigin, i
                     if origin.name.startswith("program_") else
                     f"iterations of nl.affine_range ({origin.name!r})")
             active.note("warning", f"{template.position}: all {what} write to one place in "
-                                   f"{form.buffer.name!r}, which AWS's compiler refuses: index the "
-                                   "destination by them, or use nl.sequential_range",
+                                   f"{form.buffer.name!r}, which AWS documents as an error: index "
+                                   "the destination by them, or use nl.sequential_range",
                         template.position)
             return

@@ -37,7 +37,7 @@ BN_AGGR_RESULT = 2
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
-    """The reduced axes of a tile, sorted; ProgramError if the partitions are among them."""
+    """The reduced axes of a tile, sorted; an error if they are none, or among them partitions."""
     given = axis if isinstance(axis, (list, tuple)) else (axis,)
     if any(as_integer(one) is None for one in given):
         raise UserError(f"{source.here()}: axis is {axis!r}, but must be the number of a free "

@@ -12,7 +12,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.tensor import View
 
-ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
+_ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
 """Operators that take no second operand."""
 
 _REGISTER_COMMANDS = {
@@ -49,7 +49,7 @@ def check_number(op: str, parameter: str, value: Any) -> None:
 
 def check_operand(op: str, parameter: str, value: Any, operator: str) -> None:
     """What an operator combines a tile with is a tensor or a number; without one, nothing."""
-    if isinstance(value, View) or value is None and operator in ALONE:
+    if isinstance(value, View) or value is None and operator in _ALONE:
         return
     if value is None:
         raise _refused(op, f"{parameter} is None, but {operator} takes two operands; give a number "
@@ -61,7 +61,7 @@ def check_second(op1: Any, operand1: Any) -> None:
     """op1 and operand1 of a tensor_scalar are given both or neither; a unary op1 stands alone."""
     if op1 is None:
         raise _refused("tensor_scalar", "operand1 is given, but op1 is not; give both or neither")
-    if operand1 is None and op1 not in ALONE:
+    if operand1 is None and op1 not in _ALONE:
         raise _refused("tensor_scalar", f"op1 is {op1}, but operand1 is not given; give both or "
                                         "neither")
 

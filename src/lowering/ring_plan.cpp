@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings dealt out in the order of the program's templates.
+// Rings dealt out in the order in which the program comes to its transfers.
 #include "trnsim/lowering/ring_plan.hpp"
 
 #include "trnsim/dma/dma_timing.hpp"
@@ -84,6 +84,24 @@ private:
     std::map<Engine, int> owned_{};
 };
 
+/// The templates that run, in the order of their first runs: what numbers they have is the writer's
+/// affair.
+std::vector<std::uint32_t> by_first_run(const program::Program& program) {
+    std::vector<std::uint32_t> order;
+    std::vector<bool> is_known(program.templates.size());
+    for (const program::Node& node : program.nodes) {
+        if (node.kind != program::Node::Kind::Run) {
+            continue;
+        }
+        const std::uint32_t instruction = program.runs[node.index].instruction;
+        if (!is_known[instruction]) {
+            is_known[instruction] = true;
+            order.push_back(instruction);
+        }
+    }
+    return order;
+}
+
 void add_purpose(std::string& purposes, const std::string& one) {
     purposes += (purposes.empty() ? "" : ", ") + one;
 }
@@ -100,7 +118,7 @@ RingPlan plan_rings(const program::Program& program,
     Rings rings(chip.dma, policies, !planned.empty());
     std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and owner.
     bool has_exchange = false;
-    for (std::size_t index = 0; index < program.templates.size(); ++index) {
+    for (const std::uint32_t index : by_first_run(program)) {
         const InstructionTemplate& instruction = program.templates[index];
         if (!is_dma(instruction.op)) {
             continue;

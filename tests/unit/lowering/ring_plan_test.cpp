@@ -30,6 +30,22 @@ TEST(RingPlan, EveryDestinationSiteHasARingOfItsOwnAsLongAsThereAreSome) {
                 ElementsAre(0, 1, 2, 3, 6, 6, 6, 6));
 }
 
+TEST(RingPlan, RingsAreDealtOutInTheOrderOfFirstRunsWhateverTheNumbersOfTheTemplates) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    std::vector<std::uint32_t> loads;
+    for (const char* name : {"a", "b", "never_loaded", "c"}) {
+        const auto tile = builder.tile(name, Space::Sbuf, Dtype::Float32, {128, 64});
+        builder.alloc(tile);
+        loads.push_back(builder.copy(tile, in));
+    }
+    builder.run(loads[3]).run(loads[0]).run(loads[3]).run(loads[1]);
+    const RingPlan found = plan(builder.build(), {.dma_rings = 16});
+    EXPECT_THAT(found.ring, ElementsAre(1, 2, 0, 0));
+    EXPECT_EQ(found.purposes[0], "load c");
+    EXPECT_EQ(found.purposes[3], "") << "of what never runs";
+}
+
 TEST(RingPlan, EnginesThatTriggerTransfersToOneSiteHaveRingsOfTheirOwn) {
     test::ProgramBuilder builder;
     const auto in = builder.input("in", Dtype::Float32, {128, 64});

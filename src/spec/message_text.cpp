@@ -15,6 +15,43 @@ namespace {
 constexpr std::size_t kQuotedMax = 60;
 constexpr std::size_t kListedMax = 8;
 
+std::string_view last_name(std::string_view path) {
+    return path.substr(path.rfind('.') + 1);
+}
+
+/// Whether two names have a word between underscores in common.
+bool share_word(std::string_view a, std::string_view b) {
+    for (std::size_t begin = 0; begin < a.size();) {
+        const std::size_t end = std::min(a.find('_', begin), a.size());
+        const std::string word = fmt::format("_{}_", a.substr(begin, end - begin));
+        if (fmt::format("_{}_", b).find(word) != std::string::npos) {
+            return true;
+        }
+        begin = end + 1;
+    }
+    return false;
+}
+
+/// What is in the innermost group of a path that there is: those with a word of its last name, or
+/// else all.
+std::vector<std::string> related(std::string_view path,
+                                 const std::vector<std::string>& candidates) {
+    const std::string_view wanted = last_name(path);
+    std::vector<std::string> members;
+    for (std::size_t end = path.rfind('.'); members.empty() && end != std::string_view::npos;
+         end = end == 0 ? std::string_view::npos : path.rfind('.', end - 1)) {
+        const std::string group = fmt::format(".{}.", path.substr(0, end));
+        std::ranges::copy_if(candidates, std::back_inserter(members), [&](const auto& each) {
+            return ("." + each).find(group) != std::string::npos;
+        });
+    }
+    std::vector<std::string> like;
+    std::ranges::copy_if(members, std::back_inserter(like), [&](const auto& each) {
+        return share_word(wanted, last_name(each));
+    });
+    return like.empty() ? members : like;
+}
+
 }  // namespace
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
@@ -48,12 +85,10 @@ std::string path_suggestion(std::string_view path, const std::vector<std::string
     if (const std::string_view nearest = nearest_name(path, candidates); !nearest.empty()) {
         return or_these({std::string(nearest)});
     }
-    if (const auto found = ending_in(path.substr(path.rfind('.') + 1)); !found.empty()) {
+    if (const auto found = ending_in(last_name(path)); !found.empty()) {
         return or_these(found);
     }
-    const std::string inside = "." + std::string(path.substr(0, path.find('.'))) + ".";
-    const auto found = those(
-        [&](const std::string& each) { return ("." + each).find(inside) != std::string::npos; });
+    const auto found = related(path, candidates);
     return found.empty() ? "; trnsim describe CHIP lists what there is" : or_these(found);
 }
 

@@ -15,7 +15,7 @@ namespace trnsim::spec {
 
 /// The same for a path with dots, of which there are hundreds: the first few that begin with what
 /// is given, or else `; did you mean "a.b.name"?` with those that end in it, the nearest one, those
-/// with its last name, or those with its first group.
+/// with its last name, or those of its innermost group that have a word of its last name, or all.
 [[nodiscard]] std::string path_suggestion(std::string_view path,
                                           const std::vector<std::string>& candidates);
 

@@ -17,6 +17,7 @@ namespace trnsim::spec {
 namespace {
 
 using test::chip_text;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 template <typename Call>
@@ -124,6 +125,19 @@ TEST(SetLeaf, RejectsUnknownPathsAndNamesTheNearest) {
                 HasSubstr("; did you mean \"neuron_core.sbuf.partitions\", "));
     EXPECT_THAT(complaint([&] { set(config, "dma.how_many=2"); }),
                 HasSubstr("; did you mean \"dma.engines\", "));
+    EXPECT_THAT(complaint([&] { set(config, "neuron_core.sbuf.bytes_per_partition=2"); }),
+                HasSubstr("; did you mean \"neuron_core.sbuf.partition_kib\", "
+                          "\"neuron_core.sbuf.usable_partition_kib\", "))
+        << "what has a word of it, in the innermost group";
+    EXPECT_THAT(complaint([&] { set(config, "neuron_core.sbuf.limits.capacity=2"); }),
+                HasSubstr("; did you mean \"neuron_core.sbuf.partitions\", "));
+    EXPECT_THAT(complaint([&] { set(config, "neuron_core.clock=2"); }),
+                EndsWith("; did you mean \"neuron_core.tensor_engine.clock_ghz\", "
+                         "\"neuron_core.vector_engine.clock_ghz\", "
+                         "\"neuron_core.scalar_engine.clock_ghz\", "
+                         "\"neuron_core.gpsimd_engine.clock_ghz\", "
+                         "\"neuron_core.sync_engine.clock_ghz\"?"));
+    EXPECT_THAT(complaint([&] { set(config, ".=2"); }), HasSubstr("describe CHIP lists"));
     EXPECT_EQ(complaint([&] { set(config, "something else=2"); }),
               "--set something else=2: the chip has no \"something else\"; trnsim describe CHIP "
               "lists what there is");

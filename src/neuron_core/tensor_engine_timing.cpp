@@ -160,9 +160,10 @@ PeBlocks pe_blocks(const TensorEngineSpec& spec, const InstructionTemplate& inst
 
 double row_share(const TensorEngineSpec& spec, const InstructionTemplate& instruction) {
     const auto rows = static_cast<double>(matmul_shape(instruction).rows);
-    const std::int64_t most =
-        instruction.attributes.tile_size ? (*instruction.attributes.tile_size)[0] : spec.pe_rows;
-    return rows / static_cast<double>(most);
+    const std::int64_t most = instruction.attributes.tile_size
+                                  ? (*instruction.attributes.tile_size)[0]
+                                  : std::min(spec.pe_rows, spec.clock_gate.whole_rows);
+    return std::min(1.0, rows / static_cast<double>(most));
 }
 
 InstructionCost multiply_moving_cost(const TensorEngineSpec& spec,

@@ -147,12 +147,17 @@ void list_fields(FieldList& list, ClockGateSpec& spec) {
                 "cycles",
                 {0, 1e9},
                 "Age of the first window when the kernel starts.");
+    list.number("whole_rows",
+                spec.whole_rows,
+                "rows",
+                {1, 1024},
+                "Rows in use that the thresholds count as all of them, if the array has as many.");
     list.number("warm_up_utilization",
                 spec.warm_up_utilization,
                 "columns/cycle",
                 {0.001, 1},
-                "Columns streamed per cycle, each weighted by the share of the array's rows it "
-                "uses, of one cold window after which the next one is warm.");
+                "Columns streamed per cycle, each weighted by the share of whole_rows it uses, of "
+                "one cold window after which the next one is warm.");
     list.number("warm_up_leak",
                 spec.warm_up_leak,
                 "columns/cycle",

@@ -9,8 +9,8 @@
 
 /// Time is cut into free-running windows of window_cycles. Utilisation u of a window = columns
 /// streamed in it / window_cycles, multiply_moving_busy_columns() of each instruction spread evenly
-/// over its interval; activity a is the same with every column weighted by the share of the array's
-/// rows it uses. The array is warm after a cold window with a >= warm_up_utilization, and after
+/// over its interval; activity a is the same with every column weighted by the share of whole_rows
+/// it uses. The array is warm after a cold window with a >= warm_up_utilization, and after
 /// less busy ones that add up: at the end of each, a - warm_up_leak is added to a sum that never
 /// falls below 0, until it reaches warm_up_sum (decision 0031). A warm window with
 /// u < cool_down_utilization is followed by a cold one, and so is the last of warm_windows in a row
@@ -53,7 +53,7 @@ struct ClockGateRun {
 struct ArrayWork {
     Cycles cycles{};           ///< At full rate.
     std::int64_t columns = 0;  ///< Streamed.
-    double row_share = 1.0;    ///< Of the array's rows in use.
+    double row_share = 1.0;    ///< Of whole_rows, or of the tile's rows, in use.
 };
 
 /// Streams an instruction from `start`, idle until then; the rate changes where windows end, also

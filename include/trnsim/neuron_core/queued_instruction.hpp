@@ -55,7 +55,7 @@ struct IssueTemplate {
     Cycles issue_interval{};   ///< MultiplyMoving: to the next one on another tile.
     PeBlocks pe_blocks = kWholeArray;  ///< LoadStationary, MultiplyMoving.
     std::int64_t busy_columns = 0;     ///< MultiplyMoving: what the clock gate counts.
-    double row_share = 1.0;            ///< MultiplyMoving: of the array's rows in use.
+    double row_share = 1.0;            ///< MultiplyMoving, as the clock gate counts it.
     std::int64_t macs = 0;             ///< MultiplyMoving.
     double peak_weight = 1.0;          ///< MultiplyMoving: cost of its dtype relative to BF16.
     bool is_transpose = false;         ///< MultiplyMoving, StreamTranspose.

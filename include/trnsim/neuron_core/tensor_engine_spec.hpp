@@ -13,8 +13,9 @@ namespace trnsim {
 /// window.
 struct ClockGateSpec {
     bool enabled = false;
-    Cycles window_cycles{8192};  ///< Length of a window: 3,413 ns at 2.4 GHz.
-    Cycles phase_cycles{0};      ///< Age of the first window when the kernel starts.
+    Cycles window_cycles{8192};     ///< Length of a window: 3,413 ns at 2.4 GHz.
+    Cycles phase_cycles{0};         ///< Age of the first window when the kernel starts.
+    std::int64_t whole_rows = 128;  ///< In use: as good as all, of an array of as many or more.
     double warm_up_utilization =
         0.465;                    ///< One cold window at or above it is followed by a warm one.
     double warm_up_leak = 0.252;  ///< Utilisation above it adds up over cold windows,

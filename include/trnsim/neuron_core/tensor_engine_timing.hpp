@@ -68,7 +68,8 @@ struct MatmulShape {
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 
-/// Share of the rows, of the array or of its tile, that hold weights.
+/// Share of the rows that hold weights, as the clock gate counts it: of the tile, or else of the
+/// clock gate's whole_rows, so that a larger array is no colder for the same work.
 [[nodiscard]] double row_share(const TensorEngineSpec& spec,
                                const InstructionTemplate& instruction);
 

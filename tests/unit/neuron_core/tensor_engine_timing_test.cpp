@@ -312,5 +312,16 @@ TEST(PeTiles, HoldWeightsInAShareOfTheirOwnRows) {
     EXPECT_EQ(row_share(spec, instruction), 0.5);
 }
 
+TEST(RowShare, OfALargerArrayIsNoSmallerForTheSameWork) {
+    TensorEngineSpec spec = array("trn2");
+    spec.pe_rows = 256;
+    EXPECT_EQ(row_share(spec, matmul(Dtype::Bfloat16, 512, 128, 32)), 0.25);
+    EXPECT_EQ(row_share(spec, matmul(Dtype::Bfloat16, 512, 128, 128)), 1.0);
+    EXPECT_EQ(row_share(spec, matmul(Dtype::Bfloat16, 512, 128, 256)), 1.0);
+    spec.pe_rows = 64;
+    EXPECT_EQ(row_share(spec, matmul(Dtype::Bfloat16, 512, 128, 32)), 0.5)
+        << "a smaller one is full";
+}
+
 }  // namespace
 }  // namespace trnsim::neuron_core

@@ -227,7 +227,8 @@ void note_unrolled(const Program& program,
             names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : std::string{};
         result.notes.push_back(
             fmt::format("tiles of Python loops ({}{}) are taken to be reused at once; in "
-                        "nl.affine_range iterations overlap",
+                        "nl.affine_range iterations overlap, here with --policy "
+                        "unrolled_buffers=true",
                         names.front(),
                         more));
     }

@@ -164,7 +164,8 @@ TEST(AllocationTest, ThatTilesOfPythonLoopsAreReusedAtOnceIsNoted) {
     using program::LoopKind;
     EXPECT_THAT(allocated_in(LoopKind::Python, LoopKind::Python, false).notes,
                 ElementsAre("tiles of Python loops (tile) are taken to be reused at once; in "
-                            "nl.affine_range iterations overlap"));
+                            "nl.affine_range iterations overlap, here with --policy "
+                            "unrolled_buffers=true"));
     EXPECT_THAT(allocated_in(LoopKind::Python, LoopKind::Python, true).notes, IsEmpty());
     EXPECT_THAT(allocated_in(LoopKind::Affine, LoopKind::Python, false).notes, IsEmpty());
 }

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-import copy
 import functools
+import importlib
+import pickle
 from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -55,9 +56,35 @@ class Kernel:
 
     def changed(self, **attributes: Any) -> Kernel:
         """The kernel with other attributes; this one stays as it is."""
-        made = copy.copy(self)
-        made.__dict__.update(attributes)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **attributes)
         return made
+
+    def __repr__(self) -> str:
+        grid = ", ".join(str(_grid_size(axis)) for axis in self.grid)
+        return f"<kernel {self.name}[{grid}]>" if grid else f"<kernel {self.name}>"
+
+    def __copy__(self) -> Kernel:
+        return self.changed()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        return self.changed()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name, like a function: processes that share the work import its file."""
+        own = {name: value for name, value in self.__dict__.items()
+               if name in ("grid", "schedule", _AS_WRITTEN)}
+        home = getattr(self.function, "__module__", None)
+        path = getattr(self.function, "__qualname__", self.name)
+        try:
+            found = _named(home, path)
+        except (ImportError, AttributeError, ValueError):
+            found = None
+        if getattr(found, "function", found) is not self.function:
+            raise pickle.PicklingError(
+                f"kernel {self.name}: {home}.{path} is not where another process would find it; "
+                "define it at the top of a file that can be imported")
+        return _rebuilt, (type(self), home, path, self.api, own)
 
     def __getitem__(self, grid: Any) -> Kernel:
         """The kernel on a logical NeuronCore of so many cores. UserError for more than two."""
@@ -92,6 +119,17 @@ class Kernel:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+def _named(home: Any, path: str) -> Any:
+    """What a module calls `path`."""
+    return functools.reduce(getattr, path.split("."), importlib.import_module(home))
+
+
+def _rebuilt(kind: type[Kernel], home: str, path: str, api: str, own: dict[str, Any]) -> Kernel:
+    """A kernel that was pickled."""
+    found = _named(home, path)
+    return (found if isinstance(found, Kernel) else kind(found, api)).changed(**own)
 
 
 def mark_as_written(kernel: Any) -> Any:

@@ -40,6 +40,10 @@ class Program:
         return (f"<trace of {self.kernel} for {self._header['target']}, {self.instructions} "
                 "instructions>")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"a trace of {self.kernel} cannot be pickled; save it with "
+                        "save(\"kernel.nkt\") and pass the path of the file")
+
     @property
     def kernel(self) -> str:
         """The name of the function that was traced."""

@@ -66,6 +66,9 @@ class TimedKernel(Kernel):
     def changed(self, **attributes: Any) -> TimedKernel:
         return TimedKernel(self.inner.changed(**attributes), self.options, self.method)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TimedKernel, (self.inner, self.options, self.method)
+
     @property
     def benchmark_result(self) -> BenchmarkResult:
         """The result of the last launch. UserError if there was none."""

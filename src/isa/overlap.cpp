@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether two access patterns touch a common byte: a search over the differences of their elements.
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/isa/access_pattern.hpp"
 
 #include <algorithm>
@@ -13,11 +14,6 @@ namespace {
 /// Steps of the search before the answer becomes "true". A choice of cost against precision:
 /// patterns of hardware have few pairs and nest, and need a handful of steps.
 constexpr int kMaxSteps = 4096;
-
-std::int64_t floor_divide(std::int64_t numerator, std::int64_t positive) {
-    const std::int64_t quotient = numerator / positive;
-    return quotient * positive > numerator ? quotient - 1 : quotient;
-}
 
 /// The byte distances between the elements of two patterns:
 /// base + sum of t_i x stride_i with 0 <= t_i < count_i and strides above zero, largest first.

@@ -117,12 +117,13 @@ LoadPlan::LoadPlan(const Program& program,
             sites_[site].emplace(Site{.uses = UseCounter(liveness[site].uses)});
         }
     }
-    for (const InstructionTemplate& instruction : program.templates) {
-        accesses_.push_back(accesses_of(instruction));
+    for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
+        accesses_.push_back(accesses_of(index));
     }
 }
 
-LoadPlan::Accesses LoadPlan::accesses_of(const InstructionTemplate& instruction) const {
+LoadPlan::Accesses LoadPlan::accesses_of(std::uint32_t index) const {
+    const InstructionTemplate& instruction = program_->templates[index];
     Accesses accesses;
     for (std::uint32_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
@@ -137,6 +138,16 @@ LoadPlan::Accesses LoadPlan::accesses_of(const InstructionTemplate& instruction)
         if (operand.writes()) {
             accesses.writes.push_back(operand.buffer);
         }
+    }
+    if (accesses.is_load) {
+        const Operand& dst = instruction.operands[accesses.planned.front()];
+        const auto takes = [&](double rate) {
+            return planned_transfer(chip_->dma, instruction.op, dst, rate);
+        };
+        const std::int64_t latency = latency_of(index);
+        accesses.load = {.lead = latency + takes(kRateAlone),
+                         .latency = latency,
+                         .transfer = takes(kPlannedRate)};
     }
     return accesses;
 }
@@ -203,16 +214,10 @@ void LoadPlan::read_alloc(const Step& step) {
 void LoadPlan::read_load(Item item, std::uint32_t instruction) {
     const TileId id = kept_[item].tiles.front();
     Tile& tile = tiles_[id];
-    const std::int64_t latency = latency_of(instruction);
-    const Opcode op = program_->templates[instruction].op;
-    const Operand& dst =
-        program_->templates[instruction].operands[accesses_[instruction].planned.front()];
     is_impossible_ = is_impossible_ || tile.is_needed;
-    tile.loads.push_back({.item = item,
-                          .tile = id,
-                          .lead = latency + planned_transfer(chip_->dma, op, dst, kRateAlone),
-                          .latency = latency,
-                          .transfer = planned_transfer(chip_->dma, op, dst, kPlannedRate)});
+    Load& load = tile.loads.emplace_back(accesses_[instruction].load);
+    load.item = item;
+    load.tile = id;
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
         need(tile, latest_);

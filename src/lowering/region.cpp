@@ -2,6 +2,9 @@
 // Do two accesses meet?
 #include "trnsim/lowering/region.hpp"
 
+#include "trnsim/base/rounding.hpp"
+
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -22,6 +25,22 @@ bool runs_pass_by(const Region& a, const Region& b) {
     return a.shape().run_bytes <= distance && distance + b.shape().run_bytes <= divisor;
 }
 
+/// Whether both have runs at one and the same distance, or a single one.
+bool are_rows(const RegionShape& a, const RegionShape& b) {
+    return a.run_count > 0 && b.run_count > 0 &&
+           (a.run_stride == b.run_stride || a.run_count == 1 || b.run_count == 1);
+}
+
+/// Whether a run of one meets one of the other: number i of `a` and j of `b` do if i - j is in an
+/// interval.
+bool rows_meet(const Region& a, const Region& b) {
+    const std::int64_t stride = std::max(a.shape().run_stride, b.shape().run_stride);
+    const std::int64_t distance = b.begin() - a.begin();
+    const std::int64_t first = floor_divide(distance - a.shape().run_bytes, stride) + 1;
+    const std::int64_t last = floor_divide(distance + b.shape().run_bytes - 1, stride);
+    return std::max(first, 1 - b.shape().run_count) <= std::min(last, a.shape().run_count - 1);
+}
+
 }  // namespace
 
 RegionShape::RegionShape(const Operand& operand)
@@ -38,8 +57,13 @@ RegionShape::RegionShape(const Operand& operand)
             break;  // They are one run.
         }
         if (dim.count > 1) {
+            const std::int64_t distance = std::abs(dim.stride) * element_bytes;
             inside /= dim.count;
-            run_divisor = std::gcd(run_divisor, std::abs(dim.stride) * element_bytes);
+            if (distance > 0) {
+                run_count = run_divisor == 0 ? dim.count : 0;
+                run_divisor = std::gcd(run_divisor, distance);
+                run_stride = distance;
+            }
         }
     }
 }
@@ -51,12 +75,16 @@ bool is_same_pattern(const Region& a, const Region& b) {
 }
 
 bool patterns_overlap(const Region& a, const Region& b) {
-    return !runs_pass_by(a, b) && overlap(a.shape().pattern,
-                                          a.base_byte(),
-                                          a.shape().element_bytes,
-                                          b.shape().pattern,
-                                          b.base_byte(),
-                                          b.shape().element_bytes);
+    if (runs_pass_by(a, b)) {
+        return false;
+    }
+    return are_rows(a.shape(), b.shape()) ? rows_meet(a, b)
+                                          : overlap(a.shape().pattern,
+                                                    a.base_byte(),
+                                                    a.shape().element_bytes,
+                                                    b.shape().pattern,
+                                                    b.base_byte(),
+                                                    b.shape().element_bytes);
 }
 
 }  // namespace trnsim::lowering

@@ -80,6 +80,7 @@ private:
     struct Accesses {
         std::vector<std::uint32_t> planned{};  ///< Operands that lie in planned sites;
         bool is_load = false;                  ///< the first of them is written.
+        Load load{};                           ///< Then: how long it takes.
         std::vector<std::uint32_t> reads{};    ///< Buffers of the others.
         std::vector<std::uint32_t> writes{};
     };
@@ -100,7 +101,7 @@ private:
              const IssueTable& table,
              const ChipSpec& chip);
 
-    [[nodiscard]] Accesses accesses_of(const InstructionTemplate& instruction) const;
+    [[nodiscard]] Accesses accesses_of(std::uint32_t instruction) const;
     [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
     [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();

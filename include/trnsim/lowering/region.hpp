@@ -21,6 +21,8 @@ struct RegionShape {
     bool is_dense = true;          ///< Every byte between them is touched.
     std::int64_t run_bytes = 0;    ///< Of each of its unit-stride runs.
     std::int64_t run_divisor = 0;  ///< Of the distances between them, in bytes; 0: there is one.
+    std::int64_t run_stride = 0;   ///< The distance, if it is one and the same;
+    std::int64_t run_count = 1;    ///< how many they are then, or else 0.
 };
 
 /// Bytes that an access touches: the same in each of its partitions.

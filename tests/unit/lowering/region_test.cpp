@@ -22,7 +22,32 @@ TEST(RegionTest, RunsAreWhatTheInnermostPairsMakeUp) {
     const RegionShape shape = shape_of({{96, 5}, {64, 2}, {8, 4}, {1, 8}}, Dtype::Float32);
     EXPECT_EQ(shape.run_bytes, 32 * 4);
     EXPECT_EQ(shape.run_divisor, 32 * 4);
+    EXPECT_EQ(shape.run_count, 0) << "96 and 32 from one to the next";
     EXPECT_EQ(shape_of({{1, 8}}).run_divisor, 0);
+    EXPECT_EQ(shape_of({{1, 8}}).run_count, 1);
+}
+
+TEST(RegionTest, RowsAreRunsAtOneDistance) {
+    for (const AccessPattern& pattern : {AccessPattern{{-96, 5}, {64, 1}, {0, 3}, {8, 4}, {1, 8}},
+                                         AccessPattern{{0, 2}, {96, 5}, {1, 32}}}) {
+        const RegionShape rows = shape_of(pattern, Dtype::Float32);
+        EXPECT_EQ(rows.run_count, 5);
+        EXPECT_EQ(rows.run_stride, 96 * 4);
+    }
+}
+
+TEST(RegionTest, RowsMeetWhatLiesInOneOfThem) {
+    const RegionShape rows = shape_of({{128, 4}, {1, 64}});
+    const RegionShape piece = shape_of({{1, 32}});
+    for (int row = 0; row < 4; ++row) {
+        EXPECT_TRUE(meet(rows, 0, piece, 128 * row + 63));
+        EXPECT_FALSE(meet(rows, 0, piece, 128 * row + 64));
+        EXPECT_FALSE(meet(piece, 128 * row + 96, rows, 0));
+        EXPECT_EQ(meet(piece, 128 * row + 97, rows, 0), row < 3);
+    }
+    EXPECT_TRUE(meet(rows, 0, rows, 3 * 128 + 63));
+    EXPECT_FALSE(meet(rows, 0, rows, 3 * 128 + 64));
+    EXPECT_TRUE(meet(rows, 3 * 128 + 63, rows, 0));
 }
 
 TEST(RegionTest, HalvesOfTheSameRowsAreDisjoint) {

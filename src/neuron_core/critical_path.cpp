@@ -14,7 +14,8 @@ constexpr CriticalPath::Kind kKernelStart = 0;
 constexpr CriticalPath::Kind kSemaphore = 1;
 constexpr CriticalPath::Kind kPort = 2;
 constexpr CriticalPath::Kind kRing = 3;
-constexpr CriticalPath::Kind kFirstEngine = 4;  ///< "other tensor", "other vector", …
+constexpr CriticalPath::Kind kCores = 4;
+constexpr CriticalPath::Kind kFirstEngine = 5;  ///< "other tensor", "other vector", …
 constexpr int kEngines = 6;
 
 }  // namespace
@@ -24,6 +25,7 @@ CriticalPath::CriticalPath() {
     names_.emplace_back("semaphore wake-up");
     names_.emplace_back(kPortName);
     names_.emplace_back(kRingName);
+    names_.emplace_back(kCoresName);
     for (int engine = 0; engine < kEngines; ++engine) {
         names_.push_back(fmt::format("other ({})", name(static_cast<Engine>(engine))));
     }
@@ -82,7 +84,7 @@ void CriticalPath::started(
     if (previous == nullptr) {
         previous = sequence > 0 ? find(queue, hold.predecessor) : nullptr;
         sums_before = history.sums_of(hold.predecessor);
-        since = start - hold.refused;
+        since = start - hold.refused - hold.kept;
     }
     const std::size_t known = previous != nullptr ? previous->kinds : 0;
     if (sums_before != sums) {
@@ -91,12 +93,15 @@ void CriticalPath::started(
     std::fill(sums + known, sums + names_.size(), 0);
     if (previous != nullptr) {
         sums[previous->kind] += (since - previous->start).value;
-        sums[kSemaphore] += (start - since - hold.refused).value;
+        sums[kSemaphore] += (start - since - hold.refused - hold.kept).value;
         sums[queue < kEngineQueues ? kPort : kRing] += hold.refused.value;
+        sums[kCores] += hold.kept.value;
     } else {
         const Picoseconds launch = std::min(start, kernel_start_);
+        const Picoseconds kept = std::min(start - launch, hold.kept);
         sums[kKernelStart] = launch.value;
-        sums[kind] += (start - launch).value;
+        sums[kCores] = kept.value;
+        sums[kind] += (start - launch - kept).value;
     }
     history.records[sequence % kHistory] = {.sequence = sequence,
                                             .start = start,

@@ -73,15 +73,18 @@ void ExecutionLog::started(const Execution& execution) {
     stats.active += execution.active;
     stats.stalled += execution.stalled;
     stats.refused += execution.refused;
+    stats.kept += execution.kept;
     CriticalPath::Hold hold{.since = execution.start,
                             .predecessor = execution.predecessor,
-                            .refused = execution.refused};
+                            .refused = execution.refused,
+                            .kept = execution.kept};
     if (execution.held_by) {
         hold.producer_queue = execution.held_by->queue;
         hold.producer_sequence = execution.held_by->sequence;
         hold.since = execution.held_until;
-        if (execution.stalled > execution.refused) {
-            add_wait(stats, execution.held_by->what, execution.stalled - execution.refused);
+        const Picoseconds waited = execution.stalled - execution.refused - execution.kept;
+        if (waited > Picoseconds{}) {
+            add_wait(stats, execution.held_by->what, waited);
         }
     }
     path_.started(execution.queue, execution.sequence, stats.kind, execution.start, hold);

@@ -171,21 +171,19 @@ void Sequencer::account(const Issue& issue, Execution& execution) {
     const Picoseconds could =
         is_triggered(ready_.held_by) ? std::max(active_until_, ready_.at) : active_until_;
     // What begins later than that was refused by a port or a ring, or kept by another core.
-    const bool is_refused_last = ready_.at > could && !ready_.is_kept_by_cores;
-    const bool is_held = ready_.held_by && (ready_.at >= begin || is_refused_last);
+    const bool is_held = ready_.held_by && (ready_.at >= begin || ready_.at > could);
     if (is_held) {
         execution.held_by = ready_.held_by;
         execution.held_until = ready_.released;
     }
-    if (begin > could && ready_.is_kept_by_cores) {
+    if (begin > could) {
+        const Picoseconds rest = begin - (is_held ? std::clamp(ready_.at, could, begin) : could);
+        const bool is_kept = ready_.is_kept_by_cores;
+        (is_kept ? execution.kept : execution.refused) = rest;
         execution.stalled = begin - could;
-        stats_.waiting[static_cast<std::size_t>(Engine::Sync)] += execution.stalled;
-    } else if (begin > could) {
-        execution.stalled = begin - could;
-        execution.refused = begin - (is_held ? std::clamp(ready_.at, could, begin) : could);
-        stats_.waiting[cause_of(is_held ? &*ready_.held_by : nullptr)] +=
-            execution.stalled - execution.refused;
-        stats_.waiting[cause_of(nullptr)] += execution.refused;
+        stats_.waiting[cause_of(is_held ? &*ready_.held_by : nullptr)] += execution.stalled - rest;
+        stats_.waiting[is_kept ? static_cast<std::size_t>(Engine::Sync) : cause_of(nullptr)] +=
+            rest;
     }
     execution.active = std::max(Picoseconds{}, end - std::max(begin, active_until_));
     active_until_ = std::max(active_until_, end);

@@ -83,6 +83,9 @@ void collect_lines(const NeuronCore& core,
             line.waited_for[is_ring ? neuron_core::kRingName : neuron_core::kPortName] +=
                 stats.refused;
         }
+        if (stats.kept > Picoseconds{}) {
+            line.waited_for[neuron_core::kCoresName] += stats.kept;
+        }
     }
     for (auto& [key, line] : lines) {
         const std::string on_path = fmt::format("{} {} ({})", line.source, line.op, line.engine);

@@ -17,6 +17,7 @@ namespace trnsim::neuron_core {
 /// What an instruction waited for that no other one made it wait for.
 inline constexpr const char* kPortName = "memory port";
 inline constexpr const char* kRingName = "DMA ring";
+inline constexpr const char* kCoresName = "other NeuronCores";
 
 /// Every instruction's start hangs on one earlier event: the end of its queue's previous
 /// instruction, or the update of a semaphore. The times along that chain, summed by kind, travel
@@ -37,7 +38,8 @@ public:
         Picoseconds since{};            ///< When that released it; the rest is wake-up time.
         std::uint64_t predecessor = 0;  ///< The instruction of its own queue that it follows.
         Picoseconds refused{};  ///< After that, by a port of a memory or the interval or limit of a
-                                ///< DMA ring.
+                                ///< DMA ring,
+        Picoseconds kept{};     ///< or by other NeuronCores that it meets.
     };
 
     CriticalPath();

@@ -22,7 +22,8 @@ struct TemplateStats {
     std::int64_t count = 0;
     Picoseconds active;
     Picoseconds stalled;
-    Picoseconds refused;  ///< Of that, for a memory port or a DMA ring's interval or limit.
+    Picoseconds refused;  ///< Of that, for a memory port or a DMA ring's interval or limit,
+    Picoseconds kept;     ///< or for other NeuronCores.
     std::vector<std::pair<const IssueTemplate*, Picoseconds>> waited_for;
     CriticalPath::Kind kind = 0;
     timeline::LabelId label = 0;
@@ -38,7 +39,8 @@ struct Execution {
     Picoseconds start{};
     Picoseconds active{};   ///< Time it adds to its queue's active time.
     Picoseconds stalled{};  ///< Gap before it;
-    Picoseconds refused{};  ///< of it, for a port of a memory or by a DMA ring's interval or limit.
+    Picoseconds refused{};  ///< of it, for a port of a memory or by a DMA ring's interval or limit,
+    Picoseconds kept{};     ///< or for other NeuronCores to come.
     Picoseconds duration{};  ///< Start to result visible, which is in order,
     Picoseconds latency{};   ///< and its own part of that.
     std::optional<Producer> held_by{};

@@ -115,7 +115,8 @@ struct CoreResult {
     std::int64_t hbm_write_bytes = 0;
 };
 
-/// One NeuronCore; of several the one that ended last, with all of them in `cores`.
+/// One NeuronCore; of several the one that ended last, of those the one that the others kept least,
+/// with all of them in `cores`.
 struct RunResult {
     Picoseconds total;                 ///< Latency: kernel start to kernel end, both included.
     Method method = Method::Profiler;  ///< What the latency compares with.

@@ -91,6 +91,22 @@ TEST(CriticalPathTest, WhatAPortOrARingRefusedIsNotItsPredecessors) {
     }
 }
 
+TEST(CriticalPathTest, WhatOtherCoresKeptIsNobodysOfItsOwn) {
+    CriticalPath path;
+    path.start_at(ns(15));
+    path.started(kVector, 0, path.kind_of("barrier", Engine::Vector), ns(100), {.kept = ns(60)});
+    path.started(kVector,
+                 1,
+                 path.kind_of("next", Engine::Vector),
+                 ns(190),
+                 {.since = ns(190), .predecessor = 0, .kept = ns(50)});
+    EXPECT_THAT(path.chain(kVector, 1, ns(195)),
+                ElementsAre(Pair("other NeuronCores", ns(110)),
+                            Pair("barrier", ns(65)),
+                            Pair("kernel start", ns(15)),
+                            Pair("next", ns(5))));
+}
+
 TEST(CriticalPathTest, TheSameTextIsTheSameKind) {
     CriticalPath path;
     EXPECT_EQ(path.kind_of("a", Engine::Vector), path.kind_of("a", Engine::Vector));

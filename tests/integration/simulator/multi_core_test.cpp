@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace trnsim {
 namespace {
@@ -116,8 +118,8 @@ TEST(MultiCore, CoresWithoutAStackOfHbmAreAnError) {
     EXPECT_EQ(test::run(Launch(4, &program), chip).cores.size(), 4U);
 }
 
-/// The records of one core: it computes `count` times, meets the other, and computes once more.
-std::string records_of_core(int core, std::int64_t count, bool comes) {
+/// The records of one core: it computes `count` times, meets the other, and computes `after` times.
+std::string records_of_core(int core, std::int64_t count, bool comes, int after = 1) {
     const std::string tile = std::to_string(core);
     const std::string fill = std::to_string(2 * core);
     const std::string barrier = std::to_string(2 * core + 1);
@@ -137,18 +139,24 @@ std::string records_of_core(int core, std::int64_t count, bool comes) {
     if (comes) {
         text += R"({"record":"run","template":)" + barrier + R"(,"at":[]})" + "\n";
     }
-    text += R"({"record":"run","template":)" + fill + R"(,"at":[{}]})" + "\n";
+    for (int i = 0; i < after; ++i) {
+        text += R"({"record":"run","template":)" + fill + R"(,"at":[{}]})" + "\n";
+    }
     return text;
 }
 
-/// A program of two cores that meet; if not both come, the second stays away.
-program::Program meeting(std::int64_t first, std::int64_t second, bool both_come = true) {
+/// A program of two cores that meet; if not both come, the second stays away. The first computes
+/// `after` times then.
+program::Program meeting(std::int64_t first,
+                         std::int64_t second,
+                         bool both_come = true,
+                         int after = 1) {
     std::string text =
         R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":2})"
         "\n";
-    text += records_of_core(0, first, true);
+    text += records_of_core(0, first, true, after);
     text += records_of_core(1, second, both_come);
-    const std::int64_t runs = first + second + (both_come ? 4 : 3);
+    const std::int64_t runs = first + second + after + (both_come ? 3 : 2);
     text += R"({"record":"summary","instructions":)" + std::to_string(runs) + "}\n";
     return test::read_trace(text);
 }
@@ -166,13 +174,24 @@ TEST(MultiCore, WhoWaitsForAnotherCoreWaitsForSync) {
     const RunResult result = test::run(meeting(100, 100), test::chip("trn2"));
     const EngineResult& gpsimd = result.engines.at(Engine::Gpsimd);
     EXPECT_EQ(gpsimd.waiting[static_cast<std::size_t>(WaitCause::Sync)], Picoseconds{});
-    // Of cores that end together the first is reported: here the one that waited.
-    const RunResult waited = test::run(meeting(10, 100), test::chip("trn2"));
-    EXPECT_GT(waited.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)],
-              Picoseconds{});
+    const RunResult waited = test::run(meeting(10, 100, true, 2), test::chip("trn2"));
+    const Picoseconds kept =
+        waited.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)];
+    EXPECT_GT(kept, Picoseconds{});
+    EXPECT_THAT(waited.critical_path,
+                testing::Contains(
+                    testing::AllOf(testing::Field(&CriticalPathEntry::what, "other NeuronCores"),
+                                   testing::Field(&CriticalPathEntry::time, kept))));
 }
 
-TEST(MultiCore, WhoWaitsForAnotherCoreBehindASemaphoreWaitsForNoInstruction) {
+TEST(MultiCore, OfCoresThatEndTogetherTheOneThatTheOthersWaitedForIsReported) {
+    for (const auto& [first, second] : {std::pair{10, 100}, std::pair{100, 10}}) {
+        const RunResult busy = test::run(meeting(first, second), test::chip("trn2"));
+        EXPECT_EQ(busy.engines.at(Engine::Gpsimd).instructions, 102);
+    }
+}
+
+TEST(MultiCore, WhoWaitsForAnotherCoreBehindASemaphoreWaitsForBoth) {
     std::string text =
         R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2","kernel":"k","api":"trace","cores":2})"
         "\n";
@@ -184,7 +203,7 @@ TEST(MultiCore, WhoWaitsForAnotherCoreBehindASemaphoreWaitsForNoInstruction) {
     };
     for (int core = 0; core < 2; ++core) {  // The barrier of GpSimd waits for Vector's tile first.
         text += replace_all(
-            replace_all(records_of_core(core, core == 0 ? 10 : 100, true),
+            replace_all(records_of_core(core, core == 0 ? 10 : 100, true, core == 0 ? 2 : 1),
                         R"("op":"memset","engines":["gpsimd"])",
                         R"("op":"memset","engines":["vector"])"),
             R"("op":"core_barrier","engines":["gpsimd"],"operands":[])",
@@ -192,16 +211,22 @@ TEST(MultiCore, WhoWaitsForAnotherCoreBehindASemaphoreWaitsForNoInstruction) {
                 std::to_string(core) + R"(,"partitions":128,"pattern":[[1,1024]]}])");
     }
     text = replace_all(text, R"("at":[]})", R"("at":[{}]})") +
-           R"({"record":"summary","instructions":114})" + "\n";
+           R"({"record":"summary","instructions":115})" + "\n";
     const RunResult result = test::run(test::read_trace(text), test::chip("trn2"));
     EXPECT_GT(result.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)],
               Picoseconds{});
     for (const auto& [what, time] : result.critical_path) {
         EXPECT_FALSE(what == "semaphore wake-up" && time > Picoseconds{1'000'000}) << time.value;
     }
-    for (const auto& line : result.lines) {
-        EXPECT_TRUE(line.op != "core_barrier" || line.waited_for.empty());
-    }
+    const auto barrier = std::ranges::find(result.lines, "core_barrier", &LineResult::op);
+    ASSERT_NE(barrier, result.lines.end());
+    ASSERT_THAT(barrier->waited_for,
+                testing::UnorderedElementsAre(testing::Key(testing::EndsWith("memset")),
+                                              testing::Key("other NeuronCores")));
+    const Picoseconds kept = barrier->waited_for.at("other NeuronCores");
+    EXPECT_EQ(barrier->waited_for.rbegin()->second + kept, barrier->stalled);
+    EXPECT_EQ(result.engines.at(Engine::Gpsimd).waiting[static_cast<std::size_t>(WaitCause::Sync)],
+              kept);
 }
 
 TEST(MultiCore, ACoreThatNeverComesIsADeadlockThatNamesIt) {

@@ -125,11 +125,12 @@ LoadPlan::LoadPlan(const Program& program,
 LoadPlan::Accesses LoadPlan::accesses_of(std::uint32_t index) const {
     const InstructionTemplate& instruction = program_->templates[index];
     Accesses accesses;
+    bool is_load = false;
     for (std::uint32_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (sites_[operand.buffer]) {
             accesses.planned.push_back(i);
-            accesses.is_load = accesses.is_load || operand.writes();
+            is_load = is_load || operand.writes();
             continue;
         }
         if (operand.reads()) {
@@ -139,15 +140,15 @@ LoadPlan::Accesses LoadPlan::accesses_of(std::uint32_t index) const {
             accesses.writes.push_back(operand.buffer);
         }
     }
-    if (accesses.is_load) {
+    if (is_load) {
         const Operand& dst = instruction.operands[accesses.planned.front()];
         const auto takes = [&](double rate) {
             return planned_transfer(chip_->dma, instruction.op, dst, rate);
         };
         const std::int64_t latency = latency_of(index);
-        accesses.load = {.lead = latency + takes(kRateAlone),
-                         .latency = latency,
-                         .transfer = takes(kPlannedRate)};
+        accesses.load = Load{.lead = latency + takes(kRateAlone),
+                             .latency = latency,
+                             .transfer = takes(kPlannedRate)};
     }
     return accesses;
 }
@@ -193,8 +194,8 @@ void LoadPlan::read() {
     if (is_impossible_) {
         return;
     }
-    return accesses_[instruction].is_load ? read_load(item, instruction)
-                                          : read_other(item, instruction);
+    return accesses_[instruction].load ? read_load(item, instruction)
+                                       : read_other(item, instruction);
 }
 
 void LoadPlan::read_alloc(const Step& step) {
@@ -215,7 +216,7 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
     const TileId id = kept_[item].tiles.front();
     Tile& tile = tiles_[id];
     is_impossible_ = is_impossible_ || tile.is_needed;
-    Load& load = tile.loads.emplace_back(accesses_[instruction].load);
+    Load& load = tile.loads.emplace_back(*accesses_[instruction].load);
     load.item = item;
     load.tile = id;
     if (--tile.to_read == 0) {  // Nobody reads it.

@@ -79,8 +79,7 @@ private:
     /// What an instruction does to tiles and other buffers.
     struct Accesses {
         std::vector<std::uint32_t> planned{};  ///< Operands that lie in planned sites;
-        bool is_load = false;                  ///< the first of them is written.
-        Load load{};                           ///< Then: how long it takes.
+        std::optional<Load> load{};            ///< how long it takes, if the first one is written.
         std::vector<std::uint32_t> reads{};    ///< Buffers of the others.
         std::vector<std::uint32_t> writes{};
     };

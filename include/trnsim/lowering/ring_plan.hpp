@@ -13,8 +13,7 @@ namespace trnsim::lowering {
 
 /// The rings of a program. One of each engine is kept for exchanges. [NEURON-RUNTIME]
 struct RingPlan {
-    std::vector<int>
-        ring;  ///< By template of the program; 0 for what is no transfer or never runs.
+    std::vector<int> ring;              ///< By template; 0 for what is no transfer or never runs.
     std::vector<std::string> purposes;  ///< By ring, for the report: "load lhsT_tile".
 };
 

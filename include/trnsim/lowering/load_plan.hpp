@@ -100,7 +100,7 @@ private:
              const IssueTable& table,
              const ChipSpec& chip);
 
-    [[nodiscard]] Accesses accesses_of(std::uint32_t instruction) const;
+    [[nodiscard]] Accesses accesses_of(std::uint32_t index) const;
     [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
     [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();

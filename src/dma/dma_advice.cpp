@@ -9,6 +9,8 @@
 namespace trnsim::dma {
 namespace {
 
+constexpr std::int64_t kPartitions = 128;  ///< Of SBUF. [NKI-DMA]
+
 std::string text(std::int64_t value) {
     return std::to_string(value);
 }
@@ -49,11 +51,11 @@ std::optional<std::string> advice(const DmaSpec& spec, const InstructionTemplate
     }
     const std::int64_t used =
         (pieces.rows + spec.partitions_per_engine - 1) / spec.partitions_per_engine;
-    if (pieces.rows > 0 && 2 * used < spec.engines) {
+    if (pieces.rows > 0 && pieces.rows < kPartitions && 2 * used < spec.engines) {
         return text(pieces.rows) +
                (pieces.rows == 1 ? " partition occupies " : " partitions occupy ") + text(used) +
-               " of " + text(spec.engines) +
-               " DMA engines; spread the tile over 128 partitions [NKI-DMA]";
+               " of " + text(spec.engines) + " DMA engines; spread the tile over " +
+               text(kPartitions) + " partitions [NKI-DMA]";
     }
     return std::nullopt;
 }

@@ -97,9 +97,6 @@ double efficiency(const DmaSpec& spec, const InstructionTemplate& instruction) {
     }
 }
 
-/// Bits of an engine mask.
-constexpr std::size_t kMostEngines = 32;
-
 /// Which engines take part, and how many of `count` descriptors the busiest one has.
 struct Split {
     std::uint32_t mask = 0;
@@ -121,7 +118,7 @@ Split split_by_partition(const DmaSpec& spec,
                          std::int64_t rows,
                          std::int64_t first) {
     Split split;
-    std::array<std::int64_t, kMostEngines> rows_of_engine{};
+    std::array<std::int64_t, kMostDmaEngines> rows_of_engine{};
     std::int64_t most_rows = 0;
     for (std::int64_t row = first; row < first + rows;) {
         const std::int64_t group = row / spec.partitions_per_engine;

@@ -20,6 +20,11 @@ Summary::EngineActivity activity(const RunResult& result, Engine engine) {
             .instruction_count = found->second.instructions};
 }
 
+/// In whole picoseconds, like what it is made of.
+double scaled(Picoseconds time, double factor) {
+    return in_microseconds(from_picoseconds(static_cast<double>(time.value) * factor));
+}
+
 void add_flops(Summary& summary, const TensorWork& work) {
     summary.model_flops = 2 * work.macs;
     summary.transpose_flops = 2 * work.transpose_macs;
@@ -59,8 +64,8 @@ Summary summarize(const RunResult& result, const Peaks& peaks, double error) {
     Summary summary;
     summary.total_time = in_seconds(result.total);
     summary.latency_us = in_microseconds(result.total);
-    summary.latency_low_us = summary.latency_us / (1.0 + error);
-    summary.latency_high_us = summary.latency_us / (1.0 - error);
+    summary.latency_low_us = scaled(result.total, 1.0 / (1.0 + error));
+    summary.latency_high_us = scaled(result.total, 1.0 / (1.0 - error));
     add_flops(summary, result.tensor);
     summary.hbm_read_bytes = result.memory.hbm_read_bytes;
     summary.hbm_write_bytes = result.memory.hbm_write_bytes;

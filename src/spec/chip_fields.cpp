@@ -29,13 +29,15 @@ void list_network_fields(FieldList& list, CollectiveSpec& spec) {
 }  // namespace
 
 void list_fields(FieldList& list, DmaSpec& spec) {
-    list.number("engines", spec.engines, "engines", {1, 16}, "DMA engines of one NeuronCore.");
+    list.number(
+        "engines", spec.engines, "engines", {1, kMostDmaEngines}, "DMA engines of one NeuronCore.");
     list.number("rings", spec.rings, "rings", {1, 16}, "Rings of one DMA engine.");
     list.number("partitions_per_engine",
                 spec.partitions_per_engine,
                 "partitions",
                 {1, 128},
-                "Consecutive SBUF partitions that one DMA engine serves.");
+                "Consecutive SBUF partitions that one DMA engine serves; the first engine follows "
+                "the last.");
     list.number(
         "engine_gb_per_s", spec.engine_gb_per_s, "GB/s", {0.01, 10000}, "Rate of one DMA engine.");
     list.number("descriptor_overhead_ns",

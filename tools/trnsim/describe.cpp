@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -23,9 +24,12 @@ namespace {
 
 using Leaf = spec::ChipConfig::Leaf;
 
+constexpr int kSchemaVersion = 1;  ///< Of --json.
+
 struct DescribeOptions {
     std::string what;
     std::string json;
+    std::string saved;
     std::vector<std::string> settings;
 };
 
@@ -115,7 +119,8 @@ void write_json(std::ostream& output,
             field["note"] = leaf.note;
         }
     }
-    const nlohmann::ordered_json object{{"chip", chip.spec.short_name}, {"fields", fields}};
+    const nlohmann::ordered_json object{
+        {"schema_version", kSchemaVersion}, {"chip", chip.spec.short_name}, {"fields", fields}};
     output << object.dump(2) << '\n';
 }
 
@@ -130,9 +135,38 @@ void list_chips(std::ostream& output) {
     }
 }
 
+/// \throws UserError if --save has only a part of a chip, or no name that a chip may have
+void require_saveable(const DescribeOptions& options, const std::string& part) {
+    if (!part.empty()) {
+        throw UserError(
+            fmt::format("--save {}: writes a whole chip, but {} is a part of one; name "
+                        "the chip alone",
+                        options.saved,
+                        options.what));
+    }
+    if (options.saved != "-" && chip_file(options.saved).empty()) {
+        throw UserError(
+            fmt::format("--save {}: --chip would take it for the name of a chip; call it {}.json",
+                        options.saved,
+                        options.saved));
+    }
+}
+
+/// Writes the chip as a file that is called like it.
+void save(spec::ChipConfig chip, const std::string& path) {
+    if (path != "-") {
+        chip.spec.name = std::filesystem::path(path).stem().string();
+        chip.spec.short_name = chip.spec.name;
+    }
+    OutputFile file("--save", path);
+    file.stream() << spec::to_json(chip);
+    file.commit();
+}
+
 void describe(const DescribeOptions& options) {
     if (options.what.empty()) {
         const std::string option = !options.json.empty()       ? "--json " + options.json
+                                   : !options.saved.empty()    ? "--save " + options.saved
                                    : !options.settings.empty() ? "--set " + options.settings.front()
                                                                : "";
         if (!option.empty()) {
@@ -147,16 +181,23 @@ void describe(const DescribeOptions& options) {
     require_once("--set", options.settings);
     require_chip(options.what);
     const auto [name, path] = split_chip_and_path(options.what);
-    require_sources_kept({{"--json", options.json}}, {{"CHIP", chip_file(name)}});
+    const Destinations destinations{{"--json", options.json}, {"--save", options.saved}};
+    require_different_destinations(destinations);
+    require_sources_kept(destinations, {{"CHIP", chip_file(name)}});
     const spec::ChipConfig chip = load_chip(name, options.settings);
     const std::vector<Leaf> leaves = select(chip, path);
-    if (options.json.empty()) {
-        print_table(std::cout, leaves);
-        return;
+    if (!options.saved.empty()) {
+        require_saveable(options, path);
+        save(chip, options.saved);
     }
-    OutputFile file("--json", options.json);
-    write_json(file.stream(), chip, leaves);
-    file.commit();
+    if (!options.json.empty()) {
+        OutputFile file("--json", options.json);
+        write_json(file.stream(), chip, leaves);
+        file.commit();
+    }
+    if (options.json.empty() && options.saved.empty()) {
+        print_table(std::cout, leaves);
+    }
 }
 
 }  // namespace
@@ -174,12 +215,17 @@ void add_describe(CLI::App& app, int& /*exit_status*/) {
         ->type_name("PATH=VALUE");
     add_output(
         *command, "--json", options->json, "write JSON to a file (- for standard output) instead");
+    add_output(*command,
+               "--save",
+               options->saved,
+               "write the whole chip to a file that --chip takes, with each --set, instead");
     command->footer(
         "Examples:\n"
         "  trnsim describe\n"
         "  trnsim describe trn2\n"
         "  trnsim describe trn3.neuron_core.tensor_engine\n"
-        "  trnsim describe trn1.dma --json -");
+        "  trnsim describe trn1.dma --json -\n"
+        "  trnsim describe trn2 --set hbm.pin_gbit_per_s=7.2 --save faster_hbm.json");
     command->callback([options] { describe(*options); });
 }
 

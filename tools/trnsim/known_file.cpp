@@ -49,6 +49,10 @@ std::optional<KnownFile> known_json(const std::string& name, const std::string& 
         case report::FileKind::Validation:
             return KnownFile{
                 Kind::Other, "what trnsim validate --json wrote", std::string{kNoCommand}};
+        case report::FileKind::Description:
+            return KnownFile{Kind::Other,
+                             "what trnsim describe --json wrote",
+                             "trnsim describe --save writes a chip file"};
         case report::FileKind::Chip:
             return KnownFile{Kind::Chip,
                              "a chip file",

@@ -49,6 +49,23 @@ std::vector<std::string> policy_warnings(const program::Program& program,
     return warnings;
 }
 
+/// DMA engines that move nothing to or from SBUF, as a warning; empty if all do.
+std::string idle_engines_warning(const ChipSpec& chip) {
+    const std::int64_t partitions = chip.neuron_core.sbuf.partitions;
+    const std::int64_t each = chip.dma.partitions_per_engine;
+    const std::int64_t serving = (partitions + each - 1) / each;
+    if (serving >= chip.dma.engines) {
+        return {};
+    }
+    return fmt::format(
+        "{} of {} DMA engines serve no partitions of SBUF, since each of them serves {}; with "
+        "dma.partitions_per_engine={} all do",
+        chip.dma.engines - serving,
+        chip.dma.engines,
+        each,
+        (partitions + chip.dma.engines - 1) / chip.dma.engines);
+}
+
 }  // namespace
 
 report::Report simulate_input(Input& input,
@@ -75,6 +92,9 @@ report::Report simulate_input(Input& input,
     RunResult result = simulate(
         Launch(copies(program, chip.spec, simulation.cores), &program), chip.spec, options);
     if (std::string warning = target_warning(program, chip.spec); !warning.empty()) {
+        result.warnings.push_back(std::move(warning));
+    }
+    if (std::string warning = idle_engines_warning(chip.spec); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
     std::ranges::move(policy_warnings(program, chip.spec, simulation.model.policies),

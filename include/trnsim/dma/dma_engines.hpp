@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sixteen DMA engines of a NeuronCore, shared by its rings.
+// The DMA engines of a NeuronCore, shared by its rings.
 #pragma once
 
 #include "trnsim/base/ring_buffer.hpp"
@@ -22,7 +22,7 @@ namespace trnsim::dma {
 /// Moves data. Every transfer is work for some of the engines; an engine serves the rings that have
 /// work for it round robin, each ring in order.
 ///
-///     16 rings --> [ engine 0 … 15, round robin per descriptor ] --> HBM --> completion
+///     rings --> [ engine 0, 1, …, round robin per descriptor ] --> HBM --> completion
 ///
 /// Round robin over descriptors of similar size is sharing in equal parts, so rates change only
 /// when a transfer arrives or an engine's part of one ends: one wake-up for each end, however long
@@ -32,7 +32,6 @@ namespace trnsim::dma {
 /// descriptors, priorities (D-09). One per NeuronCore.
 class DmaEngines : public sc_core::sc_module {
 public:
-    static constexpr int kMaxEngines = 16;
     using Completion = std::function<void()>;
 
     DmaEngines(const sc_core::sc_module_name& name,
@@ -59,7 +58,7 @@ private:
     /// Service time left is in ps at an engine's full rate. It is one number as long as all engines
     /// of the transfer have the same left, which is the rule.
     struct Transfer {
-        std::array<double, kMaxEngines> remaining{};  ///< By engine, if not is_even.
+        std::array<double, kMostDmaEngines> remaining{};  ///< By engine, if not is_even.
         double even_remaining = 0.0;
         bool is_even = true;
         std::uint32_t live = 0;    ///< Engines with work left.
@@ -105,9 +104,9 @@ private:
     std::vector<Completion> completions_;
     std::uint32_t busy_rings_ = 0;  ///< Rings with transfers, a bit each.
     int even_share_ = 0;  ///< Rings on every engine in use, if all have the same; otherwise 0, and
-    std::array<int, kMaxEngines> rings_served_{};  ///< by engine: rings with work on it.
-    double demand_ = 0.0;                          ///< Of all transfers served, not shared.
-    double scale_ = 1.0;                           ///< Rate that HBM leaves to the engines.
+    std::array<int, kMostDmaEngines> rings_served_{};  ///< by engine: rings with work on it.
+    double demand_ = 0.0;                              ///< Of all transfers served, not shared.
+    double scale_ = 1.0;                               ///< Rate that HBM leaves to the engines.
     Picoseconds next_arrival_ = kNever;  ///< Of a transfer that finds an engine of its ring free,
     Picoseconds next_change_ = kNever;   ///< and when that may be noticed.
     Picoseconds updated_;

@@ -8,6 +8,9 @@
 
 namespace trnsim {
 
+/// Bits of an engine mask.
+inline constexpr int kMostDmaEngines = 32;
+
 /// The DMA engines of one NeuronCore. A transfer is split by partition over the engines; an engine
 /// moves descriptors (elements) one after the other, round robin over its rings.
 struct DmaSpec {

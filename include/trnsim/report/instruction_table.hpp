@@ -70,7 +70,7 @@ struct InstructionTable {
 };
 
 /// What a JSON file is, by its contents: what `trnsim run` wrote of one kernel or of a script's
-/// calls, `compare` or `diff`, a profile, a chip's configuration.
+/// calls, `compare`, `diff` or `describe`, a profile, a chip's configuration.
 enum class FileKind : std::uint8_t {
     Result,
     Calls,
@@ -80,6 +80,7 @@ enum class FileKind : std::uint8_t {
     Difference,
     Validation,
     Chip,
+    Description,
     OtherJson,
     NoJson
 };

@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ["compare", "add.nkt", "--chips", "trn1,trn2", "--json", "chips.json"],
             ["sweep", "add.nkt", "--csv", "sweep.csv"],
             ["trace", "add.nkt", "-o", "add.nkt.zst"],
+            ["describe", "trn2.dma", "--json", "numbers.json"],
             ["diff", "result.json", "result.json", "--json", "changes.json"],
             ["diff", "table.json", "table.json", "--json", "moved.json"]):
         outcome = trnsim(*words)
@@ -69,6 +70,8 @@ def refusals(folder: Path, name: str) -> dict[str, str]:
     ("chips.json", "run describe diff", "what trnsim compare --json wrote: no command reads it"),
     ("changes.json", "run describe diff", "what trnsim diff --json wrote: no command reads it"),
     ("moved.json", "run describe diff", "what trnsim diff --json wrote: no command reads it"),
+    ("numbers.json", "run describe diff",
+     "what trnsim describe --json wrote: trnsim describe --save writes a chip file"),
     ("sweep.csv", "run describe diff", "a table of trnsim sweep: no command reads it"),
     ("add.pftrace", "run describe diff", "a timeline: open it in https://ui.perfetto.dev"),
     ("./parts", "run describe diff", "a directory: name a file in it"),

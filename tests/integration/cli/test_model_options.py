@@ -11,7 +11,9 @@ import pytest
 import traces
 from command_line import CommandLine
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples"
+CHIPS = ROOT / "configs" / "chips"
 CLOCK = "neuron_core.vector_engine.clock_ghz"
 
 
@@ -144,3 +146,46 @@ def test_describe_tells_what_was_set(trnsim: CommandLine) -> None:
 def test_describe_answers_an_unknown_path_with_the_nearest(trnsim: CommandLine) -> None:
     message = trnsim.fails(2, "describe", "trn2.neuron_core.tensor_engin")
     assert "did you mean neuron_core.tensor_engine?" in message
+
+
+def test_more_dma_engines_move_more(trnsim: CommandLine) -> None:
+    more = ["--set", "dma.engines=32", "--set", "dma.engine_gb_per_s=2"]
+    idle = trnsim.result("add.nkt", *more)
+    used = trnsim.result("add.nkt", *more, "--set", "dma.partitions_per_engine=4")
+    said = ("16 of 32 DMA engines serve no partitions of SBUF, since each of them serves 8; with "
+            "dma.partitions_per_engine=4 all do")
+    assert said in idle["warnings"] and said not in used["warnings"]
+    assert used["summary"]["latency_us"] < 0.7 * idle["summary"]["latency_us"]
+
+
+def test_a_chip_is_saved_with_what_was_set(trnsim: CommandLine) -> None:
+    slow = ["--set", f"{CLOCK}=0.25"]
+    outcome = trnsim("describe", "trn2", *slow, "--save", "slow.json")
+    assert (outcome.status, outcome.output) == (0, "")
+    saved, set_ = trnsim.result("add.nkt", "--chip", "slow.json"), trnsim.result("add.nkt", *slow)
+    assert (saved["chip"], saved["config"]) == ("slow", set_["config"])
+    assert saved["summary"] == set_["summary"]
+    assert "set by the user" in trnsim("describe", f"slow.json.{CLOCK}").output
+
+
+def test_a_chip_that_is_saved_unchanged_has_the_numbers_of_its_file(trnsim: CommandLine) -> None:
+    saved = json.loads(trnsim("describe", "trn3", "--save", "-").output)
+    assert saved == json.loads((CHIPS / "trainium3.json").read_text())
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("trn2.dma --save dma.json", "--save dma.json: writes a whole chip, but trn2.dma is a part of "
+                                 "one; name the chip alone"),
+    ("trn2 --save fast", "--save fast: --chip would take it for the name of a chip; call it "
+                         "fast.json"),
+    ("--save my.json", "--save my.json: is about one chip, but none is named; name it: trnsim "
+                       "describe trn2 --save my.json"),
+    ("trn2 --save my.json --json my.json", "--json my.json, --save my.json: both go to one file; "
+                                           "name two files"),
+    ("add.json --save add.json", "--save add.json: would overwrite CHIP add.json, which is read; "
+                                 "name another file")])
+def test_a_chip_that_cannot_be_saved_is_not(trnsim: CommandLine, words: str, said: str) -> None:
+    (trnsim.folder / "add.json").write_bytes((CHIPS / "trainium2.json").read_bytes())
+    before = sorted(trnsim.folder.iterdir())
+    assert trnsim.fails(2, "describe", *words.split()) == f"{said}\n"
+    assert sorted(trnsim.folder.iterdir()) == before

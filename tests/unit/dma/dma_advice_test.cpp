@@ -56,6 +56,10 @@ TEST(DmaAdvice, TellsOfFewPartitions) {
     EXPECT_EQ(advice_on(load(Dtype::Float32, 1, 8192)),
               "1 partition occupies 1 of 16 DMA engines; spread the tile over 128 partitions "
               "[NKI-DMA]");
+    DmaSpec wide = chip("trn2").dma;
+    wide.partitions_per_engine = 64;
+    EXPECT_EQ(advice(wide, load(Dtype::Float32, 128, 1024)), std::nullopt)
+        << "no more to spread to";
 }
 
 TEST(DmaAdvice, IsSilentAboutSingleDescriptorsAndExchanges) {

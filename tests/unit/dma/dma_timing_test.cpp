@@ -198,6 +198,22 @@ TEST(DmaEngineFigure, FewerEnginesMoveAtTheirShareOfTheRate) {
     }
 }
 
+TEST(DmaEngineFigure, ThirtyTwoEnginesMoveTwiceWhatSixteenDo) {
+    DmaSpec spec = chip("trn2").dma;
+    spec.engines = 32;
+    spec.partitions_per_engine = 4;
+    const DmaTransferCost many =
+        transfer_cost(spec,
+                      chip("trn2").hbm,
+                      dge_mode(chip("trn2").neuron_core.dge, DgeMode::None),
+                      load(128, 1024, 1024),
+                      0);
+    EXPECT_EQ(many.engine_mask, ~std::uint32_t{0});
+    EXPECT_NEAR(many.service.nanoseconds(),
+                on("trn2", load(128, 1024, 1024)).service.nanoseconds() / 2.0,
+                0.01);
+}
+
 TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [M-TRN1]
     const DmaTransferCost cost = on("trn1", load(128, 8192, 8192));
     EXPECT_NEAR(static_cast<double>(cost.bytes.value) / cost.service.nanoseconds(), 274, 22);

@@ -329,10 +329,16 @@ void read_lowered_keys(const ReaderState& state,
                        const JsonFields& fields,
                        InstructionTemplate& to) {
     const bool needs_ring = state.is_lowered() && is_dma(to.op) && !is_exchange(to.op);
-    if (fields.has("ring") != needs_ring) {
-        state.place.fail(needs_ring ? "key \"ring\" is missing; name the DMA ring, 0 to 15"
-                                    : "key \"ring\" is for dma operations of a lowered trace only; "
-                                      "leave it out");
+    if (needs_ring && !fields.has("ring")) {
+        state.place.fail("key \"ring\" is missing; name the DMA ring, 0 to 15");
+    }
+    if (!needs_ring && fields.has("ring")) {
+        state.place.fail(
+            is_exchange(to.op)
+                ? "key \"ring\" is for transfers of one NeuronCore; exchanges have a "
+                  "ring of their own: leave it out"
+                : "key \"ring\" is for dma operations of a lowered trace only; leave it "
+                  "out");
     }
     if (needs_ring) {
         to.ring = static_cast<std::int32_t>(fields["ring"].integer(0, kRings - 1));

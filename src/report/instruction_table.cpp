@@ -207,8 +207,9 @@ namespace {
 
 /// What an object with a schema version is.
 FileKind versioned_kind(const simdjson::dom::object& file) {
-    constexpr std::array<std::pair<std::string_view, FileKind>, 6> kTelling{
+    constexpr std::array<std::pair<std::string_view, FileKind>, 7> kTelling{
         {{"neuron_core_version", FileKind::Chip},
+         {"short_name", FileKind::Chip},
          {"fields", FileKind::Description},
          {"calls", FileKind::Calls},
          {"chips", FileKind::Comparison},

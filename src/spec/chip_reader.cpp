@@ -217,8 +217,9 @@ void check_relations(const ChipSpec& spec, const std::string& origin) {
     require(
         core.sbuf.half_rate_stride_bytes > core.sbuf.full_rate_stride_bytes,
         "/neuron_core/sbuf/half_rate_stride_bytes: is not above full_rate_stride_bytes; raise it");
-    require(core.sbuf.usable_partition_kib <= core.sbuf.partition_kib,
-            "/neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it");
+    require(
+        core.sbuf.usable_partition_kib <= core.sbuf.partition_kib,
+        "/neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it or raise that");
     require(
         gate.phase_cycles < gate.window_cycles,
         "/neuron_core/tensor_engine/clock_gate/phase_cycles: is not below window_cycles; lower it");

@@ -66,6 +66,7 @@ TEST(InstructionTableTest, FilesAreToldApartByTheirContents) {
     EXPECT_EQ(file_kind(R"({"schema_version": 1, "fields": []})"), FileKind::Description);
     EXPECT_EQ(file_kind(R"({"kind": "instruction_difference"})"), FileKind::Difference);
     EXPECT_EQ(file_kind(R"({"schema_version": 1, "neuron_core_version": {}})"), FileKind::Chip);
+    EXPECT_EQ(file_kind(R"({"schema_version": 1, "short_name": "mine"})"), FileKind::Chip);
     EXPECT_EQ(file_kind(R"({"instruction": 3})"), FileKind::OtherJson);
     EXPECT_EQ(file_kind("[]"), FileKind::OtherJson);
     EXPECT_EQ(file_kind("{"), FileKind::NoJson);

@@ -155,7 +155,7 @@ TEST(SetLeaf, RejectsBadValuesAndLeavesTheConfigurationAlone) {
                 HasSubstr("the value is \"many\""));
     EXPECT_THAT(complaint([&] { set(config, "dma.rings="); }), HasSubstr("the value is \"\""));
     EXPECT_THAT(complaint([&] { set(config, "neuron_core.sbuf.usable_partition_kib=1000"); }),
-                HasSubstr("is above partition_kib; lower it"));
+                HasSubstr("is above partition_kib; lower it or raise that"));
     EXPECT_EQ(to_json(config), before);
 }
 
@@ -169,11 +169,12 @@ TEST(Set, SeveralHaveToMakeSenseTogetherInAnyOrder) {
     }
     ChipConfig config = load_chip("trn2");
     const std::string before = to_json(config);
-    EXPECT_EQ(complaint([&] {
-                  set(config, {usable, "dma.rings=8"});
-              }),
-              "--set neuron_core.sbuf.usable_partition_kib=300 --set dma.rings=8: "
-              "/neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it");
+    EXPECT_EQ(
+        complaint([&] {
+            set(config, {usable, "dma.rings=8"});
+        }),
+        "--set neuron_core.sbuf.usable_partition_kib=300 --set dma.rings=8: "
+        "/neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it or raise that");
     EXPECT_EQ(to_json(config), before);
 }
 

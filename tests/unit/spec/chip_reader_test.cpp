@@ -177,10 +177,10 @@ TEST(ChipReader, CutsAndEscapesWhatItQuotes) {
 }
 
 TEST(ChipReader, RejectsFieldsThatContradictEachOther) {
-    EXPECT_EQ(
-        complaint_with("\"usable_partition_kib\": {\"value\": 208",
-                       "\"usable_partition_kib\": {\"value\": 300"),
-        "chip.json: /neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it");
+    EXPECT_EQ(complaint_with("\"usable_partition_kib\": {\"value\": 208",
+                             "\"usable_partition_kib\": {\"value\": 300"),
+              "chip.json: /neuron_core/sbuf/usable_partition_kib: is above partition_kib; lower it "
+              "or raise that");
     EXPECT_EQ(complaint_with("\"half_rate_stride_bytes\": {\"value\": 16",
                              "\"half_rate_stride_bytes\": {\"value\": 8"),
               "chip.json: /neuron_core/sbuf/half_rate_stride_bytes: is not above "

@@ -110,7 +110,9 @@ void add_cores(const Report& report, Screen& screen) {
                    bytes_text(static_cast<double>(core.hbm_read_bytes + core.hbm_write_bytes)),
                    percent_text(percent(core.hbm_limited, core.total))});
     }
-    screen.section("NeuronCores; all else is of the one that ended last");
+    const std::int64_t share = report.subject.chip.spec.hbm.cores_per_stack;
+    screen.section(fmt::format("NeuronCores{}; all else is of the one that ended last",
+                               share > 1 ? fmt::format(", {} to an HBM stack", share) : ""));
     screen.table(table);
 }
 

@@ -22,6 +22,15 @@ def test_every_core_is_listed(trnsim: CommandLine) -> None:
     assert len(trnsim.result("add.nkt", "--cores", "3")["cores"]) == 3
 
 
+def test_how_many_cores_share_a_stack_is_told(trnsim: CommandLine) -> None:
+    def heading(*words: str) -> str:
+        lines = trnsim("run", "add.nkt", "--cores", "2", *words).output.splitlines()
+        return next(line for line in lines if line.startswith("NeuronCores"))
+    rest = "; all else is of the one that ended last"
+    assert heading() == "NeuronCores, 2 to an HBM stack" + rest
+    assert heading("--set", "hbm.cores_per_stack=1") == "NeuronCores" + rest
+
+
 def test_one_core_has_no_table_of_cores(trnsim: CommandLine) -> None:
     output = trnsim("run", "add.nkt").output
     assert "one NeuronCore-v3" in output

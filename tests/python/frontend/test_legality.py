@@ -405,10 +405,10 @@ def test_a_state_is_stored_in_sbuf_before_v4() -> None:
             "dst is 'psum_0' in psum, but NeuronCore-v3 stores its state in sbuf; write it to a tile")
 
 
-def test_the_scales_of_four_tensors_are_packed() -> None:
-    for start in (2, 16):
-        rejects(lambda h: quantized(start), f"dst_scale starts at partition {start} of 'sbuf_0', but "
-                                            "scales start at 0, 4, 8, 12; move them there", "trn3")
+@pytest.mark.parametrize("start", [2, 16])
+def test_the_scales_of_four_tensors_are_packed(start: int) -> None:
+    rejects(lambda h: quantized(start), f"dst_scale starts at partition {start} of 'sbuf_0', but "
+                                        "scales start at 0, 4, 8, 12; move them there", "trn3")
 
 
 @pytest.mark.parametrize("body", [

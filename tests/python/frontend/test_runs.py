@@ -42,7 +42,7 @@ def read_after(values: Any) -> Any:
 
 def index_read_after(values: Any) -> Any:
     one = 0
-    for one in values:
+    for one in values:  # noqa: B007 - it is used after the loop.
         pass
     return one
 

@@ -111,7 +111,8 @@ def on_chip(scalar: Any) -> Any:
     (64, lambda i: nl.fori_loop(0, i, lambda j: None), "scalar 'count' bounds a loop, but has 64 "
                                                        "bits; load it from an int32 tile"),
     (64, on_chip, "is moved by scalar 'count' of 64 bits, but on chip offsets have 32"),
-    (32, lambda i: nisa.register_move(i, 3), r"dst is scalar 'count', which never changes; copy it into a register of your own"),
+    (32, lambda i: nisa.register_move(i, 3),
+     r"dst is scalar 'count', which never changes; copy it into a register of your own"),
     (32, lambda i: nisa.scalar_store(nl.ndarray((1, 1), nl.int64), i),
      "dst is int64, but scalar 'count' is int32; both have the same type"),
     (32, lambda i: nisa.scalar_store(nl.ndarray((1, 2), nl.int32), i), r"must be \[1, 1\]"),

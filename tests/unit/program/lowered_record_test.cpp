@@ -68,7 +68,7 @@ TEST(LoweredRecordTest, DmaHasARingAndADgeMode) {
 
 TEST(LoweredRecordTest, ExchangesHaveNoRingToName) {
     const std::string exchange = edited(edited(lowered_sample(), "\"dma_copy\"", "\"sendrecv\""),
-                                        "{\"dge\":\"none\"}",
+                                        R"({"dge":"none"})",
                                         R"({"send_to":1,"recv_from":1})");
     EXPECT_EQ(error_of(exchange),
               "t.nkt:2: template 0 (sendrecv): key \"ring\" is for transfers of one NeuronCore; "

@@ -36,12 +36,15 @@ std::vector<study::Axis> parse_axes(const char* option, const std::vector<std::s
     return axes;
 }
 
+bool has_failed(const study::JobOutcome& outcome) {
+    return outcome.exit_status != 0;
+}
+
 /// Says on standard error how many points failed, and why the first did.
 void report_failures(const std::vector<study::JobOutcome>& outcomes) {
-    const auto failed = [](const study::JobOutcome& outcome) { return outcome.exit_status != 0; };
-    const auto count = std::count_if(outcomes.begin(), outcomes.end(), failed);
+    const auto count = std::ranges::count_if(outcomes, has_failed);
     if (count > 0) {
-        const auto first = std::find_if(outcomes.begin(), outcomes.end(), failed);
+        const auto first = std::ranges::find_if(outcomes, has_failed);
         complain(
             fmt::format("sweep: {} of {} points failed, see the column \"error\"; point {}: {}",
                         count,
@@ -49,6 +52,28 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
                         first - outcomes.begin() + 1,
                         first->error));
     }
+}
+
+/// Says why all points failed, of which there is no table: each message once.
+void report_failure(const std::vector<study::JobOutcome>& outcomes) {
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> messages;
+    for (const study::JobOutcome& outcome : outcomes) {
+        if (std::ranges::find(messages, outcome.error) == messages.end()) {
+            messages.push_back(outcome.error);
+        }
+    }
+    for (std::size_t i = 0; i < std::min(messages.size(), kShown); ++i) {
+        complain(messages[i]);
+    }
+    const std::string more = messages.size() > kShown
+                                 ? fmt::format(" and {} other messages", messages.size() - kShown)
+                                 : std::string{};
+    complain(outcomes.size() == 1
+                 ? "sweep: its only point failed; no table is written"
+                 : fmt::format("sweep: all {} points failed so{}; no table is written",
+                               outcomes.size(),
+                               more));
 }
 
 int sweep(const SweepOptions& options) {
@@ -66,6 +91,10 @@ int sweep(const SweepOptions& options) {
     OutputFile csv("--csv", options.csv);
     Input input(options.input);
     const std::vector<study::JobOutcome> outcomes = run_grid(input, request, grid);
+    if (std::ranges::all_of(outcomes, has_failed)) {
+        report_failure(outcomes);
+        return study::worst_exit_status(outcomes);
+    }
     study::write_sweep_csv(csv.stream(), grid, outcomes);
     csv.commit();
     report_failures(outcomes);
@@ -97,7 +126,8 @@ void add_sweep(CLI::App& app, int& exit_status) {
         "  trnsim sweep matmul.nkt --chip trn2,trn3 --csv chips.csv\n"
         "  trnsim sweep matmul.nkt --set dma.engines=4,8,16 --policy dma_rings=1,4,16 --csv "
         "dma.csv\n\n"
-        "A point that fails keeps its row, with its message in the column \"error\".");
+        "A point that fails keeps its row, with its message in the column \"error\"; if all fail "
+        "there is no table.");
     command->callback([options, &exit_status] { exit_status = sweep(*options); });
 }
 

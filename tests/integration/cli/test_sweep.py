@@ -94,10 +94,22 @@ def test_a_wrong_grid_is_the_users_error(
     assert expected in trnsim.fails(2, "sweep", "add.nkt", *words)
 
 
-def test_a_trace_that_cannot_be_read_fails_every_point(trnsim: CommandLine) -> None:
-    outcome = trnsim("sweep", "missing.nkt", "--chip", "trn1,trn2")
-    assert outcome.status == 2
-    assert all("missing.nkt" in row["error"] for row in rows(outcome))
+@pytest.mark.parametrize(("words", "said", "count"), [
+    (["missing.nkt", "--chip", "trn1,trn2"], ["missing.nkt: cannot be opened"], "all 2 points"),
+    (["missing.nkt"], ["missing.nkt: cannot be opened"], "its only point"),
+    (["add.nkt", "--set", "dma.engins=1,2"], ["--set dma.engins=1: ", "--set dma.engins=2: "],
+     "all 2 points"),
+    (["add.nkt", "--set", f"dma.engines={','.join(str(n) for n in range(100, 110))}"],
+     [f"--set dma.engines={n}: " for n in range(100, 108)], "and 2 other messages")])
+def test_where_every_point_fails_the_table_of_before_stays(
+        trnsim: CommandLine, words: list[str], said: list[str], count: str) -> None:
+    (trnsim.folder / "table.csv").write_text("of before\n")
+    lines = trnsim.fails(2, "sweep", *words, "--csv", "table.csv").splitlines()
+    assert len(lines) == len(said) + 1
+    assert all(line.startswith(begin) for line, begin in zip(lines, said))
+    assert lines[-1].startswith("sweep: ") and count in lines[-1]
+    assert lines[-1].endswith("; no table is written")
+    assert (trnsim.folder / "table.csv").read_text() == "of before\n"
 
 
 def test_standard_input_is_read_once_for_all_points(trnsim: CommandLine) -> None:

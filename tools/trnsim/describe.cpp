@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -152,15 +153,13 @@ void require_saveable(const DescribeOptions& options, const std::string& part) {
     }
 }
 
-/// Writes the chip as a file that is called like it.
-void save(spec::ChipConfig chip, const std::string& path) {
+/// The chip as the text of a file that is called like it.
+std::string chip_text(spec::ChipConfig chip, const std::string& path) {
     if (path != "-") {
         chip.spec.name = std::filesystem::path(path).stem().string();
         chip.spec.short_name = chip.spec.name;
     }
-    OutputFile file("--save", path);
-    file.stream() << spec::to_json(chip);
-    file.commit();
+    return spec::to_json(chip);
 }
 
 void describe(const DescribeOptions& options) {
@@ -186,16 +185,24 @@ void describe(const DescribeOptions& options) {
     require_sources_kept(destinations, {{"CHIP", chip_file(name)}});
     const spec::ChipConfig chip = load_chip(name, options.settings);
     const std::vector<Leaf> leaves = select(chip, path);
+    std::optional<OutputFile> saved;
+    std::optional<OutputFile> json;
     if (!options.saved.empty()) {
         require_saveable(options, path);
-        save(chip, options.saved);
+        saved.emplace("--save", options.saved);
     }
     if (!options.json.empty()) {
-        OutputFile file("--json", options.json);
-        write_json(file.stream(), chip, leaves);
-        file.commit();
+        json.emplace("--json", options.json);
     }
-    if (options.json.empty() && options.saved.empty()) {
+    if (saved) {
+        saved->stream() << chip_text(chip, options.saved);
+        saved->commit();
+    }
+    if (json) {
+        write_json(json->stream(), chip, leaves);
+        json->commit();
+    }
+    if (!saved && !json) {
         print_table(std::cout, leaves);
     }
 }

@@ -182,6 +182,9 @@ def test_a_chip_that_is_saved_unchanged_has_the_numbers_of_its_file(trnsim: Comm
                        "describe trn2 --save my.json"),
     ("trn2 --save my.json --json my.json", "--json my.json, --save my.json: both go to one file; "
                                            "name two files"),
+    ("trn2 --save my.json --json no/my.json",
+     "--json no/my.json: cannot be written (No such file or directory); name a file in a directory "
+     "that exists and may be written"),
     ("add.json --save add.json", "--save add.json: would overwrite CHIP add.json, which is read; "
                                  "name another file")])
 def test_a_chip_that_cannot_be_saved_is_not(trnsim: CommandLine, words: str, said: str) -> None:

@@ -335,10 +335,9 @@ void read_lowered_keys(const ReaderState& state,
     if (!needs_ring && fields.has("ring")) {
         state.place.fail(
             is_exchange(to.op)
-                ? "key \"ring\" is for transfers of one NeuronCore; exchanges have a "
-                  "ring of their own: leave it out"
-                : "key \"ring\" is for dma operations of a lowered trace only; leave it "
-                  "out");
+                ? R"(key "ring" is for transfers of one NeuronCore; exchanges have a ring of their )"
+                  "own: leave it out"
+                : R"(key "ring" is for dma operations of a lowered trace only; leave it out)");
     }
     if (needs_ring) {
         to.ring = static_cast<std::int32_t>(fields["ring"].integer(0, kRings - 1));

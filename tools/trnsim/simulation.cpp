@@ -57,13 +57,13 @@ std::string idle_engines_warning(const ChipSpec& chip) {
     if (serving >= chip.dma.engines) {
         return {};
     }
+    const std::int64_t fewer = partitions / chip.dma.engines;
     return fmt::format(
-        "{} of {} DMA engines serve no partitions of SBUF, since each of them serves {}; with "
-        "dma.partitions_per_engine={} all do",
+        "{} of {} DMA engines serve no partitions of SBUF, since each of them serves {}{}",
         chip.dma.engines - serving,
         chip.dma.engines,
         each,
-        (partitions + chip.dma.engines - 1) / chip.dma.engines);
+        fewer > 0 ? fmt::format("; with dma.partitions_per_engine={} all do", fewer) : "");
 }
 
 }  // namespace

@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trnsim::cli {
@@ -55,11 +57,12 @@ void report_failures(const std::vector<study::JobOutcome>& outcomes) {
 }
 
 /// Says why all points failed, of which there is no table: each message once.
-void report_failure(const std::vector<study::JobOutcome>& outcomes) {
+void report_all_failed(const std::vector<study::JobOutcome>& outcomes) {
     constexpr std::size_t kShown = 8;
     std::vector<std::string> messages;
+    std::set<std::string_view> seen;
     for (const study::JobOutcome& outcome : outcomes) {
-        if (std::ranges::find(messages, outcome.error) == messages.end()) {
+        if (seen.insert(outcome.error).second) {
             messages.push_back(outcome.error);
         }
     }
@@ -92,7 +95,7 @@ int sweep(const SweepOptions& options) {
     Input input(options.input);
     const std::vector<study::JobOutcome> outcomes = run_grid(input, request, grid);
     if (std::ranges::all_of(outcomes, has_failed)) {
-        report_failure(outcomes);
+        report_all_failed(outcomes);
         return study::worst_exit_status(outcomes);
     }
     study::write_sweep_csv(csv.stream(), grid, outcomes);

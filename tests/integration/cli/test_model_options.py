@@ -158,6 +158,16 @@ def test_more_dma_engines_move_more(trnsim: CommandLine) -> None:
     assert used["summary"]["latency_us"] < 0.7 * idle["summary"]["latency_us"]
 
 
+@pytest.mark.parametrize("engines", [17, 24, 31, 32])
+def test_as_many_partitions_for_each_dma_engine_as_is_said_leave_none_idle(
+        trnsim: CommandLine, engines: int) -> None:
+    def idle(*words: str) -> list[str]:
+        warnings = trnsim.result("add.nkt", "--set", f"dma.engines={engines}", *words)["warnings"]
+        return [text for text in warnings if "serve no partitions" in text]
+    setting = idle()[0].split("; with ")[1].removesuffix(" all do")
+    assert idle("--set", setting) == []
+
+
 def test_a_chip_is_saved_with_what_was_set(trnsim: CommandLine) -> None:
     slow = ["--set", f"{CLOCK}=0.25"]
     outcome = trnsim("describe", "trn2", *slow, "--save", "slow.json")

@@ -179,17 +179,22 @@ TEST(DmaEngineFigure, HalfThePartitionsTransferAtHalfTheRate) {
     EXPECT_NEAR(static_cast<double>(half.bytes.value) / half.service.nanoseconds(), 207, 1);
 }
 
+/// A full load on trn2 with other DMA engines.
+DmaTransferCost on_engines(std::int64_t engines, std::int64_t partitions_per_engine) {
+    DmaSpec spec = chip("trn2").dma;
+    spec.engines = engines;
+    spec.partitions_per_engine = partitions_per_engine;
+    return transfer_cost(spec,
+                         chip("trn2").hbm,
+                         dge_mode(chip("trn2").neuron_core.dge, DgeMode::None),
+                         load(128, 1024, 1024),
+                         0);
+}
+
 TEST(DmaEngineFigure, FewerEnginesMoveAtTheirShareOfTheRate) {
     const DmaTransferCost all = on("trn2", load(128, 1024, 1024));
     for (const std::int64_t engines : {8, 4, 2, 1}) {
-        DmaSpec spec = chip("trn2").dma;
-        spec.engines = engines;
-        const DmaTransferCost few =
-            transfer_cost(spec,
-                          chip("trn2").hbm,
-                          dge_mode(chip("trn2").neuron_core.dge, DgeMode::None),
-                          load(128, 1024, 1024),
-                          0);
+        const DmaTransferCost few = on_engines(engines, 8);
         EXPECT_NEAR(few.service.nanoseconds(),
                     16.0 / static_cast<double>(engines) * all.service.nanoseconds(),
                     0.01)
@@ -199,15 +204,7 @@ TEST(DmaEngineFigure, FewerEnginesMoveAtTheirShareOfTheRate) {
 }
 
 TEST(DmaEngineFigure, ThirtyTwoEnginesMoveTwiceWhatSixteenDo) {
-    DmaSpec spec = chip("trn2").dma;
-    spec.engines = 32;
-    spec.partitions_per_engine = 4;
-    const DmaTransferCost many =
-        transfer_cost(spec,
-                      chip("trn2").hbm,
-                      dge_mode(chip("trn2").neuron_core.dge, DgeMode::None),
-                      load(128, 1024, 1024),
-                      0);
+    const DmaTransferCost many = on_engines(32, 4);
     EXPECT_EQ(many.engine_mask, ~std::uint32_t{0});
     EXPECT_NEAR(many.service.nanoseconds(),
                 on("trn2", load(128, 1024, 1024)).service.nanoseconds() / 2.0,

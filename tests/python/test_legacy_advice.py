@@ -227,6 +227,7 @@ def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
     (lambda t, x: t @ t, "no operator @; call neuronxcc.nki.language.matmul"),
     (lambda t, x: t + np.zeros((128, 512)), "y of nl.add is a numpy array, but must be a tensor"),
     (lambda t, x: np.zeros((128, 512)) + t, "is a numpy array, but must be a tensor; pass arrays"),
+    (lambda t, x: nl.sqrt(2.0), "float, but must be a tensor; compute with numbers in Python, or "),
     (lambda t, x: nl.exp(x), "'x' in hbm, but must be in sbuf or psum; load it with nl.load first"),
     (lambda t, x: nisa.nc_matmul(t, t), r"stationary is [128, 512], 512 columns, but the PE array "
      "has 128; both operands have the contraction on their partitions"),

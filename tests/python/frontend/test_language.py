@@ -171,6 +171,8 @@ def test_shapes_that_do_not_broadcast_are_an_error() -> None:
         lowering(lambda t, v, u: nl.add(t, u[:, 0:32]))
     with pytest.raises(IllegalInstruction, match="must be a tile in sbuf or psum; load it first"):
         trace(nki.jit(lambda x: nl.exp(x)), [X])
+    with pytest.raises(IllegalInstruction, match=r"an operand is 2.0, .*; compute with numbers in"):
+        trace(nki.jit(lambda _x: nl.sqrt(2.0)), [X])
 
 
 def test_tile_sizes_are_those_of_the_chip() -> None:

@@ -15,6 +15,7 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import load_kernel_module
 from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.raised import words_of
 
 _NAME = re.compile(r"(?P<file>.+)::(?P<function>[^\[\]:]+)(?:\[(?P<grid>[^\[\]]*)\])?")
 _LISTED_MAX = 8
@@ -44,7 +45,7 @@ def _function(file: str, name: str) -> Callable[..., Any]:
                         "what runs there behind `if __name__ == '__main__':`, or run the file as a "
                         "script") from status
     except Exception as problem:
-        words = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+        words = problem.msg if isinstance(problem, SyntaxError) else words_of(problem)
         raise UserError(f"{source.raised_at(problem)}: importing {file} raises "
                         f"{type(problem).__name__}: {words}") from problem
     module = found

@@ -20,6 +20,7 @@ from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.misfits import called
+from trnsim.frontend.raised import words_of
 from trnsim.frontend.values.casting import Array, from_array, random_array
 
 
@@ -96,7 +97,7 @@ class Reference:
                             "`if __name__ == '__main__':`") from status
         except Exception as problem:
             raise UserError(f"{self._where(problem)}: importing {self._file} raises "
-                            f"{type(problem).__name__}: {problem}") from problem
+                            f"{type(problem).__name__}: {words_of(problem)}") from problem
         return module
 
     def _call(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -115,7 +116,7 @@ class Reference:
                             f"{status.code}); let it return") from status
         except Exception as problem:
             raise UserError(f"{self._where(problem)}: the reference raises "
-                            f"{type(problem).__name__}: {problem or 'without a message'}"
+                            f"{type(problem).__name__}: {words_of(problem)}"
                             ) from problem
 
     def _where(self, problem: BaseException) -> str:

@@ -27,6 +27,7 @@ from trnsim.frontend.impersonate import KERNEL_NAMES, install
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.naming import calls_none
 from trnsim.frontend.program import Program
+from trnsim.frontend.raised import words_of
 from trnsim.frontend.stand_ins import called_libraries
 from trnsim.frontend.tensor import View
 from trnsim.frontend.tracing import trace
@@ -82,7 +83,7 @@ def _run(file: Path) -> None:
                             "first") from status
     except Exception as problem:
         raise UserError(f"{source.raised_at(problem, _is_own)}: the script raises "
-                        f"{type(problem).__name__}: {problem or 'without a message'}{_absent()}"
+                        f"{type(problem).__name__}: {words_of(problem)}{_absent()}"
                         ) from problem
 
 

@@ -25,6 +25,7 @@ from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.misfits import called, parameters_of
 from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
+from trnsim.frontend.raised import words_of
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
 from trnsim.frontend.tensor import View
@@ -219,7 +220,7 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
                         f"{status.code}); let it return") from status
     except Exception as problem:
         raise UserError(f"{source.raised_at(problem)}: the kernel raises {type(problem).__name__}: "
-                        f"{problem or 'without a message'}{parameters_of(problem)}") from problem
+                        f"{words_of(problem)}{parameters_of(problem)}") from problem
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()
         code = body.__code__

@@ -42,8 +42,10 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
             "index them")
     if not isinstance(value, Tensor):
         what = "a numpy array" if type(value).__name__ == "ndarray" else type(value).__name__
-        raise ProgramError(f"{source.here()}: {argument} is {what}, but must be a tensor; pass "
-                           "arrays to the kernel as arguments and load them, or create one")
+        how = ("compute with numbers in Python, or create one with nl.full"
+               if isinstance(value, (int, float)) else
+               "pass arrays to the kernel as arguments and load them, or create one")
+        raise ProgramError(f"{source.here()}: {argument} is {what}, but must be a tensor; {how}")
     if value.form.space not in spaces:
         how = "load it with nl.load" if value.form.space == HBM and SBUF in spaces else (
             "copy it there")

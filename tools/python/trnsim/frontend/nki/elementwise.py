@@ -36,8 +36,10 @@ def tile(value: Any, name: str) -> View:
     """`value` if it is a tensor on chip; IllegalInstruction otherwise."""
     if not isinstance(value, View) or value.space == HBM:
         what = value.form.describe() if isinstance(value, View) else repr(value)
+        is_number = isinstance(value, (int, float))
+        how = "compute with numbers in Python" if is_number else "load it first"
         raise IllegalInstruction(f"{source.here()}: {name}: an operand is {what}, but must be a "
-                                 "tile in sbuf or psum; load it first")
+                                 f"tile in sbuf or psum; {how}")
     return value
 
 def result_dtype(dtype: Any, *operands: Any) -> DType:

@@ -36,6 +36,16 @@ def test_a_result_is_typed_and_its_times_add_up() -> None:
     assert "api_kernels.py" in result.attribution[0].source
 
 
+def test_times_are_in_whole_picoseconds() -> None:
+    result = trnsim.simulate(double, X, times=3)
+    times = [*result.needs_us.values(), *(time for _, time in result.critical_path)]
+    for engine in result.engines.values():
+        times += [engine.active_us, engine.wait_semaphore_us, engine.wait_dma_us, engine.idle_us]
+    for line in result.attribution:
+        times += [line.active_us, line.stalled_us, line.on_critical_path_us, *line.waited_for_us.values()]
+    assert len(times) > 30 and all(len(repr(time).partition(".")[2]) <= 6 for time in times)
+
+
 def test_the_text_is_the_report_and_the_dict_the_result_file() -> None:
     result = trnsim.simulate(double, X)
     assert str(result).startswith("double on trainium2, one NeuronCore-v3\n")

@@ -15,6 +15,11 @@ from trnsim.frontend.errors import UserError
 Json = dict[str, Any]
 
 
+def _us(nanoseconds: float) -> float:
+    """Microseconds, to the picosecond."""
+    return round(nanoseconds / 1000, 6)
+
+
 @dataclass(frozen=True)
 class EngineTimes:
     """Where the time of one engine went; the parts add up to the latency."""
@@ -101,7 +106,7 @@ class Result:
     def needs_us(self) -> Mapping[str, float]:
         """The least time of every resource for its work; the largest is the bound."""
         needs: Mapping[str, float] = self._data["roofline"]["needs"]
-        return {key.removesuffix("_ns"): value / 1000 for key, value in needs.items()}
+        return {key.removesuffix("_ns"): _us(value) for key, value in needs.items()}
 
     @property
     def bound_percent(self) -> float:
@@ -111,24 +116,24 @@ class Result:
     @property
     def engines(self) -> Mapping[str, EngineTimes]:
         """Times by engine: tensor, vector, scalar, gpsimd, sync."""
-        return {name: EngineTimes(one["active_ns"] / 1000, one["wait_semaphore_ns"] / 1000,
-                                  one["wait_dma_ns"] / 1000, one["wait_port_ns"] / 1000,
-                                  one["idle_ns"] / 1000, one["instruction_count"])
+        return {name: EngineTimes(_us(one["active_ns"]), _us(one["wait_semaphore_ns"]),
+                                  _us(one["wait_dma_ns"]), _us(one["wait_port_ns"]),
+                                  _us(one["idle_ns"]), one["instruction_count"])
                 for name, one in self._data["engines"].items()}
 
     @property
     def attribution(self) -> Sequence[Line]:
         """The lines of the kernel with their times."""
         return tuple(Line(one["source"], one["op"], one["engine"], one["instruction_count"],
-                          one["active_ns"] / 1000, one["stalled_ns"] / 1000,
-                          one["on_critical_path_ns"] / 1000,
-                          {what: time / 1000 for what, time in one["waited_for_ns"].items()})
+                          _us(one["active_ns"]), _us(one["stalled_ns"]),
+                          _us(one["on_critical_path_ns"]),
+                          {what: _us(time) for what, time in one["waited_for_ns"].items()})
                      for one in self._data["attribution"])
 
     @property
     def critical_path(self) -> Sequence[tuple[str, float]]:
         """The steps that made the run as long as it was, and their microseconds."""
-        return tuple((one["what"], one["time_ns"] / 1000) for one in self._data["critical_path"])
+        return tuple((one["what"], _us(one["time_ns"])) for one in self._data["critical_path"])
 
     @property
     def warnings(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ from types import FrameType
 from trnsim.frontend.arguments import describe
 
 _MOST_LETTERS = 120
-_CONSTANTS = (type(None), bool, int, float, str, tuple, list)
+_SHOWN = (type(None), bool, int, float, str, tuple, list)
 """Types of values worth showing."""
 
 
@@ -44,7 +44,7 @@ def _asserted(path: str, line: int) -> ast.expr | None:
     """The condition of the `assert` of a line."""
     try:
         module = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:  # The file was changed.
+    except (SyntaxError, ValueError):  # The file was changed.
         return None
     return next((node.test for node in ast.walk(module) if isinstance(node, ast.Assert)
                  and node.lineno <= line <= (node.end_lineno or line)), None)
@@ -58,7 +58,7 @@ def _values(test: ast.expr, frame: FrameType) -> str:
             value = eval(compile(ast.Expression(node), "", "eval"), names)
         except Exception:
             continue
-        if isinstance(value, _CONSTANTS):
+        if isinstance(value, _SHOWN):
             shown[ast.unparse(node)] = describe(value)
     if not shown:
         return ""

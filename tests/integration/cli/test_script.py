@@ -178,6 +178,7 @@ def test_a_script_that_raises_reports_what_it_called_before(
     ("import nki\n", 2, "s.py: calls no kernel; name one as s.py::function with an --arg"),
     ("raise SystemExit(5)\n", 2, "s.py: ends with status 5; run it without trnsim first"),
     ("def f(:\n", 2, "s.py:1: the script raises SyntaxError"),
+    ("n = 3\nassert n == 4\n", 2, "s.py:2: the script raises AssertionError: n == 4 is false; n is 3"),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
      "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\nf(numpy.ones(4))\n", 2,
      "data type 'float64' is not one of NKI's"),

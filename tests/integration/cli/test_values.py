@@ -247,6 +247,10 @@ def test_a_trace_with_values_is_the_same_trace(trnsim: CommandLine) -> None:
      f"ref.py:{REFERENCES.splitlines().index('def raising(x):') + 2}: the reference raises "
      "ValueError: no such softmax"),
     ("scale", "broken.py::f", "broken.py:1: importing broken.py raises SyntaxError: "),
+    ("scale", "asserting.py::f", "asserting.py:2: the reference raises AssertionError: "
+     "len(x.shape) == 3 is false; x.shape is (128, 64)"),
+    ("scale", "unready.py::f", "unready.py:2: importing unready.py raises AssertionError: READY is "
+     "false; READY is 0"),
     ("nothing", "ref.py::scale",
      "--check ref.py::scale: the kernel returns no tensor and writes no argument, so there is "
      "nothing to compare; leave --check out"),
@@ -254,6 +258,8 @@ def test_a_trace_with_values_is_the_same_trace(trnsim: CommandLine) -> None:
 def test_a_reference_that_does_not_fit_is_the_users_error(
         trnsim: CommandLine, kernel: str, reference: str, expected: str) -> None:
     (trnsim.folder / "broken.py").write_text("def f(:\n")
+    (trnsim.folder / "asserting.py").write_text("def f(x):\n    assert len(x.shape) == 3\n")
+    (trnsim.folder / "unready.py").write_text("READY = 0\nassert READY\n")
     message = trnsim.fails(2, "run", f"k.py::{kernel}", *X, "--check", reference)
     assert message.startswith(expected)
 

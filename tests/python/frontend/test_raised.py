@@ -32,6 +32,7 @@ X = SimpleNamespace(shape=(100, 64), ndim=2, rows=lambda: 100)
     ("assert x.shape[0] % rows == 0",
      "x.shape[0] % rows == 0 is false; x.shape[0] is 100, rows 128"),
     ("assert (x.shape[0] ==\n            rows)", "x.shape[0] == rows is false; x.shape[0] is 100, rows 128"),
+    ("assert (\n        rows == 1)", "rows == 1 is false; rows is 128"),
     ("assert x.rows() in (rows, max(1, rows))",
      "x.rows() in (rows, max(1, rows)) is false; rows is 128"),
     ("assert not (x.ndim == 2 and 'é'), ''",

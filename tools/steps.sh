@@ -6,6 +6,19 @@ build_dir=$top/build
 log_dir=$build_dir/logs
 jobs=$(nproc)
 
+# help_if_asked ARGUMENT...: prints the comment at the head of the script that sources this, and ends it.
+help_if_asked() {
+    local argument
+    for argument in "$@"; do
+        case "$argument" in
+            -h | --help)
+                awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"
+                exit 0
+                ;;
+        esac
+    done
+}
+
 # step NAME COMMAND...: runs the command, quietly; on a terminal with the last line of its log as progress.
 step() {
     local name=$1 log start status=0

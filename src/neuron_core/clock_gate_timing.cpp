@@ -47,11 +47,11 @@ public:
         return after;
     }
 
-    /// The state at `cycles` after idling: cold windows with nothing left to leak change nothing
-    /// any more.
-    [[nodiscard]] ClockGateState idle_until(ClockGateState state, double cycles) const {
+    /// Lets a state idle until `cycles`: cold windows with nothing left to leak change nothing any
+    /// more.
+    void idle_until(ClockGateState& state, double cycles) const {
         if (cycles < end_of(state.window)) {
-            return state;
+            return;
         }
         const std::int64_t target = window_at(cycles);
         bool changes = true;
@@ -61,7 +61,6 @@ public:
             changes = state.is_warm || state.sum != before.sum;
         }
         state.window = std::max(state.window, target);
-        return state;
     }
 
 private:
@@ -83,12 +82,13 @@ ClockGateState advance(const ClockGateSpec& spec,
         return state;
     }
     const Windows windows(spec, clock);
-    return windows.idle_until(state, windows.cycles(now));
+    windows.idle_until(state, windows.cycles(now));
+    return state;
 }
 
 ClockGateRun stream(const ClockGateSpec& spec,
                     Gigahertz clock,
-                    ClockGateState state,
+                    const ClockGateState& state,
                     Picoseconds start,
                     const ArrayWork& work) {
     if (!spec.enabled || work.cycles <= Cycles{0}) {
@@ -100,7 +100,8 @@ ClockGateRun stream(const ClockGateSpec& spec,
         static_cast<double>(work.columns) / static_cast<double>(work.cycles.value);
     double now = windows.cycles(start);
     auto left = static_cast<double>(work.cycles.value);
-    ClockGateRun run{.state = windows.idle_until(state, now), .end = {}};
+    ClockGateRun run{.state = state, .end = {}};
+    windows.idle_until(run.state, now);
     while (true) {
         const double speed = rate(spec, run.state);
         const double in_window = (windows.end_of(run.state.window) - now) * speed;

@@ -5,17 +5,26 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 
 namespace trnsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether a character stands for itself, whatever is around it.
+/// By character: whether it stands for itself, whatever is around it.
+constexpr std::array<bool, 256> kIsPlain = [] {
+    std::array<bool, 256> plain{};
+    for (std::size_t character = ' '; character <= '~'; ++character) {
+        plain[character] = character != '"' && character != '\\';
+    }
+    return plain;
+}();
+
 bool is_plain(char character) {
-    return character >= ' ' && character <= '~' && character != '"' && character != '\\';
+    return kIsPlain[static_cast<unsigned char>(character)];
 }
 
 }  // namespace
@@ -50,15 +59,14 @@ void IndentedJson::string(std::string_view characters) {
 }
 
 void IndentedJson::real(double number) {
-    constexpr double kMostDigits = 1e15;
-    const bool is_whole = std::abs(number) < kMostDigits && std::trunc(number) == number;
     separate();
-    if (is_whole && !std::signbit(number)) {
-        text_ += std::to_string(static_cast<std::int64_t>(number));
-        text_ += ".0";
-    } else {
-        text_ += Json(number).dump();
+    if (!std::isfinite(number)) {
+        text_ += "null";
+        return;
     }
+    std::array<char, 64> digits{};
+    char* const begin = digits.data();
+    text_.append(begin, nlohmann::detail::to_chars(begin, begin + digits.size(), number));
 }
 
 void IndentedJson::open(char bracket) {

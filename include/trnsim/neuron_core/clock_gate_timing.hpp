@@ -25,10 +25,10 @@ namespace trnsim::neuron_core {
 struct ClockGateState {
     std::int64_t window =
         0;  ///< Index of the current window; window 0 began phase_cycles before time 0.
+    std::int64_t stale = 0;       ///< Warm windows since one that would have warmed it up.
     double busy_columns = 0.0;    ///< Streamed in it so far,
     double active_columns = 0.0;  ///< and weighted by rows.
     double sum = 0.0;             ///< Of the activity above the leak.
-    std::int64_t stale = 0;       ///< Warm windows since one that would have warmed it up.
     bool is_warm = false;
     friend bool operator==(const ClockGateState&, const ClockGateState&) = default;
 };
@@ -60,7 +60,7 @@ struct ArrayWork {
 /// in the middle of the instruction.
 [[nodiscard]] ClockGateRun stream(const ClockGateSpec& spec,
                                   Gigahertz clock,
-                                  ClockGateState state,
+                                  const ClockGateState& state,
                                   Picoseconds start,
                                   const ArrayWork& work);
 

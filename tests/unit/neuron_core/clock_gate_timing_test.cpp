@@ -189,7 +189,7 @@ TEST(ClockGate, AWindowAtAThresholdIsEnough) {
     };
     EXPECT_TRUE(after({.active_columns = 0.5 * 8192}).is_warm);
     EXPECT_TRUE(after({.active_columns = 0.375 * 8192, .sum = 0.125}).is_warm);
-    const ClockGateState cooling{.busy_columns = 0.25 * 8192, .stale = 2, .is_warm = true};
+    const ClockGateState cooling{.stale = 2, .busy_columns = 0.25 * 8192, .is_warm = true};
     EXPECT_EQ(after(cooling), (ClockGateState{.window = 1, .stale = 3, .is_warm = true}));
     ClockGateState busy = cooling;
     busy.active_columns = 8192;

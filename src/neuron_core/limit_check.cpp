@@ -40,8 +40,12 @@ void LimitCheck::fail(const std::string& what) const {
 }
 
 std::string LimitCheck::not_before(NeuronCoreVersion first, const std::string& feature) const {
-    return feature + " runs on " + std::string(chips_since(first)) + ", not on " +
-           chip_.short_name + "; choose another chip or leave it out";
+    const std::string chips{chips_since(first)};
+    const bool is_changed = chips.find(chip_.short_name) != std::string::npos;  // By the user.
+    const auto version = static_cast<std::int64_t>(chip_.neuron_core_version);
+    return feature + " runs on " + chips + ", not on " + chip_.short_name +
+           (is_changed ? " with neuron_core_version=" + text(version) : "") +
+           "; choose another chip or leave it out";
 }
 
 void LimitCheck::generation() const {
@@ -171,8 +175,12 @@ void LimitCheck::dma() const {
     const DgeSpec& dge = chip_.neuron_core.dge;
     const DgeMode mode = dma::resolve_dge(dge, instruction_);
     require(dma::dge_mode(dge, mode).available, [&] {
-        return std::string(name(mode)) + " descriptor generation is not on " + chip_.short_name +
-               (mode == DgeMode::Hardware ? ", only on trn2 and trn3" : "") +
+        const bool is_too_old =
+            mode == DgeMode::Hardware && chip_.neuron_core_version < NeuronCoreVersion::V3;
+        return std::string(name(mode)) + " descriptor generation is not on " +
+               (is_too_old ? chip_.short_name + ", only on trn2 and trn3"
+                           : "this " + chip_.short_name + " (neuron_core.dge." +
+                                 std::string(name(mode)) + ".available)") +
                "; choose another dge mode";
     });
     if (const std::optional<Engine> trigger = instruction_.attributes.trigger) {

@@ -168,6 +168,14 @@ def test_as_many_partitions_for_each_dma_engine_as_is_said_leave_none_idle(
     assert idle("--set", setting) == []
 
 
+def test_dma_engines_that_outnumber_the_partitions_are_not_advised_about(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "copy.nkt").write_text(traces.copy_in_hbm())
+    warnings = trnsim.result("copy.nkt", "--set", "neuron_core.sbuf.partitions=8")["warnings"]
+    assert warnings == ["15 of 16 DMA engines serve no partitions of SBUF, since each of them "
+                        "serves 8"]
+
+
 def test_a_chip_is_saved_with_what_was_set(trnsim: CommandLine) -> None:
     slow = ["--set", f"{CLOCK}=0.25"]
     outcome = trnsim("describe", "trn2", *slow, "--save", "slow.json")

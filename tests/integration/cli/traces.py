@@ -63,6 +63,19 @@ def add(rows: int = 256, columns: int = 512) -> str:
     ], 3 * blocks)
 
 
+def copy_in_hbm(rows: int = 128, columns: int = 512) -> str:
+    """A transfer that leaves SBUF alone."""
+    hbm = {"record": "buffer", "space": "hbm", "dtype": "float32", "shape": [rows, columns]}
+    return text([
+        header("copy"),
+        {**hbm, "id": 0, "name": "x", "kind": "input"},
+        {**hbm, "id": 1, "name": "y", "kind": "output"},
+        {"record": "template", "id": 0, "op": "dma_copy", "engines": ["dma"],
+         "operands": [hbm_operand("dst", "write", 1, columns),
+                      hbm_operand("src", "read", 0, columns)]},
+        {"record": "run", "template": 0, "at": [{}, {}]}], 1)
+
+
 def live_tiles(count: int, columns: int = 2048) -> str:
     """`count` tiles of 4 x columns bytes a partition, all written before the first is read."""
     place = {"instance": {"i": 1}}

@@ -207,7 +207,13 @@ TEST(MatmulLimits, OfSparsity) {
     expect_accepted("trn2", sparse(kBf16, 2));
     expect_accepted("trn2", sparse(Dtype::Tfloat32, 3));
     expect_accepted("trn3", sparse(kBf16));
-    expect_rejected("trn1", sparse(kBf16), "nc_matmul_sparse runs on trn2 and trn3, not on trn1");
+    expect_rejected("trn1", sparse(kBf16), "nc_matmul_sparse runs on trn2 and trn3, not on trn1;");
+    ChipSpec changed = chip("trn2");
+    changed.neuron_core_version = NeuronCoreVersion::V2;
+    expect_rejected(changed,
+                    sparse(kBf16),
+                    "nc_matmul_sparse runs on trn2 and trn3, not on trn2 with "
+                    "neuron_core_version=2; choose another chip or leave it out");
     expect_rejected("trn2", sparse(kBf16, 1), "compress_ratio is 1, but trn2 takes 2 to 4");
     expect_rejected("trn2", sparse(kBf16, 5), "compress_ratio is 5, but trn2 takes 2 to 4");
     expect_accepted("trn2", sparse(Dtype::Float8E5m2));
@@ -350,7 +356,14 @@ TEST(DmaLimits, OfDescriptorGeneration) {
     expect_accepted("trn2", dma(dst, src, DgeMode::Hardware));
     expect_rejected("trn1",
                     dma(dst, src, DgeMode::Hardware),
-                    "hardware descriptor generation is not on trn1, only on trn2 and trn3");
+                    "hardware descriptor generation is not on trn1, only on trn2 and trn3; choose "
+                    "another dge mode");
+    ChipSpec changed = chip("trn2");
+    changed.neuron_core.dge.hardware.available = false;
+    expect_rejected(changed,
+                    dma(dst, src, DgeMode::Hardware),
+                    "hardware descriptor generation is not on this trn2 "
+                    "(neuron_core.dge.hardware.available); choose another dge mode");
     InstructionTemplate by_vector = dma(dst, src, DgeMode::Hardware);
     by_vector.attributes.trigger = Engine::Vector;
     expect_rejected("trn2",

@@ -255,9 +255,6 @@ def spread_explicitly(t: Any) -> None:
      "both must be equal: repeat the value with .reshape((128, 1, 1)).broadcast_to((128, 4, 1))"),
     (lambda t, x: nl.load(x[nl.affine_range(128), nl.affine_range(64)]),
      "a tensor is indexed with AffineRange; loop over it, or write a slice for all of it"),
-    (lambda t, x: nl.where(nl.arange(128)[:, None] >= nl.arange(512)[None, :], t, 0.0),
-     "nl.where: condition compares indices, but must be a tile of what is true; use "
-     "nisa.affine_select(condition, x, y) with a number for y, or `mask=` of the instruction"),
 ])
 def test_what_other_languages_have_is_told_with_a_way_that_does(body: Any, message: str) -> None:
     assert message in refusal(body)

@@ -166,6 +166,19 @@ def test_a_folder_is_a_package_as_far_as_a_file_looks_up(tmp_path: Path) -> None
     assert load_kernel_module(folder / "far.py").SCALE == 6
 
 
+def test_a_package_finds_what_lies_beside_it_last(tmp_path: Path) -> None:
+    folder = tmp_path / "its_tests" / "of_kernels"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (tmp_path / "beside_it.py").write_text("SIZE = 7\n")
+    (tmp_path / "near_and_beside.py").write_text("SIZE = 8\n")
+    (folder / "near_and_beside.py").write_text("SIZE = 9\n")
+    (folder / "finds.py").write_text("import beside_it\nimport near_and_beside\n")
+    module = load_kernel_module(folder / "finds.py")
+    assert (module.beside_it.SIZE, module.near_and_beside.SIZE) == (7, 9)
+
+
 def test_a_folder_is_a_package_as_far_as_a_file_names_it(tmp_path: Path) -> None:
     folder = tmp_path / "project" / "models" / "large" / "its_kernels"
     folder.mkdir(parents=True)

@@ -63,6 +63,43 @@ def test_masks_clip_elements(body: Callable[[Any, Any, Any], Any], expected: Any
     np.testing.assert_allclose(masked(body), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("condition", "true"), [
+    (lambda p, f: p >= f, ROW >= COLUMN), (lambda p, f: (p < 9) & (f < 5), (ROW < 9) & (COLUMN < 5)),
+    (lambda p, f: (p >= f) & (f < 5), (ROW >= COLUMN) & (COLUMN < 5)),
+    (lambda p, f: (p >= f) | (f < 5), (ROW >= COLUMN) | (COLUMN < 5)),
+    (lambda p, f: p >= 32, ROW >= 32), (lambda p, f: ~(f < 5), COLUMN >= 5),
+    (lambda p, f: p < 0, ROW < 0), (lambda p, f: f >= 0, ROW >= 0),
+], ids=["coupled", "rectangle", "both", "or", "last rows", "not", "none", "all"])
+def test_a_condition_may_be_one_on_indices(condition: Callable[[Any, Any], Any], true: Any) -> None:
+    """nl.where takes tiles and numbers, whatever the shape of what it chooses."""
+    for x, y, expected in (
+            (lambda t: t, lambda t: nl.exp(t), np.where(true, DATA, np.exp(DATA))),
+            (lambda t: t[0:64, 3:4], lambda t: t, np.where(true, DATA[:, 3:4], DATA)),
+            (lambda t: t, lambda t: -9984.0, np.where(true, DATA, -9984.0)),
+            (lambda t: 3.0, lambda t: t, np.where(true, 3.0, DATA))):
+        found = masked(lambda t, p, f: nl.where(condition(p, f), x(t), y(t)))
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_condition_on_indices_is_masked_too() -> None:
+    """What the mask leaves out stays as it was."""
+    found = masked(lambda t, p, f: nl.where(p >= f, t, -1.0, mask=f < 40))
+    np.testing.assert_array_equal(found, kept(np.where(ROW >= COLUMN, DATA, -1.0), COLUMN < 40))
+    found = masked(lambda t, p, f: nl.where(f < 5, t, t[0:64, 3:4], mask=p < 9))
+    np.testing.assert_array_equal(found, kept(np.where(COLUMN < 5, DATA, DATA[:, 3:4]), ROW < 9))
+
+
+@pytest.mark.parametrize("body", [
+    lambda t, p, f: nl.copy(t, mask=(p >= f) & (f < 40)),
+    lambda t, p, f: nl.copy(t, mask=(f < 40) & (p < 50) & (p >= f))])
+def test_a_mask_that_couples_axes_may_shorten_them_too(body: Callable[[Any, Any, Any], Any]) -> None:
+    """Elements are those of the part that is left."""
+    found = masked(body)
+    rows = 50 if np.all(found[50:] == 0) else 64
+    np.testing.assert_array_equal(
+        found, kept(DATA, (ROW >= COLUMN) & (COLUMN < 40) & (ROW < rows)))
+
+
 @pytest.mark.parametrize(("body", "expected"), [
     (lambda t, p, f: nl.mean(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].mean(1), 9)),
     (lambda t, p, f: nl.var(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].var(1), 9)),

@@ -140,6 +140,12 @@ def _holds(folder: Path, name: str) -> bool:
     return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
 
 
+def _beside_its_package(path: Path) -> Path:
+    """The nearest folder above a file without an __init__.py, as pytest finds modules."""
+    return next((folder for folder in path.parents if not (folder / "__init__.py").is_file()),
+                path.parent)
+
+
 def load_kernel_module(path: Path) -> ModuleType:
     """Executes a kernel file under its own name; UserError if there is none."""
     if not path.is_file():
@@ -148,6 +154,9 @@ def load_kernel_module(path: Path) -> ModuleType:
     root, name = package_of(path.resolve())
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    beside = str(_beside_its_package(path.resolve()))
+    if beside not in sys.path:
+        sys.path.append(beside)
     if name != path.stem:
         return importlib.import_module(name)
     name = name.replace(".", "_")

@@ -12,29 +12,25 @@ from math import pi, prod
 from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import bool_, float32, int32, uint8, uint16, uint32
+from trnsim.frontend.dtypes import bool_, float32, int32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, kind_of, reciprocal,
                                                 unary)
-from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, dropped, flush, fresh,
-                                         issue, mask_bounds, produce, produce_clipped,
-                                         produce_per_row, promoted, result_dtype)
+from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
+                                         produce, produce_clipped, produce_per_row, result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import EMPTY, Mask
+from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
-from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
+from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, load
-from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.nki.elementwise import REMAINDERS
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
+from trnsim.frontend.tensor import HBM, PSUM, SBUF
 
 _ROWS = 128  # That one transpose takes. [NKI-ISA]
 _TILES = ("x", "y", "src")
-_PREDICATES = {1: uint8, 2: uint16, 4: uint32}
-"""What integers of a size are seen as: of their bits none is set if they are zero."""
 
 
 def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -128,56 +124,6 @@ def rounding(name: str) -> Callable[..., Any]:
                        immediates=(number, False, True))
     function.__doc__ = f"{name} of a tile."
     return named(function, name)
-
-
-def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
-          **others: Any) -> Tensor:
-    """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
-    ignored(others)
-    if isinstance(condition, Mask):
-        raise ProgramError(f"{source.here()}: nl.where: condition compares indices, but must be a "
-                           "tile of what is true; use nisa.affine_select(condition, x, y) with a "
-                           "number for y, or `mask=` of the instruction")
-    test = flush(as_tile(condition, "condition of nl.where"))
-    tiles = [flush(as_tile(one, "an operand of nl.where")) for one in (x, y) if not is_number(one)]
-    kind = result_dtype(dtype, _widest(tiles))
-    if not test.dtype.is_float and test.dtype.itemsize in _PREDICATES:
-        test = view_as(test, _PREDICATES[test.dtype.itemsize])
-    else:
-        test = flush(binary("not_equal", test, 0.0, dtype=uint8, mask=mask))
-    shape = max([test, *tiles], key=lambda one: one.size).shape
-    if is_number(y):
-        result = produce("memset", (), {"value": float(y)}, shape, kind, mask=mask)
-    else:
-        other = _spread(as_tile(y, "y of nl.where"), shape)
-        result = produce("tensor_copy", [("data", "read", other)], {}, shape, kind, mask=mask)
-    made = result.held
-    flush(result)
-    operands: list[Role] = [("dst", "update", result)]
-    if not is_number(x):
-        operands.append(("data", "read", _spread(as_tile(x, "x of nl.where"), shape)))
-    issue("tensor_copy_predicated",
-          [*operands, ("predicate", "read", _spread(test, shape))], {}, mask=mask,
-          immediates=(x,))
-    if made is not UNCLIPPED:  # An assignment of it copies what the mask leaves, and no more.
-        result.held = made
-    return result
-
-
-def _spread(tile: Tensor, shape: Shape) -> Tensor:
-    """The tile repeated to a shape, across partitions as well."""
-    if tile.shape[0] == shape[0]:
-        return broadcast_free(tile, shape)
-    from trnsim.frontend.legacy.broadcast import broadcast_to
-
-    return broadcast_to(tile, shape)
-
-
-def _widest(tiles: list[Tensor]) -> Any:
-    kind = float32 if not tiles else tiles[0].dtype
-    for tile in tiles[1:]:
-        kind = promoted(kind, tile.dtype)
-    return kind
 
 
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:

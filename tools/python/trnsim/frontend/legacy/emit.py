@@ -168,7 +168,7 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
         return None
     bounds, exact = clip_of(mask, shape)
     if not exact:
-        recorder.required().mask = mask
+        recorder.required().mask = mask if bounds is FULL else mask.within(bounds, shape)
         recorder.required().note(
             "assumption", "the mask couples axes of the tile: the instruction is recorded for the "
             "whole tile")

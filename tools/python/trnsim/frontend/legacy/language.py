@@ -15,6 +15,7 @@ from trnsim.frontend.dtypes import dtype as _dtype_of
 from trnsim.frontend.legacy import composite as _composite
 from trnsim.frontend.legacy import elementwise as _elementwise
 from trnsim.frontend.legacy import reductions as _reductions
+from trnsim.frontend.legacy import where as _where
 from trnsim.frontend.legacy.allocation import ParDim as par_dim
 from trnsim.frontend.legacy.allocation import hbm, private_hbm, psum, sbuf, shared_hbm
 from trnsim.frontend.legacy.arange import arange, mgrid
@@ -103,7 +104,7 @@ negative = _composite.with_constant("negative", "multiply", -1.0)
 invert = _composite.named(_composite.invert, "invert")
 logical_not = _composite.with_constant("logical_not", "equal", 0.0)
 copy = _composite.named(_elementwise.copy, "copy")
-where = _composite.where
+where = _where.where
 transpose = _composite.transpose
 matmul = _composite.matmul
 load_transpose2d = _composite.load_transpose2d

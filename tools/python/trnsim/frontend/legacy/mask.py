@@ -34,6 +34,11 @@ class Mask:
         """One for each element that the mask keeps, else zero, as a numpy array."""
         return self._evaluate()
 
+    def within(self, bounds: Any, shape: tuple[int, ...]) -> Mask:
+        """What it keeps of the part of a tile of `shape` that a clip leaves."""
+        part = tuple(slice(start, start + count) for start, count in bounds)
+        return Mask((), True, lambda: np.broadcast_to(self.index_values(), shape)[part])
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape that the mask spans."""

@@ -72,12 +72,12 @@ def test_masks_clip_elements(body: Callable[[Any, Any, Any], Any], expected: Any
 ], ids=["coupled", "rectangle", "both", "or", "last rows", "not", "none", "all"])
 def test_a_condition_may_be_one_on_indices(condition: Callable[[Any, Any], Any], true: Any) -> None:
     """nl.where takes tiles and numbers, whatever the shape of what it chooses."""
-    for x, y, expected in (
-            (lambda t: t, lambda t: nl.exp(t), np.where(true, DATA, np.exp(DATA))),
-            (lambda t: t[0:64, 3:4], lambda t: t, np.where(true, DATA[:, 3:4], DATA)),
-            (lambda t: t, lambda t: -9984.0, np.where(true, DATA, -9984.0)),
-            (lambda t: 3.0, lambda t: t, np.where(true, 3.0, DATA))):
-        found = masked(lambda t, p, f: nl.where(condition(p, f), x(t), y(t)))
+    for chosen, expected in (
+            (lambda t, c: nl.where(c, t, nl.exp(t)), np.where(true, DATA, np.exp(DATA))),
+            (lambda t, c: nl.where(c, t[0:64, 3:4], t), np.where(true, DATA[:, 3:4], DATA)),
+            (lambda t, c: nl.where(c, t, -9984.0), np.where(true, DATA, -9984.0)),
+            (lambda t, c: nl.where(c, 3.0, t), np.where(true, 3.0, DATA))):
+        found = masked(lambda t, p, f, chosen=chosen: chosen(t, condition(p, f)))
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from values_helpers import normal, run_kernel
 
-from trnsim.frontend.errors import UserError
+from trnsim.frontend.errors import ProgramError, UserError
 
 nl: Any = importlib.import_module("neuronxcc.nki.language")
 nisa: Any = importlib.import_module("neuronxcc.nki.isa")
@@ -69,7 +69,11 @@ def test_masks_clip_elements(body: Callable[[Any, Any, Any], Any], expected: Any
     (lambda p, f: (p >= f) | (f < 5), (ROW >= COLUMN) | (COLUMN < 5)),
     (lambda p, f: p >= 32, ROW >= 32), (lambda p, f: ~(f < 5), COLUMN >= 5),
     (lambda p, f: p < 0, ROW < 0), (lambda p, f: f >= 0, ROW >= 0),
-], ids=["coupled", "rectangle", "both", "or", "last rows", "not", "none", "all"])
+    (lambda p, f: nl.broadcast_to(f[0:1, :] < 5, shape=(64, 64)), COLUMN < 5),
+    (lambda p, f: nl.broadcast_to((f[0:1, :] < 5) | (f[0:1, :] > 9), shape=(64, 64)),
+     (COLUMN < 5) | (COLUMN > 9)),
+], ids=["coupled", "rectangle", "both", "or", "last rows", "not", "none", "all", "repeated",
+        "or repeated"])
 def test_a_condition_may_be_one_on_indices(condition: Callable[[Any, Any], Any], true: Any) -> None:
     """nl.where takes tiles and numbers, whatever the shape of what it chooses."""
     for chosen, expected in (
@@ -79,6 +83,13 @@ def test_a_condition_may_be_one_on_indices(condition: Callable[[Any, Any], Any],
             (lambda t, c: nl.where(c, 3.0, t), np.where(true, 3.0, DATA))):
         found = masked(lambda t, p, f, chosen=chosen: chosen(t, condition(p, f)))
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_condition_is_repeated_along_axes_of_one_element_only() -> None:
+    with pytest.raises(UserError, match=r"\[1, 64\] and \[64, 32\] do not broadcast"):
+        masked(lambda t, p, f: nl.where(nl.broadcast_to(f < 5, shape=(64, 32)), t, 0.0))
+    with pytest.raises(ProgramError, match=r"\[64, 1\] does not broadcast to \[1, 64\]"):
+        masked(lambda t, p, f: nl.where(nl.broadcast_to(p < 5, shape=(1, 64)), t, 0.0))
 
 
 def test_a_condition_on_indices_is_masked_too() -> None:

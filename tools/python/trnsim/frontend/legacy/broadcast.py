@@ -10,7 +10,9 @@ from typing import Any
 from trnsim.frontend.dtypes import DType, float32, uint16
 from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import as_tile, broadcast_free, flush, fresh, no_broadcast
+from trnsim.frontend.legacy.index import broadcast_shapes
 from trnsim.frontend.legacy.keywords import ignored
+from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -22,11 +24,18 @@ BANK_COLUMNS = 512
 _ONES_ROW = {"onezero": "stationary"}
 
 
-def broadcast_to(src: Tensor, shape: Sequence[int], **others: Any) -> Tensor:
-    """The tile repeated along axes of size 1. Across partitions that takes the tensor engine."""
+def broadcast_to(src: Any, shape: Sequence[int], **others: Any) -> Any:
+    """The tile repeated along axes of size 1. Across partitions that takes the tensor engine.
+
+    A comparison of indices costs nothing.
+    """
     ignored(others)
-    tile = as_tile(src, "src of broadcast_to")
     sizes = tuple(int(size) for size in shape)
+    if isinstance(src, Mask):
+        if broadcast_shapes(src.shape, sizes) != sizes:
+            raise no_broadcast(src.shape, sizes)
+        return src.spanning(sizes)
+    tile = as_tile(src, "src of broadcast_to")
     if tile.shape == sizes:
         return tile
     release(tile)

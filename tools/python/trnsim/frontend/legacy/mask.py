@@ -15,7 +15,8 @@ import numpy as np
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.legacy.index import ArrayIndex, Index, broadcast_shapes, from_values, values_of
+from trnsim.frontend.legacy.index import (ArrayIndex, Index, broadcast_shapes, form, from_values,
+                                          values_of)
 
 
 class Mask:
@@ -33,6 +34,11 @@ class Mask:
     def index_values(self) -> Any:
         """One for each element that the mask keeps, else zero, as a numpy array."""
         return self._evaluate()
+
+    def spanning(self, shape: tuple[int, ...]) -> Mask:
+        """The mask repeated along axes of size 1, and along those that it does not have."""
+        everywhere = at_least(Index(0, form(shape, (0,) * len(shape))), 0, 0)
+        return self & everywhere  # type: ignore[no-any-return]
 
     def within(self, bounds: Any, shape: tuple[int, ...]) -> Mask:
         """What it keeps of the part of a tile of `shape` that a clip leaves."""

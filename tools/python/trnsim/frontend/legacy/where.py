@@ -105,7 +105,7 @@ def _spread(tile: Tensor, shape: Shape) -> Tensor:
         return broadcast_free(tile, shape)
     from trnsim.frontend.legacy.broadcast import broadcast_to
 
-    return broadcast_to(tile, shape)
+    return broadcast_to(tile, shape)  # type: ignore[no-any-return]
 
 
 def _widest(tiles: list[Tensor]) -> Any:

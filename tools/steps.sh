@@ -26,14 +26,17 @@ step() {
     mkdir -p "$log_dir"
     log=$log_dir/${name//[^a-zA-Z0-9]/_}.log
     start=$SECONDS
+    # In the background and awaited, so that a function ends at its first error: it would go on where its
+    # status is tested. What runs in the background ignores ^C unless told not to.
+    (
+        trap - INT QUIT
+        "$@"
+    ) >"$log" 2>&1 &
     if [ -t 2 ]; then
-        "$@" >"$log" 2>&1 &
         show_progress "$name" "$log" $!
-        wait $! || status=$?
         printf '\r\033[K' >&2
-    else
-        "$@" >"$log" 2>&1 || status=$?
     fi
+    wait $! || status=$?
     if [ "$status" -ne 0 ]; then
         tail -n 60 "$log" >&2
         printf '%s: stopped with status %d after %d s; the whole log is %s\n' \

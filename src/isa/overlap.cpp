@@ -39,8 +39,8 @@ public:
             place->count += count - 1;
             return;
         }
-        std::move_backward(place, end, end + 1);
-        *place = PatternDim{stride, count};
+        *end = PatternDim{stride, count};
+        std::rotate(place, end, end + 1);
         ++size_;
     }
 

@@ -97,11 +97,12 @@ void assign(const Field& field, const Json& value, const std::string& where) {
         return;
     }
     if (is_name(field)) {
-        if (!value.is_string() ||
-            std::find(field.names.begin(), field.names.end(), value) == field.names.end()) {
+        const auto* name = value.get_ptr<const Json::string_t*>();
+        if (name == nullptr ||
+            std::find(field.names.begin(), field.names.end(), *name) == field.names.end()) {
             fail(field, value, where);
         }
-        *std::get<std::string*>(field.target) = value.get<std::string>();
+        *std::get<std::string*>(field.target) = *name;
         return;
     }
     if (!value.is_number()) {

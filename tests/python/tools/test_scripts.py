@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/test, tools/demo and tools/install_dependencies say what they do before they do anything."""
+"""tools/test, tools/demo and tools/install_dependencies: what they say, and how their steps end."""
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
 import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,3 +48,51 @@ def test_help_comes_before_what_other_options_ask_for() -> None:
 def test_an_unknown_option_is_refused_by_name(script: str, message: str) -> None:
     result = run(script, "--bogus")
     assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
+
+
+def steps(folder: Path, commands: str) -> list[str]:
+    """A script of commands that logs into a folder."""
+    return ["bash", "-c", f"set -euo pipefail; source {TOOLS}/steps.sh; log_dir={folder}; {commands}"]
+
+
+def test_a_step_ends_at_its_first_error(tmp_path: Path) -> None:
+    commands = "work() { echo begun; (exit 3); echo went on; }; step work work; echo next step"
+    result = subprocess.run(steps(tmp_path, commands), capture_output=True, text=True, timeout=10,
+                            check=False)
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith("begun\nwork: stopped with status 3 after ")
+    assert (tmp_path / "work.log").read_text() == "begun\n"
+
+
+def is_alive(process: int) -> bool:
+    # A process that nobody has waited for yet is dead, but can be sent signals.
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.parametrize("on_a_terminal", [True, False])
+def test_an_interrupt_ends_a_step_with_the_script(tmp_path: Path, on_a_terminal: bool) -> None:
+    log = tmp_path / "wait.log"
+    commands = "step wait sh -c 'echo $$; exec sleep 100'; echo next step"
+    terminal, errors = pty.openpty() if on_a_terminal else os.pipe()
+    script = subprocess.Popen(steps(tmp_path, commands), stdout=subprocess.PIPE, stderr=errors,
+                              start_new_session=True)
+    try:
+        assert wait_until(lambda: log.exists() and log.read_text().endswith("\n"))
+        work = int(log.read_text())
+        os.killpg(script.pid, signal.SIGINT)  # what a terminal does at ^C
+        said, _ = script.communicate(timeout=10)
+        assert (script.returncode, said) == (-signal.SIGINT, b"")
+        assert wait_until(lambda: not is_alive(work))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(script.pid, signal.SIGKILL)
+        os.close(terminal)
+        os.close(errors)

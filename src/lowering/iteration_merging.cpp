@@ -8,6 +8,7 @@
 #include "loop_tree.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>

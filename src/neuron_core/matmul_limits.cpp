@@ -4,6 +4,7 @@
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace trnsim::neuron_core {

@@ -4,6 +4,7 @@
 
 #include "operation_rules.hpp"
 
+#include <optional>
 #include <variant>
 
 namespace trnsim::program {

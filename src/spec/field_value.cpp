@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <variant>
 
 namespace trnsim::spec {
 namespace {

@@ -7,6 +7,7 @@
 #include "perfetto_packets.hpp"
 
 #include <cassert>
+#include <functional>
 #include <map>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include "random_accesses.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace trnsim::test {
 

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 namespace trnsim::neuron_core {
 namespace {
 

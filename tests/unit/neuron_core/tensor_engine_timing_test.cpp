@@ -4,6 +4,8 @@
 
 #include "instructions.hpp"
 
+#include <algorithm>
+
 namespace trnsim::neuron_core {
 namespace {
 

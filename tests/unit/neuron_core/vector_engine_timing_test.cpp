@@ -4,6 +4,8 @@
 
 #include "instructions.hpp"
 
+#include <optional>
+
 namespace trnsim::neuron_core {
 namespace {
 

@@ -2,6 +2,7 @@
 // Building random programs.
 #include "random_program.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace trnsim::program {

@@ -2,7 +2,9 @@
 // Hand-made runs for the tests of texts and files about runs.
 #include "sample_report.hpp"
 
+#include <array>
 #include <limits>
+#include <map>
 
 namespace trnsim::report {
 namespace {

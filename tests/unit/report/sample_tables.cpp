@@ -4,6 +4,7 @@
 
 #include "trnsim/timeline/instruction_writer.hpp"
 
+#include <optional>
 #include <sstream>
 #include <vector>
 

@@ -178,7 +178,8 @@ void LimitCheck::dma() const {
         const bool is_too_old =
             mode == DgeMode::Hardware && chip_.neuron_core_version < NeuronCoreVersion::V3;
         return std::string(name(mode)) + " descriptor generation is not on " +
-               (is_too_old ? chip_.short_name + ", only on trn2 and trn3"
+               (is_too_old ? chip_.short_name + ", only on " +
+                                 std::string(chips_since(NeuronCoreVersion::V3))
                            : "this " + chip_.short_name + " (neuron_core.dge." +
                                  std::string(name(mode)) + ".available)") +
                "; choose another dge mode";

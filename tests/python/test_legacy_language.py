@@ -76,6 +76,13 @@ def test_a_function_is_these_instructions(body: Any, expected: list[str]) -> Non
     assert ops(after_load(body)) == expected
 
 
+def test_a_choice_by_indices_copies_no_further_than_they_and_the_mask_reach() -> None:
+    row, column = nl.arange(128)[:, None], nl.arange(512)[None, :]
+    memset, copy = after_load(lambda t: nl.where(column < 300, t, 0.0, mask=row < 64))
+    assert (memset.operand("dst")[3], pattern(memset, "dst")) == (64, ((1, 512),))
+    assert (copy.operand("dst")[3], pattern(copy, "dst")) == (64, ((1, 300),))
+
+
 def test_what_is_in_psum_is_copied_before_it_is_rounded() -> None:
     product = after_load(lambda t: nl.floor(nl.matmul(t[:, 0:128], t, transpose_x=True)))
     assert ops(product) == ["nc_matmul", "tensor_copy", "scalar_tensor_tensor"]

@@ -65,9 +65,12 @@ def test_a_step_ends_at_its_first_error(tmp_path: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    # A process that nobody has waited for yet is dead, but can be sent signals.
-    status = Path(f"/proc/{process}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+    # A process that nobody has waited for yet is dead, but has an entry.
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
@@ -80,7 +83,9 @@ def wait_until(condition: Callable[[], bool]) -> bool:
 @pytest.mark.parametrize("on_a_terminal", [True, False])
 def test_an_interrupt_ends_a_step_with_the_script(tmp_path: Path, on_a_terminal: bool) -> None:
     log = tmp_path / "wait.log"
-    commands = "step wait sh -c 'echo $$; exec sleep 100'; echo next step"
+    # The end of what it calls does not end this work.
+    commands = ("work() { echo $BASHPID; while true; do sleep 0.1 || true; done; }; "
+                "step wait work; echo next step")
     terminal, errors = pty.openpty() if on_a_terminal else os.pipe()
     script = subprocess.Popen(steps(tmp_path, commands), stdout=subprocess.PIPE, stderr=errors,
                               start_new_session=True)

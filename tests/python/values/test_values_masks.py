@@ -67,22 +67,31 @@ def test_masks_clip_elements(body: Callable[[Any, Any, Any], Any], expected: Any
     (lambda p, f: p >= f, ROW >= COLUMN), (lambda p, f: (p < 9) & (f < 5), (ROW < 9) & (COLUMN < 5)),
     (lambda p, f: (p >= f) & (f < 5), (ROW >= COLUMN) & (COLUMN < 5)),
     (lambda p, f: (p >= f) | (f < 5), (ROW >= COLUMN) | (COLUMN < 5)),
-    (lambda p, f: p >= 32, ROW >= 32), (lambda p, f: ~(f < 5), COLUMN >= 5),
+    (lambda p, f: p >= 5, ROW >= 5), (lambda p, f: p >= 32, ROW >= 32),
+    (lambda p, f: ~(f < 5), COLUMN >= 5),
     (lambda p, f: p < 0, ROW < 0), (lambda p, f: f >= 0, ROW >= 0),
     (lambda p, f: nl.broadcast_to(f[0:1, :] < 5, shape=(64, 64)), COLUMN < 5),
     (lambda p, f: nl.broadcast_to((f[0:1, :] < 5) | (f[0:1, :] > 9), shape=(64, 64)),
      (COLUMN < 5) | (COLUMN > 9)),
-], ids=["coupled", "rectangle", "both", "or", "last rows", "not", "none", "all", "repeated",
-        "or repeated"])
+], ids=["coupled", "rectangle", "both", "or", "most rows", "last rows", "not", "none", "all",
+        "repeated", "or repeated"])
 def test_a_condition_may_be_one_on_indices(condition: Callable[[Any, Any], Any], true: Any) -> None:
     """nl.where takes tiles and numbers, whatever the shape of what it chooses."""
     for chosen, expected in (
             (lambda t, c: nl.where(c, t, nl.exp(t)), np.where(true, DATA, np.exp(DATA))),
             (lambda t, c: nl.where(c, t[0:64, 3:4], t), np.where(true, DATA[:, 3:4], DATA)),
+            (lambda t, c: nl.where(c, t, t[0:1, 0:64]), np.where(true, DATA, DATA[0:1])),
+            (lambda t, c: nl.where(c, nl.ones((64, 64), nl.bfloat16), t), np.where(true, 1.0, DATA)),
             (lambda t, c: nl.where(c, t, -9984.0), np.where(true, DATA, -9984.0)),
             (lambda t, c: nl.where(c, 3.0, t), np.where(true, 3.0, DATA))):
         found = masked(lambda t, p, f, chosen=chosen: chosen(t, condition(p, f)))
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_choice_of_numbers_has_the_shape_of_its_condition() -> None:
+    def body(t: Any, p: Any, f: Any) -> Any:
+        return nl.where(nl.broadcast_to(f[0:1, :] < 5, shape=(64, 64)), 2.5, -1.5)
+    np.testing.assert_array_equal(masked(body), np.where(COLUMN < 5, 2.5, -1.5))
 
 
 def test_a_condition_is_repeated_along_axes_of_one_element_only() -> None:

@@ -85,12 +85,17 @@ std::string package_folder() {
 }
 
 /// This process's environment with the package first on PYTHONPATH, and itself as the simulator.
+/// Modules of the current folder replace none of Python's: PYTHONSAFEPATH, which the package
+/// forgets again unless it is the user's own.
 std::vector<std::string> frontend_environment() {
     std::vector<std::string> variables;
     std::string path = package_folder();
     for (char** variable = environ; *variable != nullptr; ++variable) {
         if (std::strncmp(*variable, "TRNSIM_BINARY=", 14) == 0) {
             continue;  // This program is the simulator.
+        }
+        if (std::strcmp(*variable, "PYTHONSAFEPATH=") == 0) {
+            continue;  // As if it were not there.
         }
         if (std::strncmp(*variable, "PYTHONPATH=", 11) == 0) {
             path += fmt::format(":{}", *variable + 11);
@@ -99,12 +104,16 @@ std::vector<std::string> frontend_environment() {
         }
     }
     variables.push_back("PYTHONPATH=" + path);
+    const char* safe_path = std::getenv("PYTHONSAFEPATH");
+    if (safe_path == nullptr || *safe_path == '\0') {
+        variables.emplace_back("PYTHONSAFEPATH=trnsim");  // -P would be an error before 3.11.
+    }
     variables.push_back("TRNSIM_BINARY=" + fs::read_symlink("/proc/self/exe").string());
     return variables;
 }
 
 std::vector<std::string> command_line(const KernelReference& kernel, const std::string& chip) {
-    std::vector<std::string> words{python_interpreter(), "-P", "-m", "trnsim.frontend"};
+    std::vector<std::string> words{python_interpreter(), "-m", "trnsim.frontend"};
     words.insert(words.end(), {plain_word(kernel.text), "--chip", chip, "-o", "-"});
     for (const std::string& argument : kernel.arguments) {
         words.push_back("--arg=" + argument);
@@ -147,7 +156,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 [[noreturn]] void throw_no_interpreter(const std::string& name, int status) {
     throw UserError(fmt::format(
-        "{}: the Python interpreter cannot be started ({}), kernels need Python 3.11 or newer; "
+        "{}: the Python interpreter cannot be started ({}), kernels need Python 3.11 to 3.14; "
         "install it or name one with the environment variable TRNSIM_PYTHON",
         name,
         std::strerror(status)));
@@ -293,7 +302,7 @@ std::string plain_word(const std::string& file) {
 }
 
 void become_python(const std::string& module, std::vector<std::string> words) {
-    words.insert(words.begin(), {python_interpreter(), "-P", "-m", module});
+    words.insert(words.begin(), {python_interpreter(), "-m", module});
     std::vector<std::string> environment = frontend_environment();
     spdlog::debug("becomes {}", fmt::join(words, " "));
     std::fflush(nullptr);

@@ -26,7 +26,7 @@ struct TracedKernel {
     std::optional<report::ValueReport> values;  ///< If they were asked for.
 };
 
-/// Runs `python3 -P -m trnsim.frontend` for one chip and reads the trace it writes. The interpreter
+/// Runs `python3 -m trnsim.frontend` for one chip and reads the trace it writes. The interpreter
 /// is $TRNSIM_PYTHON, else the one of build/venv, else python3; the package is the installed one or
 /// tools/python of the source tree. What the frontend says on standard error is passed on; if it
 /// fails, that is the message thrown. \throws UserError, ProgramError by the frontend's exit status
@@ -36,7 +36,7 @@ struct TracedKernel {
 /// A file's name as a word that no reader of options takes for one.
 [[nodiscard]] std::string plain_word(const std::string& file);
 
-/// Runs `python3 -P -m` with a module of the package in place of this process, and with this
+/// Runs `python3 -m` with a module of the package in place of this process, and with this
 /// program as the simulator. \param words what follows the name of the module \throws UserError if
 /// the interpreter cannot be started
 [[noreturn]] void become_python(const std::string& module, std::vector<std::string> words);

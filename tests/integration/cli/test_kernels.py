@@ -205,6 +205,39 @@ def fake_python(folder: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("version", ["(3, 10, 13)", "(3, 15, 0)"])
+def test_a_python_that_the_frontend_does_not_know_is_refused(
+        trnsim: CommandLine, version: str) -> None:
+    python = fake_python(trnsim.folder, f"sys.version_info = {version}; sys.argv[:] = sys.argv[1:2]\n"
+                                        "import trnsim")
+    for target in ("kernels.py::double", "kernels.py"):
+        message = trnsim.fails(2, "run", target, TRNSIM_PYTHON=python)
+        assert message.startswith(f"{sys.executable}: is Python 3.")
+        assert message.endswith("but trnsim's frontend knows 3.11 to 3.14; install one of these, or "
+                                "name one with the environment variable TRNSIM_PYTHON\n")
+
+
+def test_a_module_that_is_missing_is_told_with_the_interpreter(trnsim: CommandLine) -> None:
+    (trnsim.folder / "needs.py").write_text("import torch_of_nobody\n")
+    assert trnsim.fails(2, "run", "needs.py::f", TRNSIM_PYTHON=sys.executable).endswith(
+        "needs.py:1: importing needs.py raises ModuleNotFoundError: No module named "
+        f"'torch_of_nobody'; install it for {sys.executable}, or name another interpreter with the "
+        "environment variable TRNSIM_PYTHON\n")
+
+
+@pytest.mark.parametrize(("given", "seen"), [(None, None), ("", None), ("1", "1")])
+def test_a_folder_replaces_no_module_of_pythons_and_what_scripts_start_does_not_know(
+        trnsim: CommandLine, given: str | None, seen: str | None) -> None:
+    (trnsim.folder / "argparse.py").write_text("raise ValueError\n")
+    (trnsim.folder / "script.py").write_text(
+        "import os, sys\nprint('seen', os.environ.get('PYTHONSAFEPATH'))\n"
+        "import numpy as np\nimport kernels\nkernels.double(np.ones((128, 512), np.float32))\n")
+    variables = {} if given is None else {"PYTHONSAFEPATH": given}
+    outcome = trnsim("run", "script.py", **variables)
+    assert outcome.status == 0, outcome.error
+    assert f"seen {seen}\n" in outcome.output
+
+
 @pytest.mark.parametrize("status", [2, 3])
 def test_status_and_message_of_the_frontend_pass_unchanged(
         trnsim: CommandLine, status: int) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,15 @@ def test_a_file_that_runs_with_the_future_statements_of_another_one_is_proven(
     path.write_text(f"{HEADER}        {LOAD}\n")
     names: dict[str, Any] = {"range": LoopRange}
     exec(compile(path.read_text(), str(path), "exec"), names)  # annotations, as in this file
+    program = trace(names["kernel"], [tensor("bfloat16", 4096, 4096)])
+    assert program._recorders[0].shortcuts.has_sampled
+
+
+def test_a_loop_in_a_cell_of_a_notebook_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, name = f"{HEADER}        {LOAD}\n", "/tmp/ipykernel_1/2.py"
+    monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(True), name))
+    names: dict[str, Any] = {"range": LoopRange}
+    exec(compile(text, name, "exec"), names)
     program = trace(names["kernel"], [tensor("bfloat16", 4096, 4096)])
     assert program._recorders[0].shortcuts.has_sampled
 

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import pytest
+from helpers import tensor
 from kernels import nl
+from trnsim.frontend import trace
 
 
 class Mode(Enum):
@@ -59,3 +62,24 @@ def test_fields_that_are_not_given_are_none() -> None:
 def test_objects_and_enumerations_compare_by_value() -> None:
     assert Plain(3) == Plain(3) != Plain(4)
     assert Record(rows=3).mode == Mode.FIRST
+
+
+def test_what_annotations_mean_does_not_matter() -> None:
+    text = """from dataclasses import dataclass
+class Sizes(nl.NKIObject):
+    rows: "Later"
+    columns: "Later" = 4
+@dataclass
+class Record(nl.NKIObject):
+    rows: "Later"
+    depth: "Later" = 2
+def kernel(x: "Later", times: "Later" = 1) -> "Later":
+    return x
+"""
+    # Evaluated when somebody asks for them from 3.14 on; before, a name that means nothing ends it.
+    names: dict[str, Any] = {"nl": nl}
+    text = text.replace('"', "") if sys.version_info >= (3, 14) else text
+    exec(compile(text, "later.py", "exec", dont_inherit=True), names)
+    sizes, record = names["Sizes"](3), names["Record"](rows=3)
+    assert (sizes.rows, sizes.columns, record.rows, record.depth) == (3, 4, 3, 2)
+    trace(names["kernel"], [tensor("float32", 128, 64)], api="nki")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
 import pytest
@@ -166,6 +167,66 @@ def test_a_while_ends_that_compares_an_unknown_register(kernel: Any) -> None:
     text = "".join(program.lines())
     assert f"runs {DEFAULT_TRIPS} times: the value is not known" in text
     assert f'"count":{DEFAULT_TRIPS}' in text
+
+
+def by_parts(table: Any, count: Any) -> None:
+    rows, others = loaded(count), loaded(count)
+    while (rows > 0
+           and others):
+        nl.load(table[0:128, 0:64])
+        nisa.register_load(rows, count)
+
+
+def by_negation(table: Any, count: Any) -> None:
+    rows = loaded(count)
+    while not (rows == 0 if table.ndim == 2 else False) or (
+            nisa.register_alloc(0)):
+        nl.load(table[0:128, 0:64])
+        break
+
+
+def conditions(table: Any, count: Any) -> None:
+    rows = loaded(count)
+    for _ in range(3):
+        while count.ndim > 2:
+            pass
+        if (rows
+                > 0):
+            nl.load(table[0:128, 0:64])
+
+
+@pytest.mark.parametrize(("kernel", "loads"), [
+    (by_parts, DEFAULT_TRIPS), (by_negation, 0), (conditions, 3)])
+def test_a_condition_is_that_of_a_while_wherever_its_parts_are(kernel: Any, loads: int) -> None:
+    assert ops(traced(kernel, TABLE, COUNT)).count("dma_copy") == loads
+
+
+def of_text(text: str, name: str) -> Any:
+    names: dict[str, Any] = {"nl": nl, "nisa": nisa, "loaded": loaded}
+    exec(compile(text, name, "exec"), names)
+    return names["kernel"]
+
+
+WHILE = """def kernel(count):
+    rows = loaded(count)
+    while rows:
+        nisa.register_store(count, rows)
+"""
+
+
+def test_the_source_of_a_notebook_is_that_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "<ipython-input-1-abc>"
+    monkeypatch.setitem(linecache.cache, name, (len(WHILE), None, WHILE.splitlines(True), name))
+    assert ops(traced(of_text(WHILE, name), COUNT)).count("register_store") == DEFAULT_TRIPS
+
+
+def test_a_condition_without_source_is_an_error_where_it_may_be_that_of_a_while() -> None:
+    with pytest.raises(IllegalInstruction, match=r"<text>:3: a register is a condition here, but "
+                       "whether of an `if` or a `while` cannot be told: <text> is not the source of "
+                       "this function; put the kernel into a file, or loop with nl.while_loop"):
+        traced(of_text(WHILE, "<text>"), COUNT)
+    branch = of_text(WHILE.replace("while", "if"), "<other>")
+    assert ops(traced(branch, COUNT)).count("register_store") == 1
 
 
 def test_an_unknown_condition_is_noted() -> None:

@@ -24,6 +24,14 @@ from collections.abc import Sequence
 
 from trnsim._version import __version__
 
+if not (3, 11) <= sys.version_info < (3, 15):
+    _words = (f"{sys.executable}: is Python {sys.version.split()[0]}, but trnsim's frontend knows "
+              "3.11 to 3.14; install one of these, or name one with the environment variable "
+              "TRNSIM_PYTHON")
+    if sys.argv[:1] == ["-m"]:  # Of the command, which shows what is said.
+        sys.exit(print(_words, file=sys.stderr) or 2)
+    raise ImportError(_words)
+
 if TYPE_CHECKING:
     from trnsim.api import compare, simulate, trace
     from trnsim.frontend.errors import FrontendError, ProgramError, UserError

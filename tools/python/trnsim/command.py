@@ -16,7 +16,10 @@ def end_with(main: Callable[[], int]) -> NoReturn:
     """Ends the process with the status that `main` returns; when interrupted, or when nobody
     reads its output, as a program that the signal ends, without a stack of ours; with status 2
     where a file or the output cannot be read or written. Kernels may import what is in the current
-    folder, after all else: nothing in it replaces a module of Python's (`python3 -P`)."""
+    folder, after all else: nothing in it replaces a module of Python's (PYTHONSAFEPATH, which what
+    they start does not get)."""
+    if os.environ.get("PYTHONSAFEPATH") == "trnsim":
+        del os.environ["PYTHONSAFEPATH"]
     with suppress(FileNotFoundError):  # It may have been removed.
         sys.path.append(os.getcwd())
     try:

@@ -30,6 +30,9 @@ _BACKWARD = frozenset(one for one in _JUMPS if "_BACKWARD" in opcode.opname[one]
 _ATTRIBUTES = opcodes(("LOAD_ATTR", "LOAD_METHOD"))
 _ATTRIBUTE_SHIFT = int(sys.version_info >= (3, 12))
 """Below the number of the name, LOAD_ATTR says whether a method is called."""
+TESTS_ONCE = sys.version_info >= (3, 14)
+"""Whether the condition of a `while` is there once, before its body; else a copy comes behind it,
+which all trips but the first ask."""
 _WORDS = ("LOAD", "STORE", "DELETE")
 
 

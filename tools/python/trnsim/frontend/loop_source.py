@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The source of a Python loop: what runs is what the file says.
-"""Finds the `for` statement that a frame of a kernel is executing.
+"""Finds the `for` or `while` statement that a frame of a kernel is executing.
 
-A file is parsed once. It is compiled again and compared with the code that runs: a source that was
-changed, or code without one, is not found.
+A file, or a cell of a notebook, is parsed once. It is compiled again and compared with the code
+that runs: a source that was changed, or code without one, is not found.
 """
 
 from __future__ import annotations
 
 import __future__
 import ast
+import linecache
 from collections.abc import Iterator
 from functools import cache, reduce
 from itertools import islice
@@ -19,7 +20,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from trnsim.frontend import source
-from trnsim.frontend.bytecode import head_of_for
+from trnsim.frontend.bytecode import head_of_for, operations
 
 
 class Site(NamedTuple):
@@ -33,10 +34,11 @@ class Site(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source file: all code in it, and its `for` statements by place."""
+    """A source file: all code in it, its `for` statements by place, and its `while` statements."""
 
     codes: frozenset[CodeType]
     loops: dict[Any, ast.For]
+    whiles: tuple[ast.While, ...]
 
 
 _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag
@@ -45,6 +47,7 @@ _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag
 _sites: dict[source.Site, Site | None] = {}
 _kept: list[CodeType] = []
 """The code of all sites, so that none is mistaken for another."""
+_conditions: dict[source.Site, bool | None] = {}
 _modules: dict[tuple[str, int], Module | None] = {}
 
 
@@ -79,6 +82,42 @@ def _site(code: CodeType, at: int) -> Site | None:
         return None
     loop = parsed.loops.get(_position(code, at))
     return None if loop is None else described(loop)
+
+
+def is_condition_of_while(code: CodeType, at: int) -> bool | None:
+    """Whether an instruction asks for the condition of a `while`, or for a part of it; None if it
+    cannot be told from another one, because the source is missing.
+    """
+    key = (id(code), at)
+    if key not in _conditions:
+        _kept.append(code)
+        _conditions[key] = _is_condition(code, at)
+    return _conditions[key]
+
+
+def _is_condition(code: CodeType, at: int) -> bool | None:
+    if not any(one.target is not None and max(at, one.target) < one.offset
+               for one in operations(code)):
+        return False  # No loop ends behind it.
+    parsed = _module(code.co_filename, code.co_flags & _FUTURES)
+    if parsed is None or _name(code) not in map(_name, parsed.codes):
+        return None
+    place = _position(code, at)
+    if None in place:
+        return None  # Python was told to keep no columns.
+    return any(place == _place(one) or _is_inside(place, _place(one.test))
+               for one in parsed.whiles)
+
+
+def _name(code: CodeType) -> tuple[str, int]:
+    """What is the same of code that pytest has written anew, with other assertions."""
+    return code.co_qualname, code.co_firstlineno
+
+
+def _is_inside(part: Any, whole: Any) -> bool:
+    """Whether a place in the source is part of another."""
+    (first, last, start, end), (top, bottom, left, right) = part, whole
+    return (top, left) <= (first, start) and (last, end) <= (bottom, right)
 
 
 def _position(code: CodeType, at: int) -> Any:
@@ -123,13 +162,26 @@ def _module(path: str, futures: int) -> Module | None:
     key = (path, futures)
     if key not in _modules:
         try:
-            tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+            tree = ast.parse(_text(path), path)
             code = compile(tree, path, "exec", futures, dont_inherit=True)
         except (OSError, SyntaxError, ValueError):
             _modules[key] = None
         else:
-            _modules[key] = Module(frozenset(_codes(code)), _places(tree))
+            _modules[key] = Module(
+                frozenset(_codes(code)), _places(tree),
+                tuple(node for node in ast.walk(tree) if isinstance(node, ast.While)))
     return _modules[key]
+
+
+def _text(path: str) -> str:
+    """The text of a file, or of what a notebook has compiled under that name."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        lines = linecache.getlines(path)
+        if not lines:
+            raise
+        return "".join(lines)
 
 
 def _places(tree: ast.Module) -> dict[Any, ast.For]:

@@ -15,6 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from trnsim.frontend import source
+from trnsim.frontend.annotations import signature
 from trnsim.frontend.arguments import describe
 
 _CALLED = re.compile(r"(\w+)\(\) (missing|takes|got) (.*)")
@@ -53,7 +54,7 @@ def _functions(problem: BaseException, name: str) -> list[FunctionType]:
 
 def _fits(function: FunctionType, verb: str, rest: str) -> bool:
     """Whether Python says such a thing (`missing`, `takes` or `got` ...) of a function."""
-    parameters = inspect.signature(function).parameters
+    parameters = signature(function).parameters
     kinds = {one.kind for one in parameters.values()}
     quoted = _QUOTED.findall(rest)
     if verb == "missing":
@@ -74,7 +75,7 @@ def _fits(function: FunctionType, verb: str, rest: str) -> bool:
 def _parameters(function: Any) -> str:
     """The names of parameters; those after * are given by name."""
     found, is_open = [], True
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in signature(function).parameters.items():
         if name.startswith("_") or parameter.kind is parameter.VAR_KEYWORD:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and is_open:
@@ -87,7 +88,7 @@ def _parameters(function: Any) -> str:
 def called(function: Any) -> str:
     """How a function is called, as its definition has it: names, and defaults without addresses."""
     parameters = []
-    for one in inspect.signature(function).parameters.values():
+    for one in signature(function).parameters.values():
         default = one.default if one.default is one.empty else _Shown(one.default)
         parameters.append(one.replace(annotation=one.empty, default=default))
     name = getattr(function, "__name__", "kernel")

@@ -280,6 +280,8 @@ class State:
         for name, value in held.items():
             if frozen and name in ("__setattr__", "__delattr__"):
                 continue  # raises an error
+            if name == "__annotate_func__":
+                continue  # called for `__annotations__` only, a name that is not taken
             if isinstance(value, _METHODS) or not (
                     name.startswith(("__", "_abc_")) or isinstance(value, _DESCRIPTORS)
                     or name.startswith("_") and type(kind) is EnumMeta):

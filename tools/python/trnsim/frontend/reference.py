@@ -15,6 +15,7 @@ import numpy as np
 
 from trnsim.frontend import arguments as forms
 from trnsim.frontend import source
+from trnsim.frontend.annotations import signature
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import install
@@ -47,7 +48,7 @@ class Reference:
                  keywords: Mapping[str, Any], seed: int) -> Expected:
         """Calls it with what a kernel is given. `seed` makes what the kernel has of it, too."""
         body = kernel.function if isinstance(kernel, Kernel) else kernel
-        bound = inspect.signature(body).bind(*values, **keywords)
+        bound = signature(body).bind(*values, **keywords)
         random = np.random.default_rng(seed)
         arrays: dict[str, Array] = {}
 
@@ -102,7 +103,7 @@ class Reference:
 
     def _call(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         try:
-            inspect.signature(self._function).bind(*given, **named)
+            signature(self._function).bind(*given, **named)
         except TypeError as problem:
             raise UserError(f"--check {self.text}: {called(self._function)} is called with the "
                             f"kernel's arguments, but: {problem}; give it the kernel's parameters"

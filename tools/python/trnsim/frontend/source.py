@@ -211,26 +211,6 @@ def assigned_name(at: Site) -> str:
     return ""
 
 
-def tests_again(code: CodeType, line: int, after: int) -> bool:
-    """Whether `line` has a conditional jump back, behind the instruction at offset `after`.
-
-    That is how the condition of a `while` differs from that of an `if`.
-    """
-    for instruction in dis.get_instructions(code):
-        if instruction.offset <= after or "JUMP" not in instruction.opname:
-            continue
-        target = instruction.argval
-        if isinstance(target, int) and target <= instruction.offset and position(
-                _at(code, instruction.offset)).line == line:
-            return True
-    return False
-
-
-def _at(code: CodeType, offset: int) -> Site:
-    _codes.setdefault(id(code), code)
-    return id(code), offset
-
-
 def loop_variable(at: Site) -> str:
     """The variable of the `for` whose iterable is made at a site, or ""."""
     for steps, (offset, name, _) in enumerate(_following(at)):

@@ -22,6 +22,7 @@ Reader = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
 """The value of an expression, given the local and global names; None if it is of another kind."""
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul}
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _LOCAL, _GLOBAL = ("LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"), "LOAD_GLOBAL"
 _subscripts: dict[source.Site, Reader | None] = {}
 _kept: list[CodeType] = []
@@ -50,7 +51,7 @@ def _subscript(code: CodeType, at: int) -> Reader | None:
     """What is subscripted at an instruction."""
     listing, places = _listing(code)
     place = places.get(at)
-    if place is None or listing[place].opname != "BINARY_SUBSCR":
+    if place is None or not _is_subscript(listing[place]):
         return None
     try:
         _, before = _expression(listing, place - 1)
@@ -82,19 +83,25 @@ def _listing(code: CodeType) -> tuple[list[_Step], dict[int, int]]:
     return listing, places
 
 
+def _is_subscript(one: _Step) -> bool:
+    """Whether an instruction subscripts; from 3.14 on it is an operation like sums."""
+    return one.opname == "BINARY_SUBSCR" or one.opname == "BINARY_OP" and one.argrepr == "[]"
+
+
 def _expression(listing: list[_Step], place: int) -> tuple[Reader, int]:
     """The expression that ends with an instruction, and the place before it begins."""
     one = listing[place]
     if one.is_jump_target or place == 0:
         raise _Other
-    if one.opname == "LOAD_CONST":
+    if one.opname in _CONSTANTS:
         return _constant(one.argval), place - 1
     if one.opname in _LOCAL or one.opname == _GLOBAL and not one.argrepr.startswith("NULL"):
         return _named(one.argval), place - 1
-    if one.opname == "BINARY_SUBSCR" or one.opname == "BINARY_OP" and one.argrepr in _OPERATIONS:
+    is_subscript = _is_subscript(one)
+    if is_subscript or one.opname == "BINARY_OP" and one.argrepr in _OPERATIONS:
         last, before = _expression(listing, place - 1)
         first, before = _expression(listing, before)
-        if one.opname == "BINARY_SUBSCR":
+        if is_subscript:
             return _selecting(first, last), before
         return _calculating(_OPERATIONS[one.argrepr], first, last), before
     raise _Other

@@ -16,6 +16,7 @@ import trnsim
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import psum, source
+from trnsim.frontend.annotations import signature
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
@@ -269,7 +270,7 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
           active: Recorder, used: Dialect) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as the kernel sees them; UserError if they do not fit the signature."""
     try:
-        bound = _bound(inspect.signature(body), arguments, keywords)
+        bound = _bound(signature(body), arguments, keywords)
     except TypeError as problem:
         raise UserError(f"{called(body)}: {problem}; give one value for each parameter that has no "
                         "default") from problem

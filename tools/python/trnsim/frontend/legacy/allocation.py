@@ -9,13 +9,13 @@ number of places per block dimension. [NKI-ALLOCATION-2.26]
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.annotations import signature
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
@@ -126,7 +126,7 @@ def _bank_bytes() -> int:
 
 def _with_names(func: Callable[..., Any]) -> Callable[[Shape, int, int], Any]:
     """A placement function, called by AWS's names of its parameters if it has them."""
-    if _NAMES <= inspect.signature(func).parameters.keys():
+    if _NAMES <= signature(func).parameters.keys():
         return lambda block, partitions, size: func(idx=block, pdim_size=partitions,
                                                     fdim_size=size)
     return func

@@ -8,7 +8,6 @@ overwrites, the others accumulate. [NKI-PROGRAMMING-2.26]
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any
 
 from trnsim.frontend import recorder, source
@@ -26,10 +25,6 @@ from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, matched
 from trnsim.frontend.legality import RULES
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
-
-
-TEMPORARY = 6
-"""References to a value that nothing but its assignment uses. More of them only cost time."""
 
 
 def assign(target: Tensor, value: Any) -> None:
@@ -155,7 +150,7 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
     active.retarget(dst, view, access=access, attributes=attributes)
     value.held = None
     value.storage, value.form, value.position = target.storage, target.form, target.position
-    if active.has_values and getrefcount(value) > TEMPORARY:
+    if active.has_values:  # The value stays what it is, whatever is written there later.
         value.storage = active.snapshot(target)
     return True
 

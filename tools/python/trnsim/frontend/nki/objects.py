@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.frontend.annotations import annotations_of
+
 
 class NKIObject:
     """Base of kernel classes: fields are the class attributes and annotations, in order.
@@ -17,21 +19,21 @@ class NKIObject:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        annotations = dict(cls.__dict__.get("__annotations__", {}))
+        fields = annotations_of(cls)
         for name, value in list(cls.__dict__.items()):
             plain = not name.startswith("_") and not callable(value) and not isinstance(
                 value, (property, classmethod, staticmethod))
-            if plain and name not in annotations:
-                annotations[name] = Any
-        cls.__annotations__ = annotations
-        for name in annotations:
+            if plain and name not in fields:
+                fields[name] = Any
+        cls.__annotations__ = fields
+        for name in fields:
             if not hasattr(cls, name):
                 setattr(cls, name, None)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields: dict[str, Any] = {}
         for base in reversed(type(self).__mro__):
-            for name in base.__dict__.get("__annotations__", {}):
+            for name in annotations_of(base):
                 fields[name] = getattr(type(self), name, None)
         if len(values) > len(fields):
             raise TypeError(f"{type(self).__name__} has {len(fields)} fields, but "

@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.bytecode import TESTS_ONCE
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.loop_source import is_condition_of_while
 from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.recorder import RUNTIME, Frame, LoopOrigin
 
@@ -160,13 +162,14 @@ class VirtualRegister(NKIObject):
             "the device; pass it as scalar_offset, or loop with nl.dynamic_range or nl.fori_loop")
 
     def __bool__(self) -> bool:
-        """The condition of an `if` or a `while`: later tests of a `while` are behind its first."""
+        """The condition of an `if` or a `while`."""
         frame = source.user_frame()
         if frame is None:
             return bool(self.value)
         key = (id(frame), frame.f_lineno)
         test = self._tests.get(key)
-        if test is not None and test.loop.is_open and frame.f_lasti > test.entered_at:
+        if test is not None and test.loop.is_open and (
+                frame.f_lasti > test.entered_at or TESTS_ONCE and frame.f_lasti == test.entered_at):
             return self._next_trip(key, test)
         if self.value == 0:
             return False
@@ -196,7 +199,13 @@ class VirtualRegister(NKIObject):
 
 def _is_while(frame: FrameType) -> bool:
     """Whether the condition that `frame` evaluates is that of a `while`, not of an `if`."""
-    return source.tests_again(frame.f_code, frame.f_lineno, frame.f_lasti)
+    found = is_condition_of_while(frame.f_code, frame.f_lasti)
+    if found is None:
+        raise IllegalInstruction(
+            f"{source.here()}: a register is a condition here, but whether of an `if` or a `while` "
+            f"cannot be told: {frame.f_code.co_filename} is not the source of this function; put "
+            "the kernel into a file, or loop with nl.while_loop")
+    return found
 
 
 def _origin(name: str) -> LoopOrigin:

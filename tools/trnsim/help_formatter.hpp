@@ -11,6 +11,7 @@ namespace trnsim::cli {
 /// CLI11's help with lines of at most 100 columns: longer ones go on below their description.
 class HelpFormatter : public CLI::Formatter {
 public:
+    HelpFormatter();
     [[nodiscard]] std::string make_help(const CLI::App* app,
                                         std::string name,
                                         CLI::AppFormatMode mode) const override;

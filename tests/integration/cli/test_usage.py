@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from command_line import CommandLine
 
@@ -25,9 +27,19 @@ def test_help_fits_into_a_hundred_columns(trnsim: CommandLine, command: list[str
 
 def test_a_long_description_goes_on_below_itself(trnsim: CommandLine) -> None:
     lines = trnsim("run", "--help").output.splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith("  --policy"))
+    first = next(at for at, line in enumerate(lines) if "override a decision" in line)
     start = lines[first].index("override")
     assert lines[first + 1][:start].isspace() and not lines[first + 1][start].isspace()
+
+
+@pytest.mark.parametrize("command", [[], *([each] for each in COMMANDS), ["validate"]])
+def test_lines_of_help_are_whole_and_end_with_a_word(
+        trnsim: CommandLine, command: list[str]) -> None:
+    lines = trnsim(*command, "--help").output.splitlines()
+    assert lines == [line.rstrip() for line in lines] and lines[0]
+    assert not any(first == second == "" for first, second in pairwise(lines))
+    examples = lines[lines.index("Examples:") + 1:]
+    assert all("trnsim" in line for line in examples[:[*examples, ""].index("")])
 
 
 def test_help_lists_all_commands_and_exit_statuses(trnsim: CommandLine) -> None:

@@ -134,6 +134,16 @@ def test_a_file_that_runs_with_the_future_statements_of_another_one_is_proven(
     assert program._recorders[0].shortcuts.has_sampled
 
 
+def test_a_source_that_was_changed_and_loaded_again_proves_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    for body, is_proven in (("pass", True), ("seen.append(i)", False), ("count = 1", True)):
+        path.write_text(f"{HEADER}        {body}\n        {LOAD}\n")
+        names: dict[str, Any] = {}
+        exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), names)
+        program = trace(names["kernel"], [tensor("bfloat16", 4096, 4096)])
+        assert program._recorders[0].shortcuts.has_sampled == is_proven
+
+
 def test_a_loop_in_a_cell_of_a_notebook_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     text, name = f"{HEADER}        {LOAD}\n", "/tmp/ipykernel_1/2.py"
     monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(True), name))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,10 +221,31 @@ def test_the_source_of_a_notebook_is_that_of_its_cells(monkeypatch: pytest.Monke
     assert ops(traced(of_text(WHILE, name), COUNT)).count("register_store") == DEFAULT_TRIPS
 
 
+def test_a_condition_is_that_of_the_version_that_runs(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    for keyword, stores in (("while", DEFAULT_TRIPS), ("if", 1), ("while", DEFAULT_TRIPS)):
+        text = WHILE.replace("while", f"count\n    {keyword}") + "    for _ in range(0):\n        pass\n"
+        path.write_text(text)
+        assert ops(traced(of_text(text, str(path)), COUNT)).count("register_store") == stores
+    text = WHILE.replace("while", "count\n    count\n    while")
+    with pytest.raises(IllegalInstruction, match="is not the source of this function"):
+        traced(of_text(text, str(path)), COUNT)
+
+
+def test_a_condition_of_code_that_pytest_has_rewritten_is_that_of_its_source() -> None:
+    def kernel(count: Any) -> None:
+        assert count.ndim == 2
+        rows = loaded(count)
+        while rows > 0:
+            nisa.register_store(count, rows)
+    assert ops(traced(kernel, COUNT)).count("register_store") == DEFAULT_TRIPS
+
+
 def test_a_condition_without_source_is_an_error_where_it_may_be_that_of_a_while() -> None:
     with pytest.raises(IllegalInstruction, match=r"<text>:3: a register is a condition here, but "
                        "whether of an `if` or a `while` cannot be told: <text> is not the source of "
-                       "this function; put the kernel into a file, or loop with nl.while_loop"):
+                       r"this function, or Python keeps no columns \(-X no_debug_ranges\); put the "
+                       "kernel into a file, or loop with nl.while_loop"):
         traced(of_text(WHILE, "<text>"), COUNT)
     branch = of_text(WHILE.replace("while", "if"), "<other>")
     assert ops(traced(branch, COUNT)).count("register_store") == 1

@@ -2,8 +2,9 @@
 # The source of a Python loop: what runs is what the file says.
 """Finds the `for` or `while` statement that a frame of a kernel is executing.
 
-A file, or a cell of a notebook, is parsed once. It is compiled again and compared with the code
-that runs: a source that was changed, or code without one, is not found.
+A file, or a cell of a notebook, is parsed once, and once more when the code that runs is of another
+version of it. It is compiled again and compared with that code: a source that was changed after it
+was loaded, or code without one, is not found.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ class Site(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source file: all code in it, its `for` statements by place, and its `while` statements."""
+    """A source file: its text, all code in it, and its `for` statements by place."""
 
+    text: str
+    tree: ast.Module
     codes: frozenset[CodeType]
     loops: dict[Any, ast.For]
-    whiles: tuple[ast.While, ...]
 
 
 _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag
@@ -77,7 +79,7 @@ def _site(code: CodeType, at: int) -> Site | None:
     """The `for` statement whose iterator an instruction makes; None without one, or a file."""
     if head_of_for(code, at) is None:
         return None
-    parsed = _module(code.co_filename, code.co_flags & _FUTURES)
+    parsed = _module(code)
     if parsed is None or code not in parsed.codes:
         return None
     loop = parsed.loops.get(_position(code, at))
@@ -99,18 +101,24 @@ def _is_condition(code: CodeType, at: int) -> bool | None:
     if not any(one.target is not None and max(at, one.target) < one.offset
                for one in operations(code)):
         return False  # No loop ends behind it.
-    parsed = _module(code.co_filename, code.co_flags & _FUTURES)
-    if parsed is None or _name(code) not in map(_name, parsed.codes):
-        return None
+    parsed = _module(code)
     place = _position(code, at)
-    if None in place:
-        return None  # Python was told to keep no columns.
+    if parsed is None or None in place or (
+            code not in parsed.codes and not _is_rewritten(code, place, parsed)):
+        return None  # There are no columns if Python was told to keep none.
     return any(place == _place(one) or _is_inside(place, _place(one.test))
-               for one in parsed.whiles)
+               for one in ast.walk(parsed.tree) if isinstance(one, ast.While))
+
+
+def _is_rewritten(code: CodeType, place: Any, parsed: Module) -> bool:
+    """Whether code may be what pytest has made of a source, with other assertions: a function of
+    that name begins in that line, and something stands at that place."""
+    return any(_name(code) == _name(one) for one in parsed.codes) and any(
+        place == _place(one) for one in ast.walk(parsed.tree)
+        if isinstance(one, (ast.expr, ast.While)))
 
 
 def _name(code: CodeType) -> tuple[str, int]:
-    """What is the same of code that pytest has written anew, with other assertions."""
     return code.co_qualname, code.co_firstlineno
 
 
@@ -154,34 +162,33 @@ def _path(node: ast.expr) -> tuple[str, ...]:
     return ()
 
 
-def _module(path: str, futures: int) -> Module | None:
-    """What a file contains; None if there is no such source.
-
-    `futures` are flags of the code that runs: `exec` hands them down to a file that has none.
-    """
-    key = (path, futures)
-    if key not in _modules:
-        try:
-            tree = ast.parse(_text(path), path)
-            code = compile(tree, path, "exec", futures, dont_inherit=True)
-        except (OSError, SyntaxError, ValueError):
-            _modules[key] = None
-        else:
-            _modules[key] = Module(
-                frozenset(_codes(code)), _places(tree),
-                tuple(node for node in ast.walk(tree) if isinstance(node, ast.While)))
-    return _modules[key]
+def _module(code: CodeType) -> Module | None:
+    """The source of code, in the version that it is of if that is still there; None without one."""
+    path, futures = code.co_filename, code.co_flags & _FUTURES  # `exec` hands them down.
+    known = _modules.get((path, futures))
+    if known is not None and code in known.codes:
+        return known
+    text = _text(path)
+    if text is not None and (known is None or text != known.text):
+        known = _modules[path, futures] = _parsed(text, path, futures)
+    return known
 
 
-def _text(path: str) -> str:
+def _parsed(text: str, path: str, futures: int) -> Module | None:
+    try:
+        tree = ast.parse(text, path)
+        code = compile(tree, path, "exec", futures, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    return Module(text, tree, frozenset(_codes(code)), _places(tree))
+
+
+def _text(path: str) -> str | None:
     """The text of a file, or of what a notebook has compiled under that name."""
     try:
         return Path(path).read_text(encoding="utf-8")
-    except OSError:
-        lines = linecache.getlines(path)
-        if not lines:
-            raise
-        return "".join(lines)
+    except (OSError, ValueError):
+        return "".join(linecache.getlines(path)) or None
 
 
 def _places(tree: ast.Module) -> dict[Any, ast.For]:

@@ -203,8 +203,9 @@ def _is_while(frame: FrameType) -> bool:
     if found is None:
         raise IllegalInstruction(
             f"{source.here()}: a register is a condition here, but whether of an `if` or a `while` "
-            f"cannot be told: {frame.f_code.co_filename} is not the source of this function; put "
-            "the kernel into a file, or loop with nl.while_loop")
+            f"cannot be told: {frame.f_code.co_filename} is not the source of this function, or "
+            "Python keeps no columns (-X no_debug_ranges); put the kernel into a file, or loop "
+            "with nl.while_loop")
     return found
 
 

@@ -225,6 +225,81 @@ def test_a_module_that_is_missing_is_told_with_the_interpreter(trnsim: CommandLi
         "environment variable TRNSIM_PYTHON\n")
 
 
+def test_a_script_says_for_which_python_a_module_is_missing(trnsim: CommandLine) -> None:
+    (trnsim.folder / "needs.py").write_text("import torch_of_nobody\n")
+    assert trnsim.fails(2, "run", "needs.py", TRNSIM_PYTHON=sys.executable).startswith(
+        "needs.py:1: the script raises ModuleNotFoundError: No module named 'torch_of_nobody'; "
+        f"install it for {sys.executable}, or name another")
+
+
+TORCH = """
+from torch.overrides import modes
+
+class device:
+    def __init__(self, text):
+        self.type = text.partition(":")[0]
+
+def dispatched(function):
+    def call(*arguments, **keywords):
+        if not modes:
+            return function(*arguments, **keywords)
+        mode = modes.pop()
+        try:
+            return mode.__torch_function__(call, (), arguments, keywords)
+        finally:
+            modes.append(mode)
+    return call
+
+def shown(place):
+    return getattr(place, "type", place)
+
+class Tensor:
+    @dispatched
+    def to(self, place=None, device=None):
+        return shown(place), shown(device)
+
+@dispatched
+def zeros(rows, device=None):
+    return rows, shown(device)
+
+@dispatched
+def einsum(text, place=None):
+    return text, shown(place)
+"""
+MODES = """
+modes = []
+
+class TorchFunctionMode:
+    def __enter__(self):
+        modes.append(self)
+"""
+ON_DEVICE = """
+import torch
+import torch_xla.core.xla_model as xm
+import kernels
+import numpy as np
+tensor, cuda = torch.Tensor(), torch.device("cuda:1")
+print(torch.zeros(2), torch.zeros(2, device="xla"), torch.zeros(2, device="xla:1"),
+      torch.zeros(2, device=torch.device("xla")), torch.zeros(2, device=cuda))
+print(tensor.to("xla"), tensor.to(torch.device("xla:1")), tensor.to(device="xla"), tensor.to(cuda))
+print(torch.einsum("xla"), torch.einsum("xla", torch.device("xla")), xm.xla_device().type)
+kernels.double(np.ones((128, 512), np.float32))
+"""
+
+
+def test_the_device_of_torch_is_the_cpu_however_a_script_names_it(trnsim: CommandLine) -> None:
+    (trnsim.folder / "torch").mkdir()
+    (trnsim.folder / "torch" / "__init__.py").write_text(TORCH)
+    (trnsim.folder / "torch" / "overrides.py").write_text(MODES)
+    (trnsim.folder / "script.py").write_text(ON_DEVICE)
+    outcome = trnsim("run", "script.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith(
+        "(2, None) (2, 'cpu') (2, 'cpu') (2, 'cpu') (2, 'cuda')\n"
+        "('cpu', None) ('cpu', None) (None, 'cpu') ('cuda', None)\n"
+        "('xla', None) ('xla', 'cpu') cpu\n")
+
+
 @pytest.mark.parametrize(("given", "seen"), [(None, None), ("", None), ("1", "1")])
 def test_a_folder_replaces_no_module_of_pythons_and_what_scripts_start_does_not_know(
         trnsim: CommandLine, given: str | None, seen: str | None) -> None:

@@ -75,6 +75,28 @@ def test_cores_exchange_tiles() -> None:
     assert_allclose(run_kernel(sum_of_both[2], data), np.concatenate([total, total]), rtol=0)
 
 
+@pytest.mark.parametrize("used", [10, 11])
+def test_what_is_not_written_is_sent_as_such(used: int) -> None:
+    @nki.jit
+    def padded(x: Any) -> Any:
+        core = nl.program_id(0)
+        out = nl.ndarray((2, used, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        mine = nl.ndarray((16, 32), dtype=nl.float32, buffer=nl.sbuf)
+        theirs = nl.ndarray((16, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(theirs, 0.0)
+        nisa.dma_copy(mine[0:10, :], x[nl.ds(core * 10, 10), :])
+        nisa.sendrecv(mine, theirs, 1 - core, 1 - core, 0)
+        nisa.dma_copy(out[core], theirs[0:used, :])
+        return out
+    data = normal(20, 32)
+    if used == 10:
+        assert_allclose(run_kernel(padded[2], data), data.reshape(2, 10, 32)[::-1], rtol=0)
+        return
+    with pytest.raises(ProgramError, match=r"element .10, 0. of 'theirs'.* is read, but it comes from "
+                                           r"what nothing has written: element .10, 0. of 'mine', read at"):
+        run_kernel(padded[2], data)
+
+
 def test_a_core_that_waits_for_ever_is_an_error() -> None:
     with pytest.raises(ProgramError, match="core 0 waits for the other cores at a core_barrier"):
         run_kernel(lonely_barrier[2], normal(64, 32))

@@ -11,6 +11,7 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 _DEVICES = ("xla_device", "device")
+_is_on_cpu = False
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
 
@@ -25,6 +26,34 @@ def stand_in_for(name: str) -> Any:
         return None
     torch = importlib.import_module("torch")
     return lambda *_, **__: torch.device("cpu")
+
+
+def put_on_cpu() -> None:
+    """Has torch, where it is installed, take the device of torch_xla, which is not, for the CPU:
+    scripts name it as a text, too."""
+    global _is_on_cpu
+    if _is_on_cpu or PathFinder.find_spec("torch") is None:
+        return
+    _is_on_cpu = True
+    torch = importlib.import_module("torch")
+
+    def placed(value: Any) -> Any:
+        kind = value.type if isinstance(value, torch.device) else str(value).partition(":")[0]
+        return torch.device("cpu") if kind == "xla" else value
+
+    class OnCpu(importlib.import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
+        """Every function of torch, with that device replaced."""
+
+        def __torch_function__(self, function: Any, types: Any, arguments: Any = (),
+                               keywords: Any = None) -> Any:
+            texts = (torch.device, str) if function is torch.Tensor.to else torch.device
+            given = [placed(one) if isinstance(one, texts) else one for one in arguments]
+            named = dict(keywords or {})
+            if named.get("device") is not None:
+                named["device"] = placed(named["device"])
+            return function(*given, **named)
+
+    OnCpu().__enter__()
 
 
 def as_given(arguments: Iterable[Any], result: Any) -> Any:

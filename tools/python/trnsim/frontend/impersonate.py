@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.frameworks import put_on_cpu
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.stand_ins import OPTIONAL_LIBRARIES, StandInModule
@@ -45,6 +46,8 @@ class _StandInFinder(MetaPathFinder, Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name == "torch_xla":
+            put_on_cpu()
         return StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import builtins
 import sys
 from typing import Any
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.recorder import LoopOrigin
@@ -72,8 +72,14 @@ class LoopRange(metaclass=_RangeType):
     def __hash__(self) -> int:
         return hash(self._range)
 
+    def __reduce__(self) -> Any:
+        return type(self), (self._range.start, self._range.stop, self._range.step)
+
     def __repr__(self) -> str:
         return repr(self._range)
+
+
+Sequence.register(LoopRange)
 
 
 class AffineRange(LoopRange):

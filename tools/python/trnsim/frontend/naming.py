@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -47,9 +46,6 @@ def _function(file: str, name: str) -> Callable[..., Any]:
                         "script") from status
     except Exception as problem:
         words = problem.msg if isinstance(problem, SyntaxError) else words_of(problem)
-        if isinstance(problem, ModuleNotFoundError):
-            words += (f"; install it for {sys.executable}, or name another interpreter with the "
-                      "environment variable TRNSIM_PYTHON")
         raise UserError(f"{source.raised_at(problem)}: importing {file} raises "
                         f"{type(problem).__name__}: {words}") from problem
     module = found

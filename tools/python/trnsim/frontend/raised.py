@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What an exception of the user's code says.
-"""words_of(problem): its message; of an `assert` without one, what does not hold.
+"""words_of(problem): its message; of an `assert` without one, what does not hold; of a missing
+module, for which Python.
 
     assert x.shape == (rows, 64)     x.shape == (rows, 64) is false; x.shape is (9, 64), rows 8
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from collections.abc import Iterator
 from types import FrameType
 
@@ -24,6 +26,9 @@ def words_of(problem: BaseException) -> str:
     words = str(problem)
     if not words and type(problem) is AssertionError:
         words = _condition(problem)
+    if isinstance(problem, ModuleNotFoundError):
+        words += (f"; install it for {sys.executable}, or name another interpreter with the "
+                  "environment variable TRNSIM_PYTHON")
     return words or "without a message"
 
 

@@ -110,8 +110,3 @@ class StandInModule(ModuleType):
         value = _member(f"{self.__name__}.{name}")
         setattr(self, name, value)
         return value
-
-
-def absent_module(name: str) -> ModuleType:
-    """A module every name of which is a stand-in."""
-    return StandInModule(name)

@@ -11,6 +11,7 @@ import numpy as np
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.machine import Garbage
 
 
 def core_barrier(call: Call) -> None:
@@ -21,11 +22,16 @@ def core_barrier(call: Call) -> None:
 
 
 def sendrecv(call: Call) -> None:
-    """dst = what another core sends, while src goes to one."""
-    attributes = call.attributes
-    call.write(call.machine.team.exchange(
-        call.machine.core, attributes["pipe"], attributes["send_to"], attributes["recv_from"],
-        call.read("src")))
+    """dst = what another core sends, while src goes to one.
+
+    What has not been written is sent as such: tiles are padded to 16 partitions for GPSIMD's DMA.
+    """
+    attributes, machine, unwritten = call.attributes, call.machine, Garbage()
+    data = machine.read(call.views["src"], call.at, garbage=unwritten)
+    received, unwritten = machine.team.exchange(
+        machine.core, attributes["pipe"], attributes["send_to"], attributes["recv_from"], data,
+        unwritten)
+    machine.write(call.views["dst"], received, call.at, garbage=unwritten)
 
 
 def register_store(call: Call, value: Any = None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from typing import Any
 
 from trnsim.frontend import recorder
 from trnsim.frontend.recorder import Recorder
@@ -55,7 +56,7 @@ class Team:
         self.shared: dict[str, Memory] = {}
         """The contents of shared buffers by the name that all cores know."""
         self._arrivals: dict[int, int] = defaultdict(int)
-        self._mail: dict[tuple[int, int, int], deque[Array]] = defaultdict(deque)
+        self._mail: dict[tuple[int, int, int], deque[tuple[Array, Any]]] = defaultdict(deque)
 
     def number(self, core: int) -> int:
         """The number of a core's program among those of all ranks."""
@@ -73,9 +74,11 @@ class Team:
             self.number(core), f"core {core} waits for the other cores at a core_barrier",
             lambda: all(self._arrivals[one] >= count for one in members))
 
-    def exchange(self, core: int, pipe: int, send_to: int, recv_from: int, data: Array) -> Array:
-        """Sends data to one core and returns what another one sends here."""
-        self._mail[core, send_to, pipe].append(data.copy())
+    def exchange(self, core: int, pipe: int, send_to: int, recv_from: int, data: Array,
+                 what: Any) -> tuple[Array, Any]:
+        """Sends data to one core, with what is known of it, and returns what another one sends
+        here."""
+        self._mail[core, send_to, pipe].append((data.copy(), what))
         box = self._mail[recv_from, core, pipe]
         self.world.turns.wait(
             self.number(core),

@@ -29,7 +29,8 @@ def test_the_message_names_line_tensor_and_element() -> None:
         run_kernel(half_written, normal(64, 32), api="nki")
     message = str(caught.value)
     assert f"test_values_unwritten.py:{line}: element [0, 16] of 'data' (sbuf float32[64, 32])" in message
-    assert "nothing has written it" in message
+    assert "is read, but nothing has written it, and element [0, 16] of 'sbuf_1', read at" in message
+    assert "comes from it; write it first" in message
 
 
 def test_without_values_nothing_is_checked() -> None:
@@ -81,15 +82,40 @@ def masked(x: Any, rows: int) -> Any:
     return out
 
 
-def test_rows_of_garbage_may_be_computed_with_in_the_old_api() -> None:
+def loaded_in_part(x: Any, rows: int) -> Any:
+    """Loads some rows, computes with all of them, stores some."""
+    out = nl.ndarray((rows, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    data = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(data[0:x.shape[0], :], x)
+    most = tile((128, 1))
+    nisa.tensor_reduce(most, nl.maximum, data, axis=1)
+    scaled = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(scaled, data, nl.multiply, most)
+    nisa.dma_copy(out, scaled[0:rows, :])
+    return out
+
+
+@pytest.mark.parametrize(("kernel", "api"), [(masked, "neuronxcc.nki"), (loaded_in_part, "nki")])
+def test_rows_of_garbage_may_be_computed_with(kernel: Any, api: str) -> None:
     data = normal(100, 32)
-    found = run_kernel(masked, data, 100, api="neuronxcc.nki")
+    found = run_kernel(kernel, data, 100, api=api)
     assert np.array_equal(found, data * data.max(axis=1, keepdims=True))
 
 
-def test_rows_of_garbage_may_not_be_stored() -> None:
-    with pytest.raises(ProgramError) as caught:
-        run_kernel(masked, normal(100, 32), 120, api="neuronxcc.nki")
-    message = str(caught.value)
-    assert "element [100, 0] of 'scaled'" in message
-    assert "comes from what nothing has written: element [100, 0] of 'data', read at" in message
+@pytest.mark.parametrize(("kernel", "api"), [(masked, "neuronxcc.nki"), (loaded_in_part, "nki")])
+def test_rows_of_garbage_may_not_be_stored(kernel: Any, api: str) -> None:
+    with pytest.raises(ProgramError, match=r"element .100, 0. of 'data' .* is read, but nothing has "
+                                           r"written it, and element .100, 0. of 'scaled', read at"):
+        run_kernel(kernel, normal(100, 32), 120, api=api)
+
+
+def test_garbage_does_not_leave_its_partition() -> None:
+    def kernel(x: Any) -> Any:
+        data = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(data[0:32, :], x)
+        nisa.tensor_scalar(data, data, nl.multiply, 2.0)
+        psum = tile((32, 32), buffer=nl.psum)
+        nisa.nc_matmul(psum, data, data)
+        return stored(psum)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'data'"):
+        run_kernel(kernel, normal(32, 32), api="nki")

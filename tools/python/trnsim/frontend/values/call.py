@@ -49,7 +49,7 @@ class Call:
         self.skips = False
         machine.group = TENSOR_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         machine.goes_down = op == "dma_transpose"
-        self.garbage = Garbage() if machine.defers and op in ROW_WISE else None
+        self.garbage = Garbage() if op in ROW_WISE else None
         self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}
 
     def read(self, role: str) -> Array:

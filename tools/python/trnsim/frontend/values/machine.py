@@ -35,16 +35,14 @@ def memory_of(storage: Storage) -> Memory:
 class Machine:
     """The state of a core. `registers` has the accumulators of each engine, one per partition."""
 
-    def __init__(self, seed: int, partitions: int, reads_unwritten: bool, defers: bool,
-                 core: int, team: Team) -> None:
+    def __init__(self, seed: int, partitions: int, reads_unwritten: bool, core: int,
+                 team: Team) -> None:
         self.group = INDEX_GROUP
         """Partitions that share the indices of a tensor indirection of the current instruction."""
         self.goes_down = False
         """Whether the indices of the current instruction go down the partitions first."""
         self.core = core
         self.team = team
-        self.defers = defers
-        """Whether garbage is an error only when it leaves its partition."""
         self.reads_unwritten = reads_unwritten
         """Whether an element that nothing has written reads as NaN (integers: 0); else an error."""
         self.generators = Generators(seed, partitions)
@@ -131,7 +129,7 @@ def fitted(values: Array, shape: tuple[int, ...]) -> Array:
 class Garbage:
     """What an instruction has read that nothing has written.
 
-    In the 0.1 API a tile is often loaded with a mask and computed with in full; that is no error as
+    A tile is often loaded in part, or with a mask, and computed with in full; that is no error as
     long as what comes from unwritten elements stays in its partitions and is not stored.
     """
 
@@ -142,10 +140,8 @@ class Garbage:
     def note(self, view: View, flags: Array, at: source.Site) -> None:
         """Remembers which elements of an operand are not written."""
         if self.origin is None:
-            index = [int(one) for one in np.argwhere(flags)[0]]
-            earlier = memory_of(view.storage).origin
-            self.origin = earlier or (f"element {index} of {view.name!r}, read at "
-                                      f"{source.position(at)}")
+            index = tuple(int(one) for one in np.argwhere(flags)[0])
+            self.origin = memory_of(view.storage).origin or _read(view, index, at)
         self._flags.append(flags.reshape(flags.shape[0], -1))
 
     def rows(self, view: View) -> Array:
@@ -159,11 +155,17 @@ class Garbage:
 
 
 def unwritten(view: View, index: tuple[int, ...], at: source.Site, origin: str) -> ProgramError:
-    """The error for reading an element that nothing has written."""
+    """The error for reading an element that nothing has written, or that comes from one: `origin`
+    says from which."""
     where = source.position(at) if at != (0, 0) else source.here()
-    what = f"it comes from what nothing has written: {origin}" if origin else (
-        "nothing has written it")
-    return ProgramError(
-        f"{where}: element {list(index)} of {view.name!r} ({view.form.describe()}) is read, but "
-        f"{what}; write it first, shrink the access, or have it read as NaN "
-        "(reads_unwritten, --reads-unwritten)")
+    what = _read(view, index, at) if not origin else (
+        f"{origin}, and element {list(index)} of {view.name!r}, read at {where}, comes from it")
+    return ProgramError(f"{what}; write it first, shrink the access, or have it read as NaN "
+                        "(reads_unwritten, --reads-unwritten)")
+
+
+def _read(view: View, index: tuple[int, ...], at: source.Site) -> str:
+    """That an element is read that nothing has written."""
+    where = source.position(at) if at != (0, 0) else source.here()
+    return (f"{where}: element {list(index)} of {view.name!r} ({view.form.describe()}) is read, "
+            "but nothing has written it")

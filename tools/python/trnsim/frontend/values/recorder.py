@@ -45,8 +45,7 @@ class ValueRecorder(Recorder):
         self._team.join(core, self)
         self.rank = self._team.rank
         self.shortcuts = Shortcuts(NO_SHORTCUTS)
-        self.machine = Machine(seed, chip.partitions, reads_unwritten, api != "nki", core,
-                               self._team)
+        self.machine = Machine(seed, chip.partitions, reads_unwritten, core, self._team)
         self._random = np.random.default_rng(seed)
         self._is_recording = False
         self._held_mask: Any = None

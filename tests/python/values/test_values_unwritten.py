@@ -119,3 +119,34 @@ def test_garbage_does_not_leave_its_partition() -> None:
         return stored(psum)
     with pytest.raises(ProgramError, match=r"element .32, 0. of 'data'"):
         run_kernel(kernel, normal(32, 32), api="nki")
+
+
+def copied(data: Any, result: Any) -> None:
+    flags = tile((64, 32), nl.uint8)
+    nisa.memset(flags, 0)
+    nisa.memset(flags[:, 0:16], 1)
+    nisa.memset(result, -1.0)
+    nisa.tensor_copy_predicated(src=data, dst=result, predicate=flags)
+
+
+def selected(data: Any, result: Any) -> None:
+    nisa.affine_select(dst=result, pattern=[[-1, 32]], offset=15, channel_multiplier=0,
+                       on_true_tile=data, on_false_value=-1.0, cmp_op=nl.greater_equal)
+
+
+@pytest.mark.parametrize("choose", [copied, selected])
+@pytest.mark.parametrize("written", [16, 15])
+def test_garbage_that_is_not_chosen_does_not_matter(choose: Any, written: int) -> None:
+    def kernel(x: Any) -> Any:
+        data = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(data[:, 0:written], x[:, 0:written])
+        result = tile((64, 32))
+        choose(data, result)
+        return stored(result)
+    x = normal(64, 32)
+    if written == 16:
+        found = run_kernel(kernel, x, api="nki")
+        assert np.array_equal(found[:, :16], x[:, :16]) and (found[:, 16:] == -1).all()
+        return
+    with pytest.raises(ProgramError, match=r"element .0, 15. of 'data' .* is read, but nothing has"):
+        run_kernel(kernel, x, api="nki")

@@ -52,18 +52,21 @@ class Call:
         self.garbage = Garbage() if op in ROW_WISE else None
         self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}
 
-    def read(self, role: str) -> Array:
-        """An operand in its own type and shape."""
-        return self.machine.read(self.views[role], self.at, self.kept, self.skips, self.garbage)
+    def read(self, role: str, chosen: Array | None = None) -> Array:
+        """An operand in its own type and shape, of which only the chosen elements matter."""
+        kept = self.kept
+        if chosen is not None and (kept is None or kept.size == chosen.size):
+            kept = chosen if kept is None else chosen & kept.reshape(chosen.shape)
+        return self.machine.read(self.views[role], self.at, kept, self.skips, self.garbage)
 
-    def rows(self, role: str) -> Array:
+    def rows(self, role: str, chosen: Array | None = None) -> Array:
         """An operand in its own type, with its free dimensions as one."""
-        values = self.read(role)
+        values = self.read(role, chosen)
         return values.reshape(values.shape[0], -1)
 
-    def floats(self, role: str) -> Array:
+    def floats(self, role: str, chosen: Array | None = None) -> Array:
         """An operand as float32, with its free dimensions as one."""
-        return to_float32(self.rows(role))
+        return to_float32(self.rows(role, chosen))
 
     def number(self, role: str, immediate: Any = 0.0) -> Any:
         """A float32 column if the operand is a tensor, else a number."""

@@ -65,6 +65,8 @@ class Machine:
             return memory.with_poison(view)
         if garbage is not None:
             flags = memory.flags(view).any(axis=-1)
+            if kept is not None and kept.size == flags.size:
+                flags = flags & kept.reshape(flags.shape)
             if flags.any():
                 garbage.note(view, flags, at)
                 return memory.with_poison(view)
@@ -104,7 +106,8 @@ class Machine:
             np.copyto(target, elements, where=kept)
         memory.mark(view, kept)
         if garbage is not None and garbage.origin is not None:
-            memory.unmark(view, garbage.rows(view), garbage.origin)
+            rows = garbage.rows(view)
+            memory.unmark(view, rows if kept is None else rows & kept, garbage.origin)
 
     def poisons(self, view: View, place: Any, at: source.Site) -> None:
         """What an indirect access does that reads an element that nothing has written."""

@@ -42,12 +42,13 @@ def affine_select(call: Call, pattern: Any = None, offset: Any = 0, multiplier: 
     above 0. Between different types elements go by way of float32; else they stay as they are.
     [NKI-ISA, NKI-ISA-2.26]
     """
-    data = call.rows("data")
+    shape = call.views["data"].form.shape
     if pattern is None:
-        chosen = np.broadcast_to(offset, call.views["data"].form.shape).reshape(data.shape) > 0
+        chosen = np.broadcast_to(offset, shape).reshape(shape[0], -1) > 0
     else:
-        values = affine_values(data.shape[0], pattern, offset, multiplier)
+        values = affine_values(shape[0], pattern, offset, multiplier)
         chosen = alu.BINARY[operator_name(compare)](values, np.int64(0)) != 0
+    data = call.rows("data", chosen)
     kind = call.views["dst"].form.dtype
     other = np.full((1, 1), on_false, dtype=np.float32)
     if call.views["data"].form.dtype is kind:
@@ -59,10 +60,11 @@ def affine_select(call: Call, pattern: Any = None, offset: Any = 0, multiplier: 
 def range_select(call: Call, compare0: Any = "greater_equal", compare1: Any = "less",
                  start: int = 0, on_false: Any = None, command: Any = "reset_reduce") -> None:
     """dst = data where its index is within both bounds; its maximum in reduce_result."""
-    data = call.floats("data")
-    indices = np.arange(start, start + data.shape[1], dtype=np.float32)[None, :]
+    columns = call.views["data"].form.free_elements
+    indices = np.arange(start, start + columns, dtype=np.float32)[None, :]
     chosen = ((alu.BINARY[operator_name(compare0)](indices, call.number("bound0")) != 0)
               & (alu.BINARY[operator_name(compare1)](indices, call.number("bound1")) != 0))
+    data = call.floats("data", chosen)
     fill = FLOAT32_MIN if on_false is None or on_false is Ellipsis else float(on_false)
     result = np.where(chosen, data, np.float32(fill))
     call.write(result)
@@ -82,7 +84,7 @@ def select_reduce(call: Call, on_false: Any = 0.0, is_reversed: bool = False,
                   command: Any = "idle") -> None:
     """dst = on_true where the predicate holds, else on_false; optionally its maximum."""
     chosen = (call.rows("predicate") != 0) != bool(is_reversed)
-    result = np.where(chosen, call.floats("on_true"), call.number("on_false", on_false))
+    result = np.where(chosen, call.floats("on_true", chosen), call.number("on_false", on_false))
     call.write(result)
     _maximum(call, command, result)
 

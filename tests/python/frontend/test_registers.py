@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import linecache
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from trnsim.frontend import IllegalInstruction, ProgramError, trace
 from trnsim.frontend.nki import registers
 from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
+PACKAGE = str(Path(registers.__file__).parents[3])
 TABLE = tensor("float32", 1024, 64)
 COUNT = tensor("int32", 1, 1)
 
@@ -230,6 +234,25 @@ def test_a_condition_is_that_of_the_version_that_runs(tmp_path: Path) -> None:
     text = WHILE.replace("while", "count\n    count\n    while")
     with pytest.raises(IllegalInstruction, match="is not the source of this function"):
         traced(of_text(text, str(path)), COUNT)
+
+
+def test_a_condition_is_not_looked_up_in_another_function(tmp_path: Path) -> None:
+    path = tmp_path / "renamed.py"
+    path.write_text(WHILE.replace("kernel", "others"))
+    with pytest.raises(IllegalInstruction, match="is not the source of this function"):
+        traced(of_text(WHILE, str(path)), COUNT)
+
+
+def test_a_condition_without_columns_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text("import nki\nimport nki.isa as nisa\n@nki.jit\ndef kernel(count):\n"
+                    "    rows = nisa.register_alloc()\n    nisa.register_load(rows, count)\n"
+                    "    while rows:\n        nisa.register_store(count, rows)\n")
+    words = ["-m", "trnsim.frontend", f"{path}::kernel", "--arg", "int32[1,1]", "-o", "-"]
+    plain = subprocess.run([sys.executable, "-X", "no_debug_ranges", *words], capture_output=True,
+                           text=True, check=False, env={**os.environ, "PYTHONPATH": PACKAGE})
+    assert plain.returncode == 3 and "plain.py:7: a register is a condition here" in plain.stderr
+    assert "or Python keeps no columns (-X no_debug_ranges)" in plain.stderr
 
 
 def test_a_condition_of_code_that_pytest_has_rewritten_is_that_of_its_source() -> None:

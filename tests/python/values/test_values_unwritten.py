@@ -134,7 +134,24 @@ def selected(data: Any, result: Any) -> None:
                        on_true_tile=data, on_false_value=-1.0, cmp_op=nl.greater_equal)
 
 
-@pytest.mark.parametrize("choose", [copied, selected])
+def in_range(data: Any, result: Any) -> None:
+    low, high, most = tile((64, 1)), tile((64, 1)), tile((64, 1))
+    nisa.memset(low, 0.0)
+    nisa.memset(high, 16.0)
+    nisa.range_select(dst=result, on_true_tile=data, comp_op0=nl.greater_equal, comp_op1=nl.less,
+                      bound0=low, bound1=high, reduce_cmd=nisa.reduce_cmd.reset_reduce,
+                      reduce_res=most, reduce_op=nl.maximum, range_start=0)
+    nisa.tensor_scalar(result, result, nl.maximum, -1000.0)
+
+
+def reduced(data: Any, result: Any) -> None:
+    flags = tile((64, 32), nl.uint8)
+    nisa.memset(flags, 0)
+    nisa.memset(flags[:, 0:16], 1)
+    nisa.select_reduce(dst=result, predicate=flags, on_true=data, on_false=-1000.0)
+
+
+@pytest.mark.parametrize("choose", [copied, selected, in_range, reduced])
 @pytest.mark.parametrize("written", [16, 15])
 def test_garbage_that_is_not_chosen_does_not_matter(choose: Any, written: int) -> None:
     def kernel(x: Any) -> Any:
@@ -146,7 +163,55 @@ def test_garbage_that_is_not_chosen_does_not_matter(choose: Any, written: int) -
     x = normal(64, 32)
     if written == 16:
         found = run_kernel(kernel, x, api="nki")
-        assert np.array_equal(found[:, :16], x[:, :16]) and (found[:, 16:] == -1).all()
+        assert np.array_equal(found[:, :16], x[:, :16]) and (found[:, 16:] == found[0, 16]).all()
         return
     with pytest.raises(ProgramError, match=r"element .0, 15. of 'data' .* is read, but nothing has"):
         run_kernel(kernel, x, api="nki")
+
+
+def test_the_message_names_what_was_read_first() -> None:
+    def kernel(x: Any) -> Any:
+        data = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(data[0:32, :], x[0:32, :])
+        between = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(between, data)
+        last = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(last, between)
+        return stored(last)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'data' .*, and element .32, 0. of "
+                                           "'last', read at"):
+        run_kernel(kernel, normal(64, 32), api="nki")
+
+
+@pytest.mark.parametrize("first", [16, 15])
+def test_what_a_mask_keeps_of_a_row_of_garbage_stays(first: int) -> None:
+    def kernel(x: Any) -> Any:
+        out = old.ndarray((64, 32), dtype=x.dtype, buffer=old.shared_hbm)
+        p, f = old.mgrid[0:64, 0:32]
+        column = old.load(x[p, old.arange(1)[None, :]], mask=p < 32)
+        data = old.load(x)
+        data[p, f] = old.add(data, column, mask=f < 16)
+        old.store(out[p, f], value=data, mask=f >= first)
+        return out
+    x = normal(64, 32)
+    if first == 16:
+        assert np.array_equal(run_kernel(kernel, x, api="neuronxcc.nki")[:, 16:], x[:, 16:])
+        return
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'column'"):
+        run_kernel(kernel, x, api="neuronxcc.nki")
+
+
+@pytest.mark.parametrize("choose", ["copy", "reduce"])
+def test_garbage_that_chooses_matters(choose: str) -> None:
+    def kernel(x: Any) -> Any:
+        data, result = loaded(x), tile((64, 32))
+        flags = nl.ndarray((64, 32), dtype=nl.uint8, buffer=nl.sbuf)
+        nisa.memset(flags[:, 0:16], 1)
+        nisa.memset(result, 0.0)
+        if choose == "copy":
+            nisa.tensor_copy_predicated(src=data, dst=result, predicate=flags)
+        else:
+            nisa.select_reduce(dst=result, predicate=flags, on_true=data, on_false=0.0)
+        return stored(result)
+    with pytest.raises(ProgramError, match=r"element .0, 16. of 'flags' .* is read, but nothing has"):
+        run_kernel(kernel, normal(64, 32), api="nki")

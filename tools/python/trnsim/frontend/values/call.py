@@ -54,9 +54,7 @@ class Call:
 
     def read(self, role: str, chosen: Array | None = None) -> Array:
         """An operand in its own type and shape, of which only the chosen elements matter."""
-        kept = self.kept
-        if chosen is not None and (kept is None or kept.size == chosen.size):
-            kept = chosen if kept is None else chosen & kept.reshape(chosen.shape)
+        kept = self.kept if chosen is None else chosen
         return self.machine.read(self.views[role], self.at, kept, self.skips, self.garbage)
 
     def rows(self, role: str, chosen: Array | None = None) -> Array:

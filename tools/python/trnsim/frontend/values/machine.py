@@ -106,8 +106,7 @@ class Machine:
             np.copyto(target, elements, where=kept)
         memory.mark(view, kept)
         if garbage is not None and garbage.origin is not None:
-            rows = garbage.rows(view)
-            memory.unmark(view, rows if kept is None else rows & kept, garbage.origin)
+            memory.unmark(view, garbage.rows(view), garbage.origin)
 
     def poisons(self, view: View, place: Any, at: source.Site) -> None:
         """What an indirect access does that reads an element that nothing has written."""

@@ -183,6 +183,21 @@ def test_the_message_names_what_was_read_first() -> None:
         run_kernel(kernel, normal(64, 32), api="nki")
 
 
+def test_the_message_forgets_what_has_been_overwritten() -> None:
+    def kernel(x: Any) -> Any:
+        first = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        second = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        for source in (first, second):
+            nisa.dma_copy(source[0:32, :], x[0:32, :])
+        data = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(data, first)
+        nisa.memset(data, 0.0)
+        nisa.tensor_copy(data, second)
+        return stored(data)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'second' .* of 'data', read at"):
+        run_kernel(kernel, normal(64, 32), api="nki")
+
+
 @pytest.mark.parametrize("first", [16, 15])
 def test_what_a_mask_keeps_of_a_row_of_garbage_stays(first: int) -> None:
     def kernel(x: Any) -> Any:

@@ -163,6 +163,7 @@ class Memory:
         """Notes that elements of a view are as good as not written."""
         if self.unwritten is None:
             self.unwritten = np.zeros(self.raw.size // self._grain, dtype=bool)
+            self.origin = ""
         self.flags(view)[where] = True
         self._left = int(np.count_nonzero(self.unwritten))
         self.origin = self.origin or origin

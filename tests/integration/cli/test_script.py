@@ -153,6 +153,78 @@ def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLi
     assert trnsim("run", "s.py").status == 2
 
 
+IN_ORDER = '''
+import numpy as np
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def added(a, b):
+    out = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.shared_hbm)
+    x = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
+    y = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x, src=a[:, 0:64])
+    nisa.dma_copy(dst=y, src=b)
+    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
+    nisa.dma_copy(dst=out, src=x)
+    return out
+
+
+@nki.jit
+def accumulated(total, a):
+    x = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
+    y = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x, src=total)
+    nisa.dma_copy(dst=y, src=a)
+    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
+    nisa.dma_copy(dst=total, src=x)
+    return total
+
+
+def is_all(array, value):
+    return np.array_equal(np.asarray(array), np.full((128, 64), value, np.float32))
+
+
+ones = np.ones((128, 64), np.float32)
+'''
+
+
+@pytest.mark.parametrize("body", [
+    "given = ones.copy(); found = added(given, ones); given[:] = 7; assert is_all(found, 2)",
+    "total = ones.copy(); accumulated(total, ones); assert is_all(total, 2)",
+    "total = ones.copy(); found = added(total, ones); accumulated(total, ones)\n"
+    "assert is_all(total, 2) and is_all(found, 2)",
+    "first = added(ones, ones); second = added(first, ones); first[:] = 7\n"
+    "assert is_all(second, 3) and is_all(first, 7)",
+    "first = added(ones, ones); assert is_all(first, 2); second = added(first, ones)\n"
+    "first[:] = 7; assert is_all(second, 3)",
+    "first = added(ones, ones); accumulated(first, ones); assert is_all(first, 3)",
+    "wide = np.ones((128, 140_000), np.float32); found = added(wide, ones)\n"
+    "assert is_all(found, 2); wide[:] = 7; assert is_all(found, 2)",
+    "assert added(ones, ones).dtype == np.float32 and added(ones, ones).shape == (128, 64)",
+], ids=["changed", "in place", "in place after", "given on", "read and given on", "result in place",
+        "large", "type"])
+def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLine,
+                                                               body: str) -> None:
+    (trnsim.folder / "order.py").write_text(f"{IN_ORDER}\n{body}\nprint('done')\n")
+    outcome = trnsim("run", "order.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("done\n")
+
+
+def test_a_large_array_that_has_changed_before_its_result_is_read_is_an_error(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "order.py").write_text(
+        f"{IN_ORDER}\nwide = np.ones((128, 140_000), np.float32)\nfound = added(wide, ones)\n"
+        "wide[5] = 7\nprint(np.asarray(found).sum())\n")
+    line = IN_ORDER.count("\n") + 3
+    assert trnsim.fails(2, "run", "order.py").startswith(
+        f"order.py:{line}: the script reads what kernel added returned after it has changed what "
+        "the kernel was given; read it before that, or give the kernel a copy\n")
+
+
 def test_chip_settings_and_policies_hold_for_all_calls(trnsim: CommandLine, script: Path) -> None:
     outcome = trnsim("run", "driver.py", "--chip", "trn3", "--set",
                      "neuron_core.vector_engine.clock_ghz=0.5", "--policy", "dma_rings=2",

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
-_DEVICES = ("xla_device", "device")
-_is_on_cpu = False
+from trnsim.frontend import torch_device
+from trnsim.frontend.dtypes import DType
+
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
 
@@ -19,51 +20,45 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 def stand_in_for(name: str) -> Any:
     """What stands for a full name of an absent library; None if nothing special does.
 
-    torch_xla's device is the CPU where torch is installed.
+    torch_xla's device is the CPU where torch is installed; what torch_neuronx has for kernels is
+    there without it.
     """
-    if name.partition(".")[0] != "torch_xla" or name.rpartition(".")[2] not in _DEVICES or (
-            PathFinder.find_spec("torch") is None):
-        return None
-    torch = importlib.import_module("torch")
-    return lambda *_, **__: torch.device("cpu")
-
-
-def put_on_cpu() -> None:
-    """Has torch, where it is installed, take the device of torch_xla, which is not, for the CPU:
-    scripts name it as a text, too."""
-    global _is_on_cpu
-    if _is_on_cpu or PathFinder.find_spec("torch") is None:
-        return
-    _is_on_cpu = True
-    torch = importlib.import_module("torch")
-
-    def placed(value: Any) -> Any:
-        kind = value.type if isinstance(value, torch.device) else str(value).partition(":")[0]
-        return torch.device("cpu") if kind == "xla" else value
-
-    class OnCpu(importlib.import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
-        """Every function of torch, with that device replaced."""
-
-        def __torch_function__(self, function: Any, types: Any, arguments: Any = (),
-                               keywords: Any = None) -> Any:
-            texts = (torch.device, str) if function is torch.Tensor.to else torch.device
-            given = [placed(one) if isinstance(one, texts) else one for one in arguments]
-            named = dict(keywords or {})
-            if named.get("device") is not None:
-                named["device"] = placed(named["device"])
-            return function(*given, **named)
-
-    OnCpu().__enter__()
+    library, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
+    has_torch = PathFinder.find_spec("torch") is not None
+    if library == "torch_xla" and last in ("xla_device", "device") and has_torch:
+        torch = importlib.import_module("torch")
+        return lambda *_, **__: torch.device("cpu")
+    if library in ("torch_neuronx", "libtorch_neuronx_lite"):
+        if name == "torch_neuronx.nki":
+            return importlib.import_module("nki")
+        if last in ("wrap_nki", "nki_jit") or last == "nki_op" and has_torch:
+            return getattr(importlib.import_module("trnsim.frontend.torch_operator"), last)
+    return None
 
 
 def as_given(arguments: Iterable[Any], result: Any) -> Any:
     """What a kernel returned, as torch tensors if it was given one, as on a device."""
-    torch = sys.modules.get("torch")
-    kind = getattr(torch, "Tensor", None)
-    if not isinstance(kind, type) or not hasattr(torch, "from_numpy") or not any(
-            isinstance(one, kind) for one in _flat(arguments)):
+    torch = _torch_of(arguments)
+    if torch is None:
         return result
-    return _tensors(torch, result)
+    device = next(filter(None, map(torch_device.device_of, _flat(arguments))), None)
+    return torch_device.claim(_tensors(torch, result), device)
+
+
+def type_as_given(arguments: Iterable[Any], dtype: DType) -> Any:
+    """The type of a result of NKI's type `dtype`: torch's, numpy's, else NKI's."""
+    numpy, torch = getattr(dtype, "dtype", dtype), _torch_of(arguments)
+    if torch is None or numpy is dtype or dtype.is_packed:
+        return numpy
+    return getattr(torch, numpy.name, None) or getattr(torch, _WIDER.get(numpy.name, "float32"))
+
+
+def _torch_of(arguments: Iterable[Any]) -> Any:
+    """torch, if one of the arguments is a tensor of it, or will be when it is computed."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "dtype", None)
+    return torch if isinstance(kind, type) and hasattr(torch, "from_numpy") and any(
+        isinstance(getattr(one, "dtype", None), kind) for one in _flat(arguments)) else None
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

@@ -17,14 +17,16 @@ from collections.abc import Sequence
 
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.frameworks import put_on_cpu
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.stand_ins import OPTIONAL_LIBRARIES, StandInModule
+from trnsim.frontend.torch_device import put_on_cpu
 
 INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
     "compiler.backends", "kernels", "_private_kernels", "_pre_prod_kernels", "nccl"))
 """Modules of AWS's compiler that kernel files import."""
+_OF_TORCH = ("torch_xla", "torch_neuronx", "libtorch_neuronx_lite")
+"""Libraries that give torch a device."""
 KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryRegion.psum,
                 "hbm": MemoryRegion.shared_hbm}
 """Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
@@ -46,8 +48,8 @@ class _StandInFinder(MetaPathFinder, Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        if spec.name == "torch_xla":
-            put_on_cpu()
+        if spec.name in _OF_TORCH and PathFinder.find_spec("torch") is not None:
+            put_on_cpu(importlib.import_module("torch"))
         return StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -55,7 +57,7 @@ class _StandInFinder(MetaPathFinder, Loader):
 
 
 class _KernelFinder(MetaPathFinder):
-    """Before PathFinder: puts KERNEL_NAMES into modules that mention nki."""
+    """Before PathFinder: puts KERNEL_NAMES into modules that mention nki, devices into torch."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
@@ -63,13 +65,15 @@ class _KernelFinder(MetaPathFinder):
         if (spec is None or spec.origin is None or not spec.origin.endswith(".py")
                 or fullname.partition(".")[0] == "trnsim"):
             return spec
-        if spec.loader is not None and mentions_nki(Path(spec.origin)):
+        if fullname == "torch":
+            spec.loader = _TorchLoader(spec.loader)
+        elif spec.loader is not None and mentions_nki(Path(spec.origin)):
             spec.loader = _MarkingLoader(spec.loader)
         return spec
 
 
-class _MarkingLoader(Loader):
-    """Executes a module with `range` replaced."""
+class _WrappedLoader(Loader):
+    """A loader that does something about a module that another one loads."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -78,18 +82,33 @@ class _MarkingLoader(Loader):
         module: ModuleType | None = self._inner.create_module(spec)
         return module
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _MarkingLoader(_WrappedLoader):
+    """Executes a module with `range` replaced."""
+
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__.update(KERNEL_NAMES)
         self._inner.exec_module(module)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+
+class _TorchLoader(_WrappedLoader):
+    """Executes torch and adds the devices to it that this machine does not have."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._inner.exec_module(module)
+        put_on_cpu(module)
+
+
+_NKI = re.compile(rb"(?<![A-Za-z])nki")
 
 
 def mentions_nki(path: Path) -> bool:
     """Whether a source file has anything to do with NKI."""
     try:
-        return b"nki" in path.read_bytes()
+        return _NKI.search(path.read_bytes()) is not None
     except OSError:
         return False
 

@@ -8,6 +8,7 @@ tensor gives further unknown values, and a comparison of them counts as true and
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 from collections.abc import Callable, Iterator
 
@@ -20,6 +21,7 @@ from trnsim.frontend.tensor import View
 
 Note = Callable[[str], None]
 Compute = Callable[[], Any]
+Shown = Callable[[DType], Any]
 
 
 class Unknown:
@@ -85,10 +87,12 @@ class UnknownTensor(Unknown):
         return iter([self._another()] * self.shape[0])
 
 
-def results_of(value: Any, kernel: str, note: Note, compute: Compute | None) -> Any:
-    """What a kernel returned, as the script sees it. `compute` gives it with its values."""
+def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
+               shown: Shown = lambda dtype: getattr(dtype, "dtype", dtype)) -> Any:
+    """What a kernel returned, as the script sees it. `compute` gives it with its values, whose
+    types are `shown`."""
     if compute is not None:
-        return LazyValues(value, compute).result()
+        return LazyValues(value, compute, shown).result()
     if isinstance(value, View):
         return UnknownTensor(kernel, note, value.dtype, value.shape)
     if isinstance(value, (list, tuple)):
@@ -97,9 +101,14 @@ def results_of(value: Any, kernel: str, note: Note, compute: Compute | None) -> 
 
 
 class LazyValues:
-    """The values of all tensors that one launch returned: computed together, once."""
+    """The values of all tensors that one launch returned: computed together, once.
 
-    def __init__(self, value: Any, compute: Compute) -> None:
+    They are shared if other launches were given them, which need them as they are.
+    """
+
+    def __init__(self, value: Any, compute: Compute, shown: Shown) -> None:
+        self.shown = shown
+        self.are_shared = False
         self._value = value
         self._compute = compute
         self._computed: Any = None
@@ -134,6 +143,7 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
         self._path = path
         self._shape = tuple(view.shape)
         self._dtype = view.dtype
+        self._read: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -142,64 +152,76 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> Any:
-        """numpy's type where it has one, else NKI's."""
-        return getattr(self._dtype, "dtype", self._dtype)
+        """The type of the array: numpy's or torch's where they have one, else NKI's."""
+        return self._values.shown(self._dtype)
 
-    def _array(self) -> Any:
-        return self._values.array(self._path)
+    def array(self) -> Any:
+        """The array that it stands for."""
+        if self._read is None:
+            found = self._values.array(self._path)
+            self._read = copy.deepcopy(found) if self._values.are_shared else found
+        return self._read
+
+    def unread(self) -> TensorResult | None:
+        """The same tensor whatever the script does with this one; None if it has been read."""
+        if self._read is not None:
+            return None
+        self._values.are_shared = True
+        return copy.copy(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self._array(), dtype=dtype)
+        return np.asarray(self.array(), dtype=dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **keywords: Any) -> Any:
-        return getattr(ufunc, method)(*map(_plain, inputs), **keywords)
+        return getattr(ufunc, method)(*map(computed, inputs), **keywords)
 
     def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
-        return function(*_plain(inputs), **{key: _plain(one) for key, one in keywords.items()})
+        return function(*computed(inputs), **computed(keywords))
 
     @classmethod
     def __torch_function__(cls, function: Any, _: Any, inputs: Any = (),
                            keywords: Any = None) -> Any:
-        return function(*_plain(tuple(inputs)),
-                        **{key: _plain(one) for key, one in (keywords or {}).items()})
+        return function(*computed(tuple(inputs)), **computed(keywords or {}))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._array(), name)
+        return getattr(self.array(), name)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._array()[index]
+        return self.array()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._array()[index] = _plain(value)
+        self.array()[index] = computed(value)
 
     def __len__(self) -> int:
         return self._shape[0]
 
     def __iter__(self) -> Any:
-        return iter(self._array())
+        return iter(self.array())
 
     def __bool__(self) -> bool:
-        return bool(self._array())
+        return bool(self.array())
 
     def __float__(self) -> float:
-        return float(self._array())
+        return float(self.array())
 
     def __repr__(self) -> str:
-        return repr(self._array())
+        return repr(self.array())
 
     def __str__(self) -> str:
-        return str(self._array())
+        return str(self.array())
 
     def __format__(self, form: str) -> str:
-        return format(self._array(), form)
+        return format(self.array(), form)
 
 
-def _plain(value: Any) -> Any:
-    """Arrays for lazy tensors, in lists and tuples too."""
+def computed(value: Any) -> Any:
+    """Arrays for lazy tensors, in lists, tuples and dicts too."""
     if isinstance(value, TensorResult):
-        return value._array()
+        return value.array()
     if type(value) in (list, tuple):
-        return type(value)(_plain(item) for item in value)
+        return type(value)(computed(item) for item in value)
+    if type(value) is dict:
+        return {key: computed(item) for key, item in value.items()}
     return value

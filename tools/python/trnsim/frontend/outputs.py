@@ -61,6 +61,13 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
                                    "nothing in the kernel writes it")
 
 
+def writes_arguments(recorders: Sequence[Recorder]) -> bool:
+    """Whether the kernel writes to a tensor that it was given."""
+    return any(buffer.kind != "internal" and not buffer.stack and id(buffer) in written
+               for active in recorders for written in (_executed(active)[2],)
+               for buffer in active.buffers)
+
+
 def warn_of_lost_results(recorders: Sequence[Recorder], body: Any, result: Any,
                          returned: Sequence[View]) -> None:
     """A warning if nobody can see what the kernel `body` did on any core: it returned `result`,

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from collections.abc import Iterable, Sequence
 
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.outputs import writes_arguments
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.writer import TraceWriter, compressed, save
 
@@ -90,6 +91,11 @@ class Program:
         """Whether what it executes was assumed, because registers decide it."""
         return bool(self.unknown_bounds) or any(one.has_unknown_conditions
                                                 for one in self._recorders)
+
+    @property
+    def writes_arguments(self) -> bool:
+        """Whether the kernel changes a tensor that it was given."""
+        return writes_arguments(self._recorders)
 
     def require_unknown_bounds(self, registers: Iterable[str]) -> None:
         """UserError for a register whose value ends no loop, or is known."""

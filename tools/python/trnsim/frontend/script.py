@@ -30,6 +30,7 @@ from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.stand_ins import called_libraries
 from trnsim.frontend.tensor import View
+from trnsim.frontend.torch_device import put_on_cpu
 from trnsim.frontend.tracing import trace
 
 _PLUGIN = "pytest_trnsim"
@@ -47,6 +48,8 @@ def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
         raise UserError(f"{file}: there is no such file; name a script, file.py::function, or a "
                         "trace")
     install()
+    if "torch" in sys.modules:
+        put_on_cpu(sys.modules["torch"])
     previous = set_launcher(launch)
     try:
         with _as_main(file, arguments):

@@ -20,11 +20,12 @@ OPTIONAL_LIBRARIES = frozenset((
     "torch", "torch_xla", "torch_neuronx", "torchvision", "jax", "jaxlib", "jax_neuronx", "flax",
     "scipy", "neuron_dtypes", "neuronxlogger", "libneuronxla", "neuronx_distributed",
     "neuronx_distributed_inference", "transformers", "matplotlib", "pandas", "tabulate", "tqdm",
-    "pytest", "einops", "tensorflow", "nkilib", "nkipy"))
+    "pytest", "einops", "tensorflow", "nkilib", "nkipy", "libtorch_neuronx_lite"))
 """Libraries that kernel files import for their own tests and references."""
 OF_AWS = frozenset((
     "torch_neuronx", "jax_neuronx", "neuron_dtypes", "neuronxlogger", "libneuronxla",
-    "neuronx_distributed", "neuronx_distributed_inference", "neuronxcc", "nkilib", "nkipy"))
+    "neuronx_distributed", "neuronx_distributed_inference", "neuronxcc", "nkilib", "nkipy",
+    "libtorch_neuronx_lite"))
 """Those that come with AWS's SDK."""
 
 called_libraries: set[str] = set()

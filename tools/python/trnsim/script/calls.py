@@ -15,15 +15,16 @@ from trnsim.api import compute, trace_bytes
 from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.frameworks import as_given
+from trnsim.frontend.frameworks import as_given, type_as_given
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.launch_result import results_of
+from trnsim.frontend.launch_result import computed, results_of
 from trnsim.frontend.program import Program
 from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
 from trnsim.result import Result
+from trnsim.script.snapshots import kept
 from trnsim.simulator import Options, run_trace
 
 
@@ -86,7 +87,11 @@ class Calls:
         program = trace(kernel, arguments, target, keywords=keywords)
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
-            computing = _Computation(kernel, arguments, keywords, chip)
+            if program.writes_arguments:  # Not those of launches whose values come later.
+                arguments, keywords = computed(arguments), computed(keywords)
+                computing = _Computation(kernel, arguments, keywords, chip)
+            else:
+                computing = _Later(kernel, arguments, keywords, chip, at)
             if program.depends_on_values:
                 program = computing.program
         method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
@@ -95,9 +100,10 @@ class Calls:
                                 f"{shown_path(at.path)}:{at.line}")
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
-        if computing is not None and program.result is None:
+        if computing is not None and (program.writes_arguments or program.result is None):
             return computing()
-        return results_of(program.result, kernel.name, self._note, computing)
+        return results_of(program.result, kernel.name, self._note, computing,
+                          lambda dtype: type_as_given((*arguments, *keywords.values()), dtype))
 
     def _simulate(self, recorded: bytes, options: Options, at: str) -> Result:
         """Simulates a trace, once for all launches that have the same one."""
@@ -120,12 +126,20 @@ class _Computation:
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
                  chip: str) -> None:
-        self._launch = kernel, arguments, keywords, chip
+        self._kernel = kernel
+        self._given: tuple[tuple[Any, ...], dict[str, Any]] = arguments, keywords
+        self._chip = chip
 
     @cached_property
     def _run(self) -> tuple[Program, Any]:
         sys.stdout.flush()
-        return compute(*self._launch)
+        arguments, keywords = computed(self.arguments())
+        program, result = compute(self._kernel, arguments, keywords, self._chip)
+        return program, as_given((*arguments, *keywords.values()), result)
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the kernel was given."""
+        return self._given
 
     @property
     def program(self) -> Program:
@@ -133,5 +147,23 @@ class _Computation:
         return self._run[0]
 
     def __call__(self) -> Any:
-        _, arguments, keywords, _ = self._launch
-        return as_given((*arguments, *keywords.values()), self._run[1])
+        return self._run[1]
+
+
+class _Later(_Computation):
+    """A computation on what the arguments were at the launch."""
+
+    def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
+                 chip: str, at: source.Position) -> None:
+        super().__init__(kernel, (), {}, chip)
+        self._at = at
+        self._kept = kept((arguments, keywords))
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        try:
+            found: tuple[tuple[Any, ...], dict[str, Any]] = self._kept()
+        except ValueError:
+            raise UserError(f"{self._at}: the script reads what kernel {self._kernel.name} "
+                            "returned after it has changed what the kernel was given; read it "
+                            "before that, or give the kernel a copy") from None
+        return found

@@ -204,8 +204,14 @@ ones = np.ones((128, 64), np.float32)
     "wide = np.ones((128, 140_000), np.float32); found = added(wide, ones)\n"
     "assert is_all(found, 2); wide[:] = 7; assert is_all(found, 2)",
     "assert added(ones, ones).dtype == np.float32 and added(ones, ones).shape == (128, 64)",
+    "import copy, pickle; found = added(ones, ones); assert isinstance(found, np.ndarray)\n"
+    "assert is_all(copy.copy(found), 2) and is_all(copy.deepcopy(found), 2)\n"
+    "assert is_all(pickle.loads(pickle.dumps(found)), 2) and is_all(np.stack([found])[0], 2)",
+    "found = added(ones, ones); same = found; same += 1; same @= np.eye(64, dtype=np.float32)\n"
+    "assert is_all(same, 3) and is_all(2 * found - 1, 5) and is_all(-found, -3)\n"
+    "assert (found > 2).all() and not (found < ones).any() and is_all(ones + found, 4)",
 ], ids=["changed", "in place", "in place after", "given on", "read and given on", "result in place",
-        "large", "type"])
+        "large", "type", "copies", "operators"])
 def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLine,
                                                                body: str) -> None:
     (trnsim.folder / "order.py").write_text(f"{IN_ORDER}\n{body}\nprint('done')\n")

@@ -19,6 +19,7 @@ PYTHON = os.environ.get("TRNSIM_TORCH_PYTHON", sys.executable)
 
 KERNELS = '''
 from __future__ import annotations
+import pickle
 import torch
 import nki
 import nki.isa as nisa
@@ -83,6 +84,20 @@ assert on("neuron:0", torch.zeros(2)) and on("cpu", torch.zeros(2, device="cpu")
 torch.set_default_device("cpu")
 with torch.autocast(device_type="neuron", dtype=torch.bfloat16):
     assert added(model(x[:, :64]), model(x)).dtype is torch.bfloat16
+half = x.to(torch.bfloat16)
+result = added(half, half)
+assert isinstance(result + half, torch.Tensor) and (result == half + half).all()
+assert isinstance(2 - result, torch.Tensor) and (-result).dtype is torch.bfloat16
+same = result
+same += 1
+assert (result == half + half + 1).all()
+result = lambda: added(ones, ones)
+assert isinstance(result(), torch.Tensor) and torch.is_tensor(result())
+torch.testing.assert_close(result(), ones + 1)
+torch.testing.assert_close(ones + 1, result())
+assert torch.cat([result(), ones]).shape == (256, 64) and torch.nn.Parameter(result()).eq(2).all()
+assert isinstance(pickle.loads(pickle.dumps(result())), torch.Tensor)
+assert torch.from_numpy(added(ones.numpy(), ones.numpy())).eq(2).all()
 print("done")
 '''
 

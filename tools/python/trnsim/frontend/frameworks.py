@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
 from trnsim.frontend import torch_device
 from trnsim.frontend.dtypes import DType
+from trnsim.frontend.jax_arrays import jax_of
 
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
@@ -37,12 +38,14 @@ def stand_in_for(name: str) -> Any:
 
 
 def as_given(arguments: Iterable[Any], result: Any) -> Any:
-    """What a kernel returned, as torch tensors if it was given one, as on a device."""
+    """What a kernel returned: torch tensors or jax arrays if it was given one, as on a device."""
+    arguments = list(arguments)
     torch = _torch_of(arguments)
     if torch is None:
-        return result
+        jax = jax_of(arguments)
+        return result if jax is None else _map(jax.numpy.asarray, result)
     device = next(filter(None, map(torch_device.device_of, _flat(arguments))), None)
-    return torch_device.claim(_tensors(torch, result), device)
+    return torch_device.claim(_map(lambda one: _tensor(torch, one), result), device)
 
 
 def type_as_given(arguments: Iterable[Any], dtype: DType) -> Any:
@@ -51,6 +54,14 @@ def type_as_given(arguments: Iterable[Any], dtype: DType) -> Any:
     if torch is None or numpy is dtype or dtype.is_packed:
         return numpy
     return getattr(torch, numpy.name, None) or getattr(torch, _WIDER.get(numpy.name, "float32"))
+
+
+def kind_as_given(arguments: Iterable[Any]) -> type:
+    """The class of the results."""
+    import numpy as np  # Once kernels are called only: the command starts without it.
+
+    found: type = getattr(_torch_of(arguments), "Tensor", np.ndarray)
+    return found
 
 
 def _torch_of(arguments: Iterable[Any]) -> Any:
@@ -69,15 +80,20 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def _tensors(torch: Any, value: Any) -> Any:
-    import numpy as np  # With torch only: the command starts without it.
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    """The value with a function of every array in it, in lists, tuples and dicts too."""
+    import numpy as np  # With other libraries only: the command starts without it.
 
     if isinstance(value, (list, tuple)):
-        return type(value)(_tensors(torch, one) for one in value)
-    if not isinstance(value, np.ndarray) or value.dtype.names:
-        return value
+        return type(value)(_map(function, one) for one in value)
+    if isinstance(value, dict):
+        return {key: _map(function, one) for key, one in value.items()}
+    return function(value) if isinstance(value, np.ndarray) and not value.dtype.names else value
+
+
+def _tensor(torch: Any, value: Any) -> Any:
     name = value.dtype.name
     if value.dtype.kind not in "iufb" or (name in _WIDER and not hasattr(torch, name)):
         value = value.astype(_WIDER.get(name, "float32"))
-    found = torch.from_numpy(np.ascontiguousarray(value))
+    found = torch.from_numpy(value.copy() if not value.flags.c_contiguous else value)
     return found.to(getattr(torch, name, found.dtype))

@@ -13,8 +13,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from trnsim.frontend import jax_arrays
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import LoopRange
@@ -27,6 +28,9 @@ INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
 """Modules of AWS's compiler that kernel files import."""
 _OF_TORCH = ("torch_xla", "torch_neuronx", "libtorch_neuronx_lite")
 """Libraries that give torch a device."""
+_PREPARED: dict[str, Callable[[ModuleType], None]] = {
+    "torch": put_on_cpu, "jax": jax_arrays.prepare}
+"""Libraries to which something is done as soon as they are imported."""
 KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryRegion.psum,
                 "hbm": MemoryRegion.shared_hbm}
 """Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
@@ -57,7 +61,8 @@ class _StandInFinder(MetaPathFinder, Loader):
 
 
 class _KernelFinder(MetaPathFinder):
-    """Before PathFinder: puts KERNEL_NAMES into modules that mention nki, devices into torch."""
+    """Before PathFinder: puts KERNEL_NAMES into modules that mention nki, and
+    prepares libraries."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
@@ -65,8 +70,8 @@ class _KernelFinder(MetaPathFinder):
         if (spec is None or spec.origin is None or not spec.origin.endswith(".py")
                 or fullname.partition(".")[0] == "trnsim"):
             return spec
-        if fullname == "torch":
-            spec.loader = _TorchLoader(spec.loader)
+        if fullname in _PREPARED:
+            spec.loader = _PreparingLoader(spec.loader, _PREPARED[fullname])
         elif spec.loader is not None and mentions_nki(Path(spec.origin)):
             spec.loader = _MarkingLoader(spec.loader)
         return spec
@@ -94,12 +99,16 @@ class _MarkingLoader(_WrappedLoader):
         self._inner.exec_module(module)
 
 
-class _TorchLoader(_WrappedLoader):
-    """Executes torch and adds the devices to it that this machine does not have."""
+class _PreparingLoader(_WrappedLoader):
+    """Executes a library and prepares it for kernels."""
+
+    def __init__(self, inner: Any, prepare: Callable[[ModuleType], None]) -> None:
+        super().__init__(inner)
+        self._prepare = prepare
 
     def exec_module(self, module: ModuleType) -> None:
         self._inner.exec_module(module)
-        put_on_cpu(module)
+        self._prepare(module)
 
 
 _NKI = re.compile(rb"(?<![A-Za-z])nki")

@@ -9,6 +9,7 @@ tensor gives further unknown values, and a comparison of them counts as true and
 from __future__ import annotations
 
 import copy
+import operator
 from typing import Any
 from collections.abc import Callable, Iterator
 
@@ -22,6 +23,11 @@ from trnsim.frontend.tensor import View
 Note = Callable[[str], None]
 Compute = Callable[[], Any]
 Shown = Callable[[DType], Any]
+
+
+def numpy_type(dtype: DType) -> Any:
+    """numpy's type for one of NKI's, which is its own if numpy has none."""
+    return getattr(dtype, "dtype", dtype)
 
 
 class Unknown:
@@ -76,6 +82,7 @@ class UnknownTensor(Unknown):
 
     def __init__(self, kernel: str, note: Note, dtype: DType, shape: tuple[int, ...]) -> None:
         super().__init__(kernel, note)
+        self.kernel = kernel
         self.dtype = dtype
         self.shape = shape
         self.ndim = len(shape)
@@ -88,11 +95,11 @@ class UnknownTensor(Unknown):
 
 
 def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
-               shown: Shown = lambda dtype: getattr(dtype, "dtype", dtype)) -> Any:
-    """What a kernel returned, as the script sees it. `compute` gives it with its values, whose
-    types are `shown`."""
+               kind: type = np.ndarray, shown: Shown = numpy_type) -> Any:
+    """What a kernel returned, as the script sees it. `compute` gives it with its values, which are
+    of a kind, and whose data types are `shown`."""
     if compute is not None:
-        return LazyValues(value, compute, shown).result()
+        return LazyValues(value, compute, kind, shown).result()
     if isinstance(value, View):
         return UnknownTensor(kernel, note, value.dtype, value.shape)
     if isinstance(value, (list, tuple)):
@@ -106,7 +113,8 @@ class LazyValues:
     They are shared if other launches were given them, which need them as they are.
     """
 
-    def __init__(self, value: Any, compute: Compute, shown: Shown) -> None:
+    def __init__(self, value: Any, compute: Compute, kind: type, shown: Shown) -> None:
+        self.kind = kind
         self.shown = shown
         self.are_shared = False
         self._value = value
@@ -135,7 +143,7 @@ class LazyValues:
         return value
 
 
-class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
+class TensorResult:
     """A tensor that a kernel returned: an array as soon as something is done with it."""
 
     def __init__(self, values: LazyValues, path: tuple[int, ...], view: View) -> None:
@@ -167,7 +175,20 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
         if self._read is not None:
             return None
         self._values.are_shared = True
-        return copy.copy(self)
+        same = object.__new__(TensorResult)
+        same.__dict__.update(self.__dict__)
+        return same
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What isinstance takes it for: an array or a tensor."""
+        return self._values.kind
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.array().__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.deepcopy(self.array(), memo)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.array(), dtype=dtype)
@@ -214,6 +235,23 @@ class TensorResult(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __format__(self, form: str) -> str:
         return format(self.array(), form)
+
+
+def _forwarded(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *other: operation(self.array(), *computed(other))
+
+
+def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: operation(computed(other), self.array())
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
+              "xor", "lshift", "rshift"):
+    setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
+    setattr(TensorResult, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
+    setattr(TensorResult, f"__i{_name}__", _forwarded(getattr(operator, f"__i{_name}__")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
 
 
 def computed(value: Any) -> Any:

@@ -24,6 +24,7 @@ from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
 from trnsim.frontend.impersonate import KERNEL_NAMES, install
+from trnsim.frontend.jax_arrays import failure
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.naming import calls_none
 from trnsim.frontend.program import Program
@@ -54,6 +55,9 @@ def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
     try:
         with _as_main(file, arguments):
             _run(file)
+            known = failure()
+            if known is not None:
+                raise known
             if not has_launched() and _TESTS.search(file.read_text(errors="replace")):
                 _run_tests(file, arguments)
                 return True
@@ -85,7 +89,9 @@ def _run(file: Path) -> None:
             raise UserError(f"{file}: ends with status {status.code}; run it without trnsim "
                             "first") from status
     except Exception as problem:
-        raise UserError(f"{source.raised_at(problem, _is_own)}: the script raises "
+        if failure() is not None:
+            return
+        raise UserError(f"{source.raised_at(problem, is_own)}: the script raises "
                         f"{type(problem).__name__}: {words_of(problem)}{_absent()}"
                         ) from problem
 
@@ -96,7 +102,7 @@ def _absent() -> str:
     return f"; the script calls {names}, not installed for {sys.executable}" if names else ""
 
 
-def _is_own(code: CodeType) -> bool:
+def is_own(code: CodeType) -> bool:
     """Whether code is the user's own, of no installed package."""
     return source.is_user(code) and "-packages" not in code.co_filename
 

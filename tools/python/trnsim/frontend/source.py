@@ -165,6 +165,15 @@ def here() -> Position:
     return position(site(2))
 
 
+def called_at(wanted: Callable[[CodeType], bool]) -> Position:
+    """The innermost line of wanted code that is being executed, else that of the user's."""
+    frame = inner = user_frame()
+    while frame is not None and not wanted(frame.f_code):
+        frame = frame.f_back
+    found = frame or inner
+    return Position(found.f_code.co_filename, found.f_lineno) if found is not None else UNKNOWN
+
+
 def raised_at(problem: BaseException, wanted: Callable[[CodeType], bool] = is_user) -> Position:
     """The innermost line of wanted code in an exception's traceback, else the innermost of all.
 

@@ -36,6 +36,7 @@ def put_on_cpu(torch: ModuleType) -> None:
     torch._register_device_module("neuron", _device_module())
     torch.autocast = torch.amp.autocast = _autocast(torch)  # type: ignore[attr-defined]
     torch.compile = _compile(torch.compile)  # type: ignore[attr-defined]
+    torch.from_numpy = _of_computed(torch.from_numpy)  # type: ignore[attr-defined]
     torch.library.custom_op = _custom_op(torch)
     torch.autograd._engine_run_backward = _within_mode(
         torch, torch.autograd._engine_run_backward)
@@ -146,11 +147,17 @@ def _numbered(device: Any) -> Any:
     return sys.modules["torch"].device(device.type, device.index or 0)
 
 
+def _of_computed(function: Any) -> Any:
+    """A function that takes arrays, for what kernels returned too."""
+    return functools.wraps(function)(lambda *given: function(*_computed()(given)))
+
+
 def _parameters(kind: Any) -> None:
     """Has parameters be where their data are: no function of torch makes them."""
     original = kind.__new__
 
     def made(cls: Any, data: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        data = _computed()(data)
         return claim(original(cls, data, *arguments, **keywords), device_of(data))
     kind.__new__ = made
 

@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from trnsim.api import compute, trace_bytes
-from trnsim.frontend import source
+from trnsim.frontend import jax_arrays, source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.frameworks import as_given, type_as_given
+from trnsim.frontend.frameworks import as_given, kind_as_given, type_as_given
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.launch_result import computed, results_of
+from trnsim.frontend.launch_result import UnknownTensor, computed, numpy_type, results_of
 from trnsim.frontend.program import Program
+from trnsim.frontend.script import is_own
 from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
@@ -60,6 +63,7 @@ class Calls:
         self._method = method
         self._values = values
         self._known: dict[tuple[Options, bytes], Result] = {}
+        self._latest = jax_arrays.Latest()
         self._process = os.getpid()
         self._elsewhere = tempfile.TemporaryFile()
 
@@ -76,15 +80,39 @@ class Calls:
 
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
-        at = source.here()
+        at = source.called_at(is_own)
         for value in (*arguments, *keywords.values()):
             if is_stand_in(value):
                 raise UserError(f"{at}: kernel {kernel.name} is given {value.__qualname__}, but "
                                 f"{missing(value)}")
+        if not jax_arrays.are_traced(arguments, keywords):
+            return self._launched(kernel, arguments, keywords, at)
+        return jax_arrays.call_back(
+            lambda given, named: self._contents(self._launched(kernel, given, named, at)),
+            arguments, keywords, self._traced(kernel, arguments, keywords)[1].result, numpy_type)
+
+    def _contents(self, value: Any) -> Any:
+        """What a launch returned with arrays for its tensors, as jax needs them."""
+        if isinstance(value, UnknownTensor):
+            self._note(f"the values of kernel {value.kernel} are not computed, so they are 0 where "
+                       "jax runs it")
+            return np.zeros(value.shape, numpy_type(value.dtype))
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._contents(one) for one in value)
+        return computed(value)
+
+    def _traced(self, kernel: Kernel, arguments: tuple[Any, ...],
+                keywords: dict[str, Any]) -> tuple[str, Program]:
+        """The chip of a launch and its trace."""
         chip = self._chip or default_chip()
         target = load_chip(chip)
         set_target(target)
-        program = trace(kernel, arguments, target, keywords=keywords)
+        return chip, trace(kernel, arguments, target, keywords=keywords)
+
+    def _launched(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
+                  at: source.Position) -> Any:
+        """Simulates a launch on arrays; what it returns."""
+        chip, program = self._traced(kernel, arguments, keywords)
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
             if program.writes_arguments:  # Not those of launches whose values come later.
@@ -100,10 +128,23 @@ class Calls:
                                 f"{shown_path(at.path)}:{at.line}")
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
+        if computing is not None and jax_arrays.jax_of(arguments, keywords) is not None:
+            return self._on_jax(kernel, arguments, keywords, computing)
         if computing is not None and (program.writes_arguments or program.result is None):
             return computing()
+        given = *arguments, *keywords.values()
         return results_of(program.result, kernel.name, self._note, computing,
-                          lambda dtype: type_as_given((*arguments, *keywords.values()), dtype))
+                          kind_as_given(given), lambda dtype: type_as_given(given, dtype))
+
+    def _on_jax(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
+                computing: _Computation) -> Any:
+        """The arrays that a launch on jax arrays returns: jax knows no arrays but its own."""
+        given = kernel.function, kernel.grid, arguments, keywords
+        found = self._latest.result(*given)
+        if found is None:
+            found = computing()
+            self._latest.keep(found, *given)
+        return found
 
     def _simulate(self, recorded: bytes, options: Options, at: str) -> Result:
         """Simulates a trace, once for all launches that have the same one."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import CommandLine
 
+PACKAGE = Path(__file__).resolve().parents[3] / "tools" / "python"
 PYTHON = os.environ.get("TRNSIM_TORCH_PYTHON", sys.executable)
 
 KERNELS = '''
@@ -242,20 +244,39 @@ print("done")
 '''
 
 
-def has_torch() -> bool:
-    """Whether the interpreter can import torch."""
-    return subprocess.run([PYTHON, "-c", "import torch, numpy, ml_dtypes"], capture_output=True,
-                          check=False).returncode == 0
+def require_torch() -> None:
+    """Skips the test where the interpreter has no torch."""
+    if subprocess.run([PYTHON, "-c", "import torch, numpy, ml_dtypes"], capture_output=True,
+                      check=False).returncode != 0:
+        pytest.skip(f"torch is not installed for {PYTHON}; name one with TRNSIM_TORCH_PYTHON")
 
 
 @pytest.mark.parametrize("script", [DEVICES, OPERATORS, GRADIENTS, WRAPPED],
                          ids=["devices", "operators", "gradients", "wrapped"])
 def test_a_script_for_trainiums_device_runs_as_it_is(trnsim: CommandLine, script: str) -> None:
-    if not has_torch():
-        pytest.skip(f"torch is not installed for {PYTHON}; name one with TRNSIM_TORCH_PYTHON")
+    require_torch()
     (trnsim.folder / "script.py").write_text(KERNELS + script)
     outcome = trnsim("run", "script.py", "--chip", "trn2", TRNSIM_PYTHON=PYTHON)
     assert outcome.status == 0, outcome.error
     assert "done\n" in outcome.output and "kernel calls" in outcome.output
     if script is OPERATORS:
         assert "autograd" in outcome.output.splitlines()[0]
+
+
+def test_a_kernel_file_may_name_the_device_too(trnsim: CommandLine) -> None:
+    require_torch()
+    (trnsim.folder / "kernel.py").write_text(KERNELS + "assert on('neuron:0', ones.to('neuron'))\n")
+    outcome = trnsim("run", "kernel.py::added", *("--arg", "float32[128,64]") * 2,
+                     TRNSIM_PYTHON=PYTHON)
+    assert outcome.status == 0, outcome.error
+
+
+def test_a_program_that_imports_the_package_keeps_its_torch(trnsim: CommandLine) -> None:
+    require_torch()
+    (trnsim.folder / "program.py").write_text(
+        KERNELS.replace("import torch\n", "import trnsim\nimport torch\n") +
+        "result = trnsim.simulate(added, ones, ones, values=True)\n"
+        "assert (result.outputs == 2).all() and not torch.overrides._len_torch_function_stack()\n"
+        "assert torch.compile.__module__ == 'torch' and not hasattr(torch, 'neuron')\n")
+    subprocess.run([PYTHON, "program.py"], cwd=trnsim.folder, check=True, env={
+        **os.environ, "PYTHONPATH": str(PACKAGE), "TRNSIM_BINARY": trnsim.binary})

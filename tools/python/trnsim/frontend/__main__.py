@@ -18,6 +18,7 @@ from trnsim.command import end_with
 from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.frontend.impersonate import prepare_libraries
 from trnsim.frontend.naming import find_kernel
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import trace_script
@@ -187,6 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     end = words.index("--") if "--" in words else len(words)
     options = _parser().parse_args(words[:end])
+    prepare_libraries()
     try:
         with _kernel_output_on_standard_error():
             program, report = _traced(options, words[end + 1:])

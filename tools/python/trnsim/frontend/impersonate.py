@@ -31,6 +31,8 @@ _OF_TORCH = ("torch_xla", "torch_neuronx", "libtorch_neuronx_lite")
 _PREPARED: dict[str, Callable[[ModuleType], None]] = {
     "torch": put_on_cpu, "jax": jax_arrays.prepare}
 """Libraries to which something is done as soon as they are imported."""
+_is_command = False
+"""Whether the process is trnsim's own, not one of a user who imports the package."""
 KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryRegion.psum,
                 "hbm": MemoryRegion.shared_hbm}
 """Names that kernel files find without an import; the memories are keywords of NKI Beta 2."""
@@ -70,7 +72,7 @@ class _KernelFinder(MetaPathFinder):
         if (spec is None or spec.origin is None or not spec.origin.endswith(".py")
                 or fullname.partition(".")[0] == "trnsim"):
             return spec
-        if fullname in _PREPARED:
+        if _is_command and fullname in _PREPARED:
             spec.loader = _PreparingLoader(spec.loader, _PREPARED[fullname])
         elif spec.loader is not None and mentions_nki(Path(spec.origin)):
             spec.loader = _MarkingLoader(spec.loader)
@@ -134,6 +136,15 @@ def install() -> None:
         place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
         sys.meta_path.insert(place, _kernel_finder)
         sys.meta_path.append(_stand_in_finder)
+
+
+def prepare_libraries() -> None:
+    """Has scripts and kernel files find torch and jax as for Trainium, from now on."""
+    global _is_command
+    _is_command = True
+    for name, prepare in _PREPARED.items():
+        if name in sys.modules:
+            prepare(sys.modules[name])
 
 
 _RELATIVE_IMPORT = re.compile(rb"^\s*from\s+(\.+)[\w.]*\s+import\b", re.MULTILINE)

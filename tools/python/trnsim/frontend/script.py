@@ -23,7 +23,7 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import KERNEL_NAMES, install
+from trnsim.frontend.impersonate import KERNEL_NAMES, install, prepare_libraries
 from trnsim.frontend.jax_arrays import failure
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.naming import calls_none
@@ -31,7 +31,6 @@ from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.stand_ins import called_libraries
 from trnsim.frontend.tensor import View
-from trnsim.frontend.torch_device import put_on_cpu
 from trnsim.frontend.tracing import trace
 
 _PLUGIN = "pytest_trnsim"
@@ -49,8 +48,7 @@ def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
         raise UserError(f"{file}: there is no such file; name a script, file.py::function, or a "
                         "trace")
     install()
-    if "torch" in sys.modules:
-        put_on_cpu(sys.modules["torch"])
+    prepare_libraries()
     previous = set_launcher(launch)
     try:
         with _as_main(file, arguments):

@@ -127,12 +127,12 @@ def _region(view: View) -> tuple[int, int, int]:
 
 
 def begins_group(view: View, accumulate: bool | None, where: Callable[[], object],
-                 adds_to_anything: bool = False) -> bool:
+                 adds_to_others: Callable[[bool], bool] = lambda _: False) -> bool:
     """Whether a matmul into `view` overwrites it; remembers that it has been written.
 
     `accumulate` is what the program says; None means that the compiler finds out. `where` gives
-    the user's position for a message. `adds_to_anything`: matmuls also accumulate onto what other
-    instructions wrote (from NeuronCore-v4).
+    the user's position for a message. `adds_to_others(all)` says whether the chip accumulates onto
+    what other instructions wrote, all of it or a part.
     IllegalInstruction if it cannot, or if the program accumulates onto undefined contents.
     """
     storage = view.storage
@@ -153,7 +153,8 @@ def begins_group(view: View, accumulate: bool | None, where: Callable[[], object
             f"{where()}: nc_matmul: part of dst {view.name!r} holds matmul results and part does "
             "not, so it can neither be overwritten nor accumulated; let a matmul write all of it "
             "first, or split this one")
-    if coverage != "all" and accumulate and (storage.base is None or not adds_to_anything):
+    if coverage != "all" and accumulate and (
+            storage.base is None or not adds_to_others(coverage == "none")):
         what = (f"part of dst {view.name!r} does" if coverage == "some" else
                 f"dst {view.name!r} does")
         raise IllegalInstruction(

@@ -39,7 +39,7 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
             start = False
         else:
             start = dst.space != "psum" or begins_group(dst, accumulate, source.here,
-                                                        active.chip.generation >= 4)
+                                                        lambda is_all: _adds_to_others(dst, is_all))
         key = (id(frame.f_code), frame.f_lasti, dst.form, stationary.form, moving.form, start,
                is_stationary_onezero, is_moving_onezero, is_transpose, tile_position, tile_size,
                perf_mode)
@@ -64,6 +64,20 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
                                             source.here()))
     active.issue_three(shape, dst, stationary, moving)
     return HANDLE
+
+
+def _adds_to_others(dst: View, is_all: bool) -> bool:
+    """Whether matmuls accumulate onto what other instructions wrote: before NeuronCore-v4 AWS
+    documents it as undefined, but public kernels count on it with a whole tile. [NKI-ISA]"""
+    active = recorder.required()
+    if active.chip.generation >= 4:
+        return True
+    if is_all:
+        active.note("warning", "nc_matmul: accumulate=True adds to what other instructions wrote "
+                               f"to {dst.name!r}, which AWS documents as undefined on "
+                               f"{active.chip.neuron_core}; leave accumulate out, or pass False "
+                               "for the first matmul that writes it")
+    return is_all
 
 
 def _indexed(dst: View, operands: tuple[Operand, ...],
@@ -121,7 +135,7 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
                  tile_position: Any = None, tile_size: Any = None, accumulate: bool | None = None,
                  name: str | None = None) -> NkiInstruction:
     """dst = stationary.T @ moving of MXFP8 or MXFP4 operands with their scales (NeuronCore-v4)."""
-    start = begins_group(dst, accumulate, source.here, True)
+    start = begins_group(dst, accumulate, source.here, lambda is_all: _adds_to_others(dst, is_all))
     operands: tuple[Operand, ...] = (
         ("dst", "write" if start else "accumulate", dst), ("stationary", "read", stationary),
         ("moving", "read", moving), ("stationary_scale", "read", stationary_scale),

@@ -27,9 +27,10 @@ step() {
     log=$log_dir/${name//[^a-zA-Z0-9]/_}.log
     start=$SECONDS
     # In the background and awaited, so that a function ends at its first error: it would go on where its
-    # status is tested. What runs in the background ignores ^C unless told not to.
+    # status is tested. What runs in the background ignores ^C unless told not to, and with bash's own
+    # handling it goes on if the command that it waits for ends by itself at that moment.
     (
-        trap - INT QUIT
+        trap 'exit 130' INT QUIT
         "$@"
     ) >"$log" 2>&1 &
     if [ -t 2 ]; then

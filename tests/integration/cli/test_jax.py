@@ -54,6 +54,19 @@ assert jnp.sum(single.at[0].set(0)) == jnp.sum((a + b)[1:])
 half = a.astype(jnp.bfloat16)
 assert sums(half, half)[0].dtype == jnp.bfloat16
 ''',
+    "changed": '''
+c = np.ones((128, 64), np.float32)
+first = sums(a, c)[1]
+c += 1
+assert jnp.allclose(first, a + 1) and jnp.allclose(sums(a, c)[1], a + 2)
+''',
+    "nothing": '''
+@nki.jit
+def second(a, b):
+    return None, sums(a, b)[1]
+
+assert jax.jit(second)(a, b)[0] is None and jnp.allclose(jax.jit(second)(a, b)[1], a + b)
+''',
     "jit": '''
 @jax.jit
 def function(a, b):
@@ -85,7 +98,7 @@ several = jax.vmap(lambda a: sums(a, b)[1])(jnp.stack([a, b]))
 assert jnp.allclose(several, jnp.stack([a + 1, b + 1]))
 ''',
 }
-CALLS = {"arrays": 2, "jit": 2, "gradient": 1, "loop": 5}
+CALLS = {"arrays": 2, "changed": 2, "nothing": 2, "jit": 2, "gradient": 1, "loop": 5}
 
 
 def require_jax() -> None:
@@ -104,7 +117,7 @@ def test_a_kernel_runs_where_jax_runs_it(trnsim: CommandLine, name: str) -> None
     assert outcome.output.startswith("done\n")
     calls = "1 kernel call" if CALLS[name] == 1 else f"{CALLS[name]} kernel calls"
     assert f"script.py: {calls}, " in outcome.output
-    assert len(re.findall(r"^ +\d+  sums +script\.py:\d+ ", outcome.output, re.M)) == CALLS[name]
+    assert len(re.findall(r"^ +\d+  (?:sums|second) +script\.py:\d+ ", outcome.output, re.M)) == CALLS[name]
 
 
 def test_a_loop_on_the_same_arrays_computes_them_once(trnsim: CommandLine) -> None:

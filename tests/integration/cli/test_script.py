@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import referencing
 from command_line import TIMEOUT_SECONDS, CommandLine
+from script_kernels import ADDERS
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
 
@@ -153,35 +154,9 @@ def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLi
     assert trnsim("run", "s.py").status == 2
 
 
-IN_ORDER = '''
+IN_ORDER = f'''
 import numpy as np
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def added(a, b):
-    out = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.shared_hbm)
-    x = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
-    y = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x, src=a[:, 0:64])
-    nisa.dma_copy(dst=y, src=b)
-    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
-    nisa.dma_copy(dst=out, src=x)
-    return out
-
-
-@nki.jit
-def accumulated(total, a):
-    x = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
-    y = nl.ndarray((128, 64), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x, src=total)
-    nisa.dma_copy(dst=y, src=a)
-    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
-    nisa.dma_copy(dst=total, src=x)
-    return total
-
+{ADDERS}
 
 def is_all(array, value):
     return np.array_equal(np.asarray(array), np.full((128, 64), value, np.float32))

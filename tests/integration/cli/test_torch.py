@@ -15,41 +15,16 @@ from pathlib import Path
 
 import pytest
 from command_line import CommandLine
+from script_kernels import ADDERS
 
 PACKAGE = Path(__file__).resolve().parents[3] / "tools" / "python"
 PYTHON = os.environ.get("TRNSIM_TORCH_PYTHON", sys.executable)
 
-KERNELS = '''
+KERNELS = f'''
 from __future__ import annotations
 import pickle
 import torch
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def added(a, b):
-    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    x = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    y = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x, src=a)
-    nisa.dma_copy(dst=y, src=b)
-    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
-    nisa.dma_copy(dst=out, src=x)
-    return out
-
-
-@nki.jit
-def accumulated(sum, a):
-    x = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    y = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x, src=sum)
-    nisa.dma_copy(dst=y, src=a)
-    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)
-    nisa.dma_copy(dst=sum, src=x)
-    return sum
-
+{ADDERS}
 
 def on(device, *tensors):
     return all(one.device == torch.device(device) for one in tensors)
@@ -99,6 +74,11 @@ torch.testing.assert_close(result(), ones + 1)
 torch.testing.assert_close(ones + 1, result())
 assert torch.cat([result(), ones]).shape == (256, 64) and torch.nn.Parameter(result()).eq(2).all()
 assert isinstance(pickle.loads(pickle.dumps(result())), torch.Tensor)
+@nki.jit
+def added_pair(pair):
+    return added(pair["a"], pair["b"])
+
+assert isinstance(added_pair({"a": ones, "b": ones}) + 1, torch.Tensor)
 assert torch.from_numpy(added(ones.numpy(), ones.numpy())).eq(2).all()
 print("done")
 '''

@@ -89,6 +89,13 @@ def test_a_helper_module_gets_the_marking_range(tmp_path: Path) -> None:
     assert module.squares == [0, 1, 4, 9]
 
 
+def test_a_module_that_only_sounds_like_nki_keeps_its_range(tmp_path: Path) -> None:
+    (tmp_path / "thinking.py").write_text("# linking, shrinking\nnumbers = range(3)\n")
+    path = tmp_path / "imports_thinking.py"
+    path.write_text("from thinking import numbers\n")
+    assert type(load_kernel_module(path).numbers) is range
+
+
 @pytest.mark.parametrize(("one", "itemsize", "other"), [
     (dtypes.float32, 4, numpy.float32), (dtypes.bfloat16, 2, ml_dtypes.bfloat16),
     (dtypes.float8_e5m2, 1, ml_dtypes.float8_e5m2), (dtypes.int32, 4, numpy.int32),

@@ -115,6 +115,11 @@ def _lookup(value: object) -> DType | None:
     return _BY_NAME.get(name)
 
 
+def numpy_type(kind: DType) -> Any:
+    """numpy's type for one of NKI's, which is its own if numpy has none."""
+    return getattr(kind, "dtype", kind)
+
+
 def is_dtype(name: str) -> bool:
     """Whether a data type has this name, or is also called so ("bool_")."""
     return name in _BY_NAME

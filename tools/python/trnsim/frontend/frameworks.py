@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from importlib.machinery import PathFinder
 from typing import Any
 
 from trnsim.frontend import torch_device
-from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import DType, numpy_type
 from trnsim.frontend.jax_arrays import jax_of
+from trnsim.frontend.leaves import leaves_of
 
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
@@ -37,26 +38,25 @@ def stand_in_for(name: str) -> Any:
     return None
 
 
-def as_given(arguments: Iterable[Any], result: Any) -> Any:
+def as_given(arguments: Sequence[Any], result: Any) -> Any:
     """What a kernel returned: torch tensors or jax arrays if it was given one, as on a device."""
-    arguments = list(arguments)
     torch = _torch_of(arguments)
     if torch is None:
         jax = jax_of(arguments)
         return result if jax is None else _map(jax.numpy.asarray, result)
-    device = next(filter(None, map(torch_device.device_of, _flat(arguments))), None)
+    device = next(filter(None, map(torch_device.device_of, leaves_of(arguments))), None)
     return torch_device.claim(_map(lambda one: _tensor(torch, one), result), device)
 
 
-def type_as_given(arguments: Iterable[Any], dtype: DType) -> Any:
+def type_as_given(arguments: Sequence[Any], dtype: DType) -> Any:
     """The type of a result of NKI's type `dtype`: torch's, numpy's, else NKI's."""
-    numpy, torch = getattr(dtype, "dtype", dtype), _torch_of(arguments)
+    numpy, torch = numpy_type(dtype), _torch_of(arguments)
     if torch is None or numpy is dtype or dtype.is_packed:
         return numpy
     return getattr(torch, numpy.name, None) or getattr(torch, _WIDER.get(numpy.name, "float32"))
 
 
-def kind_as_given(arguments: Iterable[Any]) -> type:
+def kind_as_given(arguments: Sequence[Any]) -> type:
     """The class of the results."""
     import numpy as np  # Once kernels are called only: the command starts without it.
 
@@ -64,20 +64,12 @@ def kind_as_given(arguments: Iterable[Any]) -> type:
     return found
 
 
-def _torch_of(arguments: Iterable[Any]) -> Any:
+def _torch_of(arguments: Sequence[Any]) -> Any:
     """torch, if one of the arguments is a tensor of it, or will be when it is computed."""
     torch = sys.modules.get("torch")
     kind = getattr(torch, "dtype", None)
     return torch if isinstance(kind, type) and hasattr(torch, "from_numpy") and any(
-        isinstance(getattr(one, "dtype", None), kind) for one in _flat(arguments)) else None
-
-
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _flat(value)
-        else:
-            yield value
+        isinstance(getattr(one, "dtype", None), kind) for one in leaves_of(arguments)) else None
 
 
 def _map(function: Callable[[Any], Any], value: Any) -> Any:

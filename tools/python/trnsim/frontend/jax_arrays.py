@@ -18,6 +18,7 @@ from typing import Any
 from collections.abc import Callable
 
 from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.leaves import leaves_of
 from trnsim.frontend.tensor import View
 
 Launch = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -37,15 +38,6 @@ def prepare(jax: ModuleType) -> None:
     if hasattr(jax.config, name):
         jax.config.update(name, False)
     logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)
-
-
-def leaves_of(value: Any) -> list[Any]:
-    """What lists, tuples and dicts hold, without jax: as it would order them."""
-    if isinstance(value, (list, tuple)):
-        return [leaf for one in value for leaf in leaves_of(one)]
-    if isinstance(value, dict):
-        return [leaf for key in sorted(value) for leaf in leaves_of(value[key])]
-    return [value]
 
 
 def jax_of(*values: Any) -> Any:
@@ -83,7 +75,7 @@ def call_back(launch: Launch, arguments: tuple[Any, ...], keywords: dict[str, An
         for place, content in zip(arrays, contents, strict=True):
             values[place] = numpy.asarray(content)
         try:
-            found = leaves_of(launch(*jax.tree_util.tree_unflatten(form, values)))
+            found = jax.tree_util.tree_leaves(launch(*jax.tree_util.tree_unflatten(form, values)))
         except FrontendError as problem:
             _failures.append(problem)
             raise
@@ -106,15 +98,17 @@ class Latest:
 
     def result(self, *given: Any) -> Any:
         """What was returned for these values, if they are the same; None for others."""
-        leaves = leaves_of(given)
+        leaves = list(leaves_of(given))
         is_same = len(leaves) == len(self._given) and all(
             (before() if isinstance(before, weakref.ref) else before) is one
             for before, one in zip(self._given, leaves, strict=True))
         return self._result if is_same else None
 
     def keep(self, result: Any, *given: Any) -> None:
-        """Remembers a result; arrays among what was given are not kept alive."""
+        """Remembers a result, unless an array was given that can change; jax's are not kept
+        alive."""
         jax = jax_of(given)
         self._given = [weakref.ref(one) if isinstance(one, jax.Array) else one
                        for one in leaves_of(given)]
-        self._result = result
+        is_constant = not any(hasattr(one, "shape") for one in self._given)
+        self._result = result if is_constant else None

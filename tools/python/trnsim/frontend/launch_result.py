@@ -16,18 +16,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import DType
+from trnsim.frontend.dtypes import DType, numpy_type
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.tensor import View
 
 Note = Callable[[str], None]
 Compute = Callable[[], Any]
 Shown = Callable[[DType], Any]
-
-
-def numpy_type(dtype: DType) -> Any:
-    """numpy's type for one of NKI's, which is its own if numpy has none."""
-    return getattr(dtype, "dtype", dtype)
 
 
 class Unknown:

@@ -17,6 +17,8 @@ from types import ModuleType
 from typing import Any
 from collections.abc import Iterator
 
+from trnsim.frontend.leaves import leaves_of
+
 OURS = ("neuron", "xla", "privateuseone")
 """The types of device that are the CPU here."""
 _DEVICE = "_trnsim_device"
@@ -56,7 +58,7 @@ def device_of(value: Any) -> Any:
 
 
 def claim(value: Any, device: Any) -> Any:
-    """The value, as on a device, or on the CPU; tensors in lists and tuples too."""
+    """The value, as on a device, or on the CPU; tensors in lists, tuples and dicts too."""
     for tensor in _tensors(value):
         if device_of(tensor) != device:
             setattr(tensor, _DEVICE, device)
@@ -64,12 +66,8 @@ def claim(value: Any, device: Any) -> Any:
 
 
 def _tensors(value: Any) -> Iterator[Any]:
-    torch = sys.modules["torch"]
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
+    tensor = sys.modules["torch"].Tensor
+    return (one for one in leaves_of(value) if isinstance(one, tensor))
 
 
 @functools.cache
@@ -130,7 +128,7 @@ def _placed(value: Any) -> Any:
 
 def _moved(result: Any, arguments: Any, devices: list[Any], is_to_cpu: bool) -> Any:
     """A function's result on the device that was asked for, else on that of its arguments."""
-    given = list(_tensors(list(arguments)))
+    given = list(_tensors(arguments))
     if devices or is_to_cpu:
         device = _numbered(devices[0]) if devices and devices[0].type in OURS else None
         if given and result is given[0] and device != device_of(result):

@@ -16,10 +16,11 @@ import numpy as np
 from trnsim.api import compute, trace_bytes
 from trnsim.frontend import jax_arrays, source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.dtypes import numpy_type
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.frameworks import as_given, kind_as_given, type_as_given
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.launch_result import UnknownTensor, computed, numpy_type, results_of
+from trnsim.frontend.launch_result import UnknownTensor, computed, results_of
 from trnsim.frontend.program import Program
 from trnsim.frontend.script import is_own
 from trnsim.frontend.stand_ins import is_stand_in, missing
@@ -129,7 +130,7 @@ class Calls:
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
         if computing is not None and jax_arrays.jax_of(arguments, keywords) is not None:
-            return self._on_jax(kernel, arguments, keywords, computing)
+            return self._on_jax(kernel, arguments, keywords, chip, computing)
         if computing is not None and (program.writes_arguments or program.result is None):
             return computing()
         given = *arguments, *keywords.values()
@@ -137,9 +138,9 @@ class Calls:
                           kind_as_given(given), lambda dtype: type_as_given(given, dtype))
 
     def _on_jax(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                computing: _Computation) -> Any:
+                chip: str, computing: _Computation) -> Any:
         """The arrays that a launch on jax arrays returns: jax knows no arrays but its own."""
-        given = kernel.function, kernel.grid, arguments, keywords
+        given = kernel.function, kernel.grid, arguments, keywords, chip
         found = self._latest.result(*given)
         if found is None:
             found = computing()

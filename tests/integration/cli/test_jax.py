@@ -76,6 +76,30 @@ def function(a, b):
 for _ in range(2):
     assert jnp.allclose(function(a, b), a * 2 * (a + b) + a + b, atol=1e-5)
 ''',
+    "overlap": '''
+@jax.jit
+def function(a, b):
+    return sums(jnp.tanh(a @ a.T @ a), b)[1]
+
+for step in range(4):
+    later, now = function(a + step, b), sums(a, b * step)[1]
+    assert jnp.allclose(now, a + step, atol=1e-5)
+    c = a + step
+    assert jnp.allclose(later, jnp.tanh(c @ c.T @ c) + 1, atol=1e-2)
+
+traced = []
+
+@nki.jit
+def noted(a, b):
+    traced.append(a.shape)
+    return sums(a, b)[1]
+
+function = jax.jit(lambda a: noted(jnp.tanh(a @ a.T @ a), b))
+function(a)
+before = len(traced)
+unread = function(a + 1)
+assert len(traced) > before
+''',
     "gradient": '''
 @jax.custom_vjp
 def added(a, b):
@@ -98,7 +122,7 @@ several = jax.vmap(lambda a: sums(a, b)[1])(jnp.stack([a, b]))
 assert jnp.allclose(several, jnp.stack([a + 1, b + 1]))
 ''',
 }
-CALLS = {"arrays": 2, "changed": 2, "nothing": 2, "jit": 2, "gradient": 1, "loop": 5}
+CALLS = {"arrays": 2, "changed": 2, "nothing": 2, "jit": 2, "overlap": 10, "gradient": 1, "loop": 5}
 
 
 def require_jax() -> None:
@@ -117,7 +141,7 @@ def test_a_kernel_runs_where_jax_runs_it(trnsim: CommandLine, name: str) -> None
     assert outcome.output.startswith("done\n")
     calls = "1 kernel call" if CALLS[name] == 1 else f"{CALLS[name]} kernel calls"
     assert f"script.py: {calls}, " in outcome.output
-    assert len(re.findall(r"^ +\d+  (?:sums|second) +script\.py:\d+ ", outcome.output, re.M)) == CALLS[name]
+    assert len(re.findall(r"^ +\d+  (?:sums|second|noted) +script\.py:\d+ ", outcome.output, re.M)) == CALLS[name]
 
 
 def test_a_loop_on_the_same_arrays_computes_them_once(trnsim: CommandLine) -> None:

@@ -254,7 +254,7 @@ def test_a_kernel_file_may_name_the_device_too(trnsim: CommandLine) -> None:
 def test_a_program_that_imports_the_package_keeps_its_torch(trnsim: CommandLine) -> None:
     require_torch()
     (trnsim.folder / "program.py").write_text(
-        KERNELS.replace("import torch\n", "import trnsim\nimport torch\n") +
+        KERNELS.replace("import torch\n", "import trnsim\nimport nki\nimport torch\n") +
         "result = trnsim.simulate(added, ones, ones, values=True)\n"
         "assert (result.outputs == 2).all() and not torch.overrides._len_torch_function_stack()\n"
         "assert torch.compile.__module__ == 'torch' and not hasattr(torch, 'neuron')\n")

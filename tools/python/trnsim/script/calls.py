@@ -116,8 +116,7 @@ class Calls:
         chip, program = self._traced(kernel, arguments, keywords)
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
-            if program.writes_arguments:  # Not those of launches whose values come later.
-                arguments, keywords = computed(arguments), computed(keywords)
+            if program.writes_arguments:
                 computing = _Computation(kernel, arguments, keywords, chip)
             else:
                 computing = _Later(kernel, arguments, keywords, chip, at)

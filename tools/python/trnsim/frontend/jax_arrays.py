@@ -33,8 +33,8 @@ def failure() -> FrontendError | None:
 
 
 def prepare(jax: ModuleType) -> None:
-    """Has jax (0.4.31 or newer) run what it is asked to before it goes on, so that two kernels never
-    run at once, and not log the errors of kernels, which are told as such."""
+    """Has jax (0.4.31 or newer) run what it is asked to before it goes on, so that two kernels
+    never run at once, and not log the errors of kernels, which are told as such."""
     with suppress(AttributeError):  # The options that it has are not its attributes.
         jax.config.update("jax_cpu_enable_async_dispatch", False)
     logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)

@@ -12,7 +12,7 @@ namespace trnsim {
 struct SbufSpec {
     std::int64_t partitions = 128;
     std::int64_t partition_kib = 192;
-    std::int64_t usable_partition_kib = 192;  ///< What a compiler may allocate of it.
+    std::int64_t usable_partition_kib = 176;  ///< What a compiler may allocate of it.
     bool vector_gpsimd_exclusive = false;     ///< v2: the two never access SBUF at the same time.
     bool fast_modes_share_bus = false;  ///< v3/v4: VectorE fast modes share a bus with GpSimd.
     std::int64_t full_rate_stride_bytes = 16;  ///< Longest innermost stride at full rate.

@@ -267,7 +267,8 @@ def placed(rows: int, partition: int, byte: int = 0) -> Any:
                              "begins at 16, but an access of 32 partitions starts at a multiple"),
     (lambda: placed(64, 32), "an access of 64 partitions starts at a multiple of 64"),
     (lambda: placed(32, 0, -4), r"address=\(0, -4\) of a sbuf tensor of shape \[32, 8\], but sbuf"),
-    (lambda: placed(32, 0, 3), r"address=\(0, 3\): bytes in sbuf are addressed in multiples of 2"),
+    (lambda: nl.ndarray((32, 8), nl.float32, nl.psum, address=(0, 2)),
+     r"address=\(0, 2\): bytes in psum are addressed in multiples of 4"),
     (lambda: placed(32, -32), r"address=\(-32, 0\) .* has partitions 0 to 127"),
     (lambda: placed(64, 96), r"address=\(96, 0\) of a sbuf tensor of shape \[64, 8\]"),
 ])

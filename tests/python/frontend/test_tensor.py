@@ -201,16 +201,18 @@ def test_a_shape_is_given_in_every_form() -> None:
     assert nki.simulate(kernel=kernel) is kernel
 
 
-@pytest.mark.parametrize("columns, pattern", [
-    (slice(3, 4), [[1, 128], [1, 1]]), (slice(3, 4), [[64, 128], [1, 1]]),
-    (slice(8, 12), [[4, 128], [1, 4]])])
+@pytest.mark.parametrize("columns, pattern, offset, first", [
+    (slice(3, 4), [[1, 128], [1, 1]], 0, (0, 3)), (slice(3, 4), [[64, 128], [1, 1]], 0, (0, 3)),
+    (slice(8, 12), [[4, 128], [1, 4]], 0, (0, 8)), (slice(8, 12), [[4, 128], [1, 2]], 2, (0, 10)),
+    (slice(8, 12), [[4, 64], [1, 2]], 64 * 4 + 1, (64, 9))])
 def test_an_access_pattern_of_columns_may_take_them_for_a_whole_tile(
-        columns: slice, pattern: list[list[int]]) -> None:
+        columns: slice, pattern: list[list[int]], offset: int, first: tuple[int, int]) -> None:
     def kernel(x: Any) -> None:
         tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.memset(tile[0:128, columns].ap(pattern), value=0.0)
+        nisa.memset(tile[0:128, columns].ap(pattern, offset=offset), value=0.0)
 
     ((executed,),) = [traced(kernel, tensor("float32", 128, 64))]
-    width = pattern[1][1]
-    assert executed.operand("dst")[3:] == (128, ((1, width),) if width > 1 else (), 0,
-                                           columns.start, 0)
+    (_, partitions), (_, width) = pattern
+    partition, column = first
+    assert executed.operand("dst")[3:] == (partitions, ((1, width),) if width > 1 else (),
+                                           0, column, partition)

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ import numpy as np
 import pytest
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
+from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.values.machine import memory_of
 from trnsim.testing import assert_allclose
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
@@ -34,6 +39,45 @@ import numpy as np
 a = np.ones((64, 32), np.float32)
 np.testing.assert_array_equal(double(double(a)), 4 * a)
 '''
+
+
+def test_tiles_may_begin_at_any_byte_of_a_partition() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in range(3):
+            bytes_ = nl.ndarray((128, 65), nl.uint8, address=(0, 425 + 67 * i))
+            words = nl.ndarray((128, 65), nl.float32, address=(0, 1001 + 301 * i))
+            nisa.dma_copy(bytes_, x[i * 128:(i + 1) * 128, :])
+            nisa.tensor_copy(words, bytes_)
+            nisa.tensor_scalar(bytes_, words, nl.add, 1.0)
+            nisa.dma_copy(out[i * 128:(i + 1) * 128, :], bytes_)
+        return out
+
+    x = (np.arange(384 * 65) % 251).astype(np.uint8).reshape(384, 65)
+    np.testing.assert_array_equal(run_kernel(kernel, x), x + 1)
+
+
+@pytest.mark.parametrize("is_read_before_it_is_written", [False, True])
+def test_arrays_live_no_longer_than_who_uses_them(is_read_before_it_is_written: bool) -> None:
+    contents: list[weakref.ref[Any]] = []
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(x.shape, dtype=x.dtype)
+        if not is_read_before_it_is_written:
+            nisa.dma_copy(tile, x)
+        contents.extend(weakref.ref(memory_of(one.storage).raw) for one in (x, tile))
+        nisa.dma_copy(out, tile)
+        return out
+
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(FrontendError):
+            run_kernel(kernel, np.ones((128, 64), np.float32))
+        assert [one() for one in contents] == [None, None]
+    finally:
+        gc.enable()
 
 
 def doubled(x: Any) -> Any:

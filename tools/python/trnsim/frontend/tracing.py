@@ -201,9 +201,12 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
 
     attempts = [attempt_of(rank, launch) for rank, launch in enumerate(launches)]
     cores = attempts[0].cores
-    with numpy.errstate(all="ignore"):
-        world.turns.run(len(attempts) * cores,
-                        lambda number: attempts[number // cores].run(number % cores))
+    try:
+        with numpy.errstate(all="ignore"):
+            world.turns.run(len(attempts) * cores,
+                            lambda number: attempts[number // cores].run(number % cores))
+    finally:
+        world.turns.end()
     programs = [attempt.program() for attempt in attempts]
     for program in programs:
         program.collect()

@@ -13,7 +13,7 @@ from trnsim.frontend.dtypes import DType, dtype as dtype_of, uint8
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.tensor import NkiTensor, whole
-from trnsim.frontend.nki.tile_size import PSUM_ALIGNMENT, SBUF_ALIGNMENT
+from trnsim.frontend.nki.tile_size import PSUM_ALIGNMENT
 from trnsim.frontend.tensor import Storage, View
 
 _sbuf = enums.MemoryRegion.sbuf
@@ -52,10 +52,9 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "
                                      "only on-chip tensors are placed; leave it out")
         address = (int(address[0]), int(address[1]))
-        alignment = PSUM_ALIGNMENT if space == "psum" else SBUF_ALIGNMENT
-        if address[1] % alignment != 0:
-            raise IllegalInstruction(f"{source.here()}: address={address}: bytes in {space} are "
-                                     f"addressed in multiples of {alignment}; move the tile")
+        if space == "psum" and address[1] % PSUM_ALIGNMENT != 0:
+            raise IllegalInstruction(f"{source.here()}: address={address}: bytes in psum are "
+                                     f"addressed in multiples of {PSUM_ALIGNMENT}; move the tile")
     storage = active.storage(space, kind, shape, name=name, address=address, kind=role)
     if key is not None:
         active.sites[key] = storage.buffer

@@ -537,8 +537,10 @@ class NkiTensor(WithoutOperators, View):
         if self.form.is_on_chip:
             row = prod(self.form.buffer.shape[1:]) * self.form.buffer.dtype.itemsize // new
             own = self.form.free_elements * old // new
-            if shape and shape[0] > 1 and strides[0] == own != row and not offset:
-                strides = (row, *strides[1:])  # Of columns, as if they were all of the tile.
+            if shape and shape[0] > 1 and strides[0] == own != row:
+                # Of columns, as if they were all of the tile.
+                strides = (row, *strides[1:])
+                start += (offset or 0) // own * (row - own)
             partition, start = divmod(self.form.partition * row + start, row)
             if not shape or (shape[0] > 1 and strides[0] != row):
                 self._reject(f"has {row} {target} elements per partition, but its access pattern "

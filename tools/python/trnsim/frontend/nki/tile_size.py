@@ -10,8 +10,8 @@ from trnsim.frontend.dtypes import float32
 from trnsim.frontend.legality import BN_STATS_FREE_MAX
 
 PSUM_ALIGNMENT = 4
-SBUF_ALIGNMENT = 2
-"""Bytes to which on-chip addresses are aligned. [ASSUMED]"""
+SBUF_ALIGNMENT = 1
+"""Bytes to which on-chip addresses are aligned. [NKI-KLR]"""
 
 
 class TileSize:

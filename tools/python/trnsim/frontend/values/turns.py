@@ -37,6 +37,11 @@ class Turns:
         """Makes a recorder known as that of a program."""
         self._recorders[number] = member
 
+    def end(self) -> None:
+        """Forgets the recorders. They refer to it, so their arrays would outlive the programs until
+        Python looks for cycles."""
+        self._recorders.clear()
+
     def run(self, count: int, program: Callable[[int], None]) -> None:
         """Runs `program` for every number; raises what the first of them that fails raises."""
         if count == 1:

@@ -109,16 +109,134 @@ def test_rows_of_garbage_may_not_be_stored(kernel: Any, api: str) -> None:
         run_kernel(kernel, normal(100, 32), 120, api=api)
 
 
-def test_garbage_does_not_leave_its_partition() -> None:
+def partly(x: Any, rows: int, columns: int) -> Any:
+    """A tile of 64 x 64 of which x is written."""
+    data = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(data[0:rows, 0:columns], x)
+    return data
+
+
+def multiplied(x: Any, other: Any) -> Any:
+    psum = tile((64, 64), buffer=nl.psum)
+    nisa.nc_matmul(psum, partly(x, 64, 32), partly(other, 64, 16))
+    return psum
+
+
+def added(x: Any, other: Any) -> Any:
+    psum = multiplied(x, other)
+    nisa.nc_matmul(psum, partly(x, 64, 32), partly(other, 64, 16), accumulate=True)
+    return psum
+
+
+def added_to_whole(x: Any, other: Any) -> Any:
+    psum, zeros = tile((64, 64), buffer=nl.psum), tile((64, 64))
+    nisa.memset(zeros, 0.0)
+    nisa.nc_matmul(psum, zeros, zeros)
+    nisa.nc_matmul(psum, partly(x, 64, 32), partly(other, 64, 16), accumulate=True)
+    return psum
+
+
+def transposed(x: Any, other: Any) -> Any:
+    psum = tile((64, 64), buffer=nl.psum)
+    nisa.nc_transpose(psum, partly(x, 64, 32))
+    return psum
+
+
+def turned(x: Any, other: Any) -> Any:
+    psum = tile((64, 64), buffer=nl.psum)
+    nisa.nc_matmul(psum, partly(x, 64, 32), nl.shared_identity_matrix(64, dtype=nl.float32),
+                   is_transpose=True)
+    return psum
+
+
+@pytest.mark.parametrize(("product", "columns", "expected"), [
+    (multiplied, 16, lambda x, y: x.T @ y), (added, 16, lambda x, y: 2 * (x.T @ y)),
+    (added_to_whole, 16, lambda x, y: x.T @ y),
+    (transposed, 64, lambda x, y: x.T), (turned, 64, lambda x, y: x.T)])
+def test_products_have_garbage_where_they_depend_on_it(product: Any, columns: int,
+                                                       expected: Any) -> None:
+    def kernel(x: Any, other: Any, rows: int, columns: int) -> Any:
+        whole = loaded_from(product(x, other))
+        return stored(whole[0:rows, 0:columns])
+
+    x, other = normal(64, 32), normal(64, 16)
+    found = run_kernel(kernel, x, other, 32, columns, api="nki")
+    np.testing.assert_allclose(found, expected(x, other), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ProgramError, match=r"element .0, 32. of .* nothing has written it, and "
+                                           r"element .32, 0. of .* comes from it"):
+        run_kernel(kernel, x, other, 33, columns, api="nki")
+    if columns < 64:
+        with pytest.raises(ProgramError, match=r"and element .0, 16. of .* comes from it"):
+            run_kernel(kernel, x, other, 32, 17, api="nki")
+
+
+def loaded_from(psum: Any) -> Any:
+    whole = tile(psum.shape)
+    nisa.tensor_copy(whole, psum)
+    return whole
+
+
+def test_a_transpose_of_some_rows_has_garbage_in_the_columns_of_the_others() -> None:
+    def kernel(x: Any, columns: int) -> Any:
+        psum = tile((64, 64), buffer=nl.psum)
+        nisa.nc_transpose(psum, partly(x, 32, 64))
+        return stored(loaded_from(psum)[:, 0:columns])
+
+    x = normal(32, 64)
+    np.testing.assert_array_equal(run_kernel(kernel, x, 32, api="nki"), x.T)
+    for chip, columns, first in (("trn2", 33, 32), ("trn1", 32, 0)):
+        with pytest.raises(ProgramError, match=rf"element .0, {first}. of .* comes from it"):
+            run_kernel(kernel, x, columns, api="nki", chip=chip)
+
+
+def test_garbage_in_all_columns_spoils_a_product() -> None:
     def kernel(x: Any) -> Any:
         data = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(data[0:32, :], x)
         nisa.tensor_scalar(data, data, nl.multiply, 2.0)
         psum = tile((32, 32), buffer=nl.psum)
         nisa.nc_matmul(psum, data, data)
-        return stored(psum)
+        return stored(loaded_from(psum))
     with pytest.raises(ProgramError, match=r"element .32, 0. of 'data'"):
         run_kernel(kernel, normal(32, 32), api="nki")
+
+
+def test_a_shuffle_moves_garbage_and_reads_only_what_it_moves() -> None:
+    def kernel(x: Any, rows: int) -> Any:
+        data = partly(x, 32, 64)
+        nisa.nc_stream_shuffle(data, data, [31, 255, *range(2, 31), 0])
+        nisa.nc_stream_shuffle(data[32:64, :], data[0:32, :], [*range(31), 255])
+        return stored(data[0:rows, :])
+
+    x = normal(32, 64)
+    found = run_kernel(kernel, x, 63, api="nki")
+    moved = x[[31, *range(1, 31), 0]]
+    np.testing.assert_array_equal(found, np.concatenate([moved, moved[0:31]]))
+    with pytest.raises(ProgramError, match=r"element .63, 0. of 'data', read at"):
+        run_kernel(kernel, x, 64, api="nki")
+
+    def spread(x: Any, rows: int) -> Any:
+        data = partly(x, 16, 64)
+        nisa.nc_stream_shuffle(data[0:32, :], data[0:32, :], [*range(15), 16, 15, *[255] * 15])
+        return stored(data[0:rows, :])
+    np.testing.assert_array_equal(run_kernel(spread, x[0:16], 15, api="nki"), x[0:15])
+    with pytest.raises(ProgramError, match=r"element .16, 0. of .* and element .15, 0. of "):
+        run_kernel(spread, x[0:16], 16, api="nki")
+
+
+def test_garbage_between_the_partitions_that_are_counted_in_does_not_matter() -> None:
+    def kernel(x: Any) -> Any:
+        data = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(data[0:1, :], x)
+        found = tile((128, 33), nl.int32)
+        nisa.nonzero_with_count(dst=found, src=data)
+        out = nl.ndarray((1, 33), dtype=nl.int32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, found[0:1, :])
+        return out
+
+    x = np.zeros((1, 32), np.float32)
+    x[0, [3, 8]] = 1.0
+    assert run_kernel(kernel, x, api="nki").tolist() == [[3, 8] + [-1] * 30 + [2]]
 
 
 def copied(data: Any, result: Any) -> None:

@@ -22,8 +22,11 @@ ROW_WISE = frozenset((
     "tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation",
     "tensor_scalar_reduce", "activation_reduce", "reciprocal", "tensor_reduce", "affine_select",
     "tensor_copy_predicated", "select_reduce", "range_select", "tensor_tensor_scan",
-    "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8", "dropout"))
+    "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8", "dropout", "nonzero_with_count"))
 """Operations each row of whose result depends on that row of the operands only."""
+
+TRACED = frozenset(("nc_matmul", "nc_transpose", "nc_stream_shuffle"))
+"""Operations that say themselves (put_garbage) what of their result depends on what they read."""
 
 
 class Call:
@@ -49,7 +52,7 @@ class Call:
         self.skips = False
         machine.group = TENSOR_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         machine.goes_down = op == "dma_transpose"
-        self.garbage = Garbage() if op in ROW_WISE else None
+        self.garbage = Garbage() if op in ROW_WISE | TRACED else None
         self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}
 
     def read(self, role: str, chosen: Array | None = None) -> Array:
@@ -81,6 +84,15 @@ class Call:
             values = self.machine.read(view, self.at)
             return values.reshape(values.shape[0], -1)
         return 0 if view is None else int(view)
+
+    def take_garbage(self) -> Array | None:
+        """What of the operand read last nothing has written, which then counts no more."""
+        return None if self.garbage is None else self.garbage.take()
+
+    def put_garbage(self, flags: Array) -> None:
+        """Notes which elements of the result come from what nothing has written."""
+        if self.garbage is not None:
+            self.garbage.put(flags)
 
     def write(self, values: Array, role: str = "dst") -> None:
         """Writes a result, cast to the operand's type."""

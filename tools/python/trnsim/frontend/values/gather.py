@@ -52,20 +52,18 @@ def local_gather(call: Call) -> None:
 
 def nc_stream_shuffle(call: Call) -> None:
     """dst = data with the partitions of each quadrant reordered."""
-    data = call.rows("data").copy()
-    dst = call.views["dst"]
-    mask = call.attributes["mask"]
-    rows = dst.form.shape[0]
-    kept = np.zeros(dst.form.shape, dtype=bool)
-    result = np.zeros((rows, data.shape[1]), dtype=data.dtype)
-    for row in range(rows):
-        chosen = mask[row % QUADRANT]
-        origin = row - row % QUADRANT + chosen
-        if chosen != UNMODIFIED and origin < data.shape[0]:
-            result[row] = data[origin]
-            kept[row] = True
-    call.kept = kept if call.kept is None else kept & call.kept.reshape(kept.shape)
-    call.write(result)
+    data, unwritten = call.rows("data"), call.take_garbage()
+    shape = call.views["dst"].form.shape
+    places = np.arange(shape[0]) % QUADRANT
+    chosen = np.asarray(call.attributes["mask"])[places]
+    origins = np.arange(shape[0]) - places + chosen
+    is_taken = (chosen != UNMODIFIED) & (origins < data.shape[0])
+    origins[~is_taken] = 0
+    if unwritten is not None:
+        call.put_garbage(unwritten[origins] & is_taken[:, None])
+    kept = np.broadcast_to(is_taken.reshape(-1, *[1] * (len(shape) - 1)), shape)
+    call.kept = kept if call.kept is None else kept & call.kept.reshape(shape)
+    call.write(data[origins])
 
 
 def sequence_bounds(call: Call) -> None:
@@ -92,7 +90,7 @@ def nonzero_with_count(call: Call, offset: int = 0, padding: int = -1) -> None:
     memory_rows = range(0, source_form.shape[0], GATHER_PARTITIONS)
     read = np.zeros(source_form.shape, dtype=bool)
     read[::GATHER_PARTITIONS] = True
-    data = call.machine.read(call.views["data"], call.at, read)
+    data = call.machine.read(call.views["data"], call.at, read, garbage=call.garbage)
     data = data.reshape(data.shape[0], -1)
     result = np.zeros((dst.form.shape[0], dst.form.free_elements), dtype=np.int64)
     kept = np.zeros(dst.form.shape, dtype=bool)

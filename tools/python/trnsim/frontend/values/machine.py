@@ -132,7 +132,7 @@ class Garbage:
     """What an instruction has read that nothing has written.
 
     A tile is often loaded in part, or with a mask, and computed with in full; that is no error as
-    long as what comes from unwritten elements stays in its partitions and is not stored.
+    long as what comes from unwritten elements can be told and is not stored.
     """
 
     def __init__(self) -> None:
@@ -145,6 +145,19 @@ class Garbage:
             index = tuple(int(one) for one in np.argwhere(flags)[0])
             self.origin = memory_of(view.storage).origin or _read(view, index, at)
         self._flags.append(flags.reshape(flags.shape[0], -1))
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether a result depends on such elements."""
+        return bool(self._flags)
+
+    def take(self) -> Array | None:
+        """What an operand had, a row for each partition, which counts no more; None: nothing."""
+        return self._flags.pop() if self._flags else None
+
+    def put(self, flags: Array) -> None:
+        """Notes which elements of a result come from such elements."""
+        self._flags.append(flags)
 
     def rows(self, view: View) -> Array:
         """The elements of a result that depend on such elements: the same ones, or whole rows."""

@@ -2,6 +2,9 @@
 # The tensor engine.
 """Matrix products with float32 accumulation, and transposes.
 
+What nothing has written makes garbage of the rows or columns of a product that depend on it, which
+is no error as long as they are not stored.
+
 float32 operands are multiplied in float32, without the engine's passes of smaller products.
 """
 
@@ -22,13 +25,38 @@ EXACT_TRANSPOSES = 3
 
 def nc_matmul(call: Call) -> None:
     """dst = stationary.T @ moving, or dst += it."""
-    stationary, moving = call.floats("stationary"), call.floats("moving")
-    if call.attributes.get("perf_mode") == "double_row":
-        stationary, moving = _unfolded(call, "stationary"), _unfolded(call, "moving")
-    if call.attributes.get("is_transpose"):
-        call.write(_transposed(stationary, moving))
+    is_folded = call.attributes.get("perf_mode") == "double_row"
+    stationary, rows = _operand(call, "stationary", is_folded)
+    moving, columns = _operand(call, "moving", is_folded)
+    is_transpose = bool(call.attributes.get("is_transpose"))
+    if is_transpose and _is_identity(moving):
+        _write_transpose(call, stationary, rows, is_on_array=True)
         return
-    accumulated(call, stationary.T @ moving)
+    if rows is not None or columns is not None:
+        call.put_garbage(_any(rows, stationary.shape[1])[:, None] | _any(columns, moving.shape[1]))
+    product = stationary.T @ moving
+    if is_transpose:
+        call.write(product)
+    else:
+        accumulated(call, product)
+
+
+def _operand(call: Call, role: str, is_folded: bool) -> tuple[Array, Array | None]:
+    """An operand [K, N], and what of it nothing has written. Folded, it is [K, 2, N], and both
+    halves are of the contraction."""
+    values = call.floats(role)
+    shape = (2 * values.shape[0], -1) if is_folded else values.shape
+    unwritten = call.take_garbage()
+    return values.reshape(shape), None if unwritten is None else unwritten.reshape(shape)
+
+
+def _any(unwritten: Array | None, width: int) -> Array:
+    """In which columns something is unwritten."""
+    return np.zeros(width, dtype=bool) if unwritten is None else unwritten.any(axis=0)
+
+
+def _is_identity(values: Array) -> bool:
+    return values.shape[0] == values.shape[1] and np.array_equal(values, np.eye(values.shape[0]))
 
 
 def accumulated(call: Call, product: Array) -> None:
@@ -38,31 +66,28 @@ def accumulated(call: Call, product: Array) -> None:
     if call.attributes["start"]:
         call.write(product)
     elif (memory.unwritten is None and call.kept is None and view.indices is None
-          and view.form.dtype is float32):
+          and view.form.dtype is float32
+          and not (call.garbage and call.garbage.is_noted)):
         target = memory.view(view)
         target += product.reshape(target.shape)
     else:
         call.write(call.floats("dst").reshape(product.shape) + product)
 
 
-def _unfolded(call: Call, role: str) -> Array:
-    """[K, 2, N] as [2 K, N]: both halves of the contraction."""
-    values = call.floats(role)
-    return values.reshape(2 * values.shape[0], -1)
-
-
-def _transposed(stationary: Array, moving: Array) -> Array:
-    """The product with a permutation, exact even for NaN and infinity if that is an identity."""
-    if moving.shape[0] == moving.shape[1] and np.array_equal(moving, np.eye(moving.shape[0])):
-        return _as_product(stationary.T)
-    return stationary.T @ moving
-
-
 def nc_transpose(call: Call) -> None:
     """dst = data.T with all free dimensions as one, bit by bit."""
-    transposed = call.rows("data").T
+    data = call.rows("data")
     is_on_array = call.views["dst"].form.space == PSUM and call.engines != ("vector",)
-    call.write(_as_product(transposed) if is_on_array else transposed)
+    _write_transpose(call, data, call.take_garbage(), is_on_array)
+
+
+def _write_transpose(call: Call, values: Array, unwritten: Array | None, is_on_array: bool) -> None:
+    """dst = values.T, by the PE array or by the Vector Engine."""
+    if unwritten is not None:
+        is_exact = not is_on_array or required().chip.generation >= EXACT_TRANSPOSES
+        flags = unwritten.T
+        call.put_garbage(flags if is_exact else flags | flags.any(axis=1, keepdims=True))
+    call.write(_as_product(values.T) if is_on_array else values.T)
 
 
 def _as_product(transposed: Array) -> Array:

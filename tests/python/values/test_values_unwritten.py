@@ -224,6 +224,36 @@ def test_a_shuffle_moves_garbage_and_reads_only_what_it_moves() -> None:
         run_kernel(spread, x[0:16], 16, api="nki")
 
 
+def gathered(data: Any, index: Any) -> Any:
+    found = tile((64, 32))
+    nisa.nc_n_gather(found, data, index)
+    return found
+
+
+def gathered_by_groups(data: Any, index: Any) -> Any:
+    found, few = tile((64, 32)), tile((64, 2), nl.uint16)
+    nisa.tensor_copy(few, index[:, 0:2])
+    nisa.local_gather(found, data, few, num_elem_per_idx=1, num_valid_indices=32)
+    return found
+
+
+@pytest.mark.parametrize(("gather", "kind"), [
+    (gathered, nl.uint32), (gathered_by_groups, nl.uint16)])
+def test_a_gather_takes_garbage_along(gather: Any, kind: Any) -> None:
+    def kernel(x: Any, at: int, rows: int, written: int) -> Any:
+        data, index = partly(x, 32, 64), tile((64, 32), kind)
+        nisa.memset(index[0:written, :], at)
+        return stored(gather(data, index)[0:rows, :])
+
+    x = normal(32, 64)
+    found = run_kernel(kernel, x, 7, 32, 64, api="nki")
+    np.testing.assert_array_equal(found, np.repeat(x[:, 7:8], 32, axis=1))
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* comes from it"):
+        run_kernel(kernel, x, 7, 33, 64, api="nki")
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'sbuf_\d' .* nothing has written"):
+        run_kernel(kernel, x, 7, 32, 32, api="nki")
+
+
 def test_garbage_between_the_partitions_that_are_counted_in_does_not_matter() -> None:
     def kernel(x: Any) -> Any:
         data = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.sbuf)

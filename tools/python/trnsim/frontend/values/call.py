@@ -25,7 +25,8 @@ ROW_WISE = frozenset((
     "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8", "dropout", "nonzero_with_count"))
 """Operations each row of whose result depends on that row of the operands only."""
 
-TRACED = frozenset(("nc_matmul", "nc_transpose", "nc_stream_shuffle"))
+TRACED = frozenset((
+    "nc_matmul", "nc_transpose", "nc_stream_shuffle", "local_gather", "nc_n_gather"))
 """Operations that say themselves (put_garbage) what of their result depends on what they read."""
 
 
@@ -63,6 +64,11 @@ class Call:
     def rows(self, role: str, chosen: Array | None = None) -> Array:
         """An operand in its own type, with its free dimensions as one."""
         values = self.read(role, chosen)
+        return values.reshape(values.shape[0], -1)
+
+    def indices(self, role: str) -> Array:
+        """Like rows, of an operand that has to be written as a whole."""
+        values = self.machine.read(self.views[role], self.at, self.kept, self.skips)
         return values.reshape(values.shape[0], -1)
 
     def floats(self, role: str, chosen: Array | None = None) -> Array:

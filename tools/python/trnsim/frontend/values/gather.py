@@ -22,7 +22,10 @@ UNMODIFIED = 255
 
 def nc_n_gather(call: Call) -> None:
     """dst[p, i] = data[p, index[p, i]]."""
-    data, index = call.rows("data"), _in_bounds(call, call.rows("index"), call.rows("data"))
+    data, unwritten = call.rows("data"), call.take_garbage()
+    index = _in_bounds(call, call.indices("index"), data)
+    if unwritten is not None:
+        call.put_garbage(np.take_along_axis(unwritten, index, axis=1))
     call.write(np.take_along_axis(data, index, axis=1))
 
 
@@ -38,15 +41,21 @@ def _in_bounds(call: Call, index: Array, data: Array) -> Array:
 
 def local_gather(call: Call) -> None:
     """The indices of 16 partitions, taken down the partitions first, select in each of them."""
-    data, index = call.rows("data"), call.rows("index")
+    data, unwritten = call.rows("data"), call.take_garbage()
+    index = call.indices("index")
     group = int(call.attributes["elements_per_index"])
     count = int(call.attributes["indices"])
     result = np.empty((data.shape[0], count * group), dtype=data.dtype)
+    garbage = np.zeros(result.shape, dtype=bool)
     for core in range(0, data.shape[0], GATHER_PARTITIONS):
         part = slice(core, core + GATHER_PARTITIONS)
         flat = index[part].T.reshape(-1)[:count].astype(np.int64)
-        columns = (flat[:, None] + np.arange(group)).reshape(-1)
-        result[part] = data[part][:, _in_bounds(call, columns, data)]
+        columns = _in_bounds(call, (flat[:, None] + np.arange(group)).reshape(-1), data)
+        result[part] = data[part][:, columns]
+        if unwritten is not None:
+            garbage[part] = unwritten[part][:, columns]
+    if unwritten is not None:
+        call.put_garbage(garbage)
     call.write(result)
 
 

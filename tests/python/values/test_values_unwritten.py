@@ -189,6 +189,36 @@ def test_a_transpose_of_some_rows_has_garbage_in_the_columns_of_the_others() -> 
             run_kernel(kernel, x, columns, api="nki", chip=chip)
 
 
+def test_the_vector_engine_transposes_garbage_exactly_on_every_chip() -> None:
+    def kernel(x: Any, columns: int) -> Any:
+        data, turned_ = nl.ndarray((32, 32), dtype=x.dtype, buffer=nl.sbuf), tile((32, 32))
+        nisa.dma_copy(data[0:16, :], x)
+        nisa.nc_transpose(turned_, data, engine=nisa.engine.vector)
+        return stored(turned_[:, 0:columns])
+
+    x = normal(16, 32)
+    np.testing.assert_array_equal(run_kernel(kernel, x, 16, api="nki", chip="trn1"), x.T)
+    with pytest.raises(ProgramError, match=r"element .0, 16. of .* comes from it"):
+        run_kernel(kernel, x, 17, api="nki", chip="trn1")
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_garbage_in_either_half_of_a_folded_contraction_counts(half: int) -> None:
+    def kernel(x: Any, rows: int) -> Any:
+        left, right = [tile((64, 2, 64), nl.float8_e4m3) for _ in range(2)]
+        nisa.tensor_copy(right, loaded(x).reshape((64, 2, 64)))
+        nisa.tensor_copy(left[:, 1 - half, :], right[:, 1 - half, :])
+        nisa.tensor_copy(left[:, half, 0:32], right[:, half, 0:32])
+        psum = tile((64, 64), buffer=nl.psum)
+        nisa.nc_matmul(psum, left, right, perf_mode=nisa.matmul_perf_mode.double_row)
+        return stored(loaded_from(psum)[0:rows, :])
+
+    x = np.ones((64, 128), np.float32)
+    np.testing.assert_array_equal(run_kernel(kernel, x, 32, api="nki"), np.full((32, 64), 128.0))
+    with pytest.raises(ProgramError, match=r"and element .32, 0. of .* comes from it"):
+        run_kernel(kernel, x, 33, api="nki")
+
+
 def test_garbage_in_all_columns_spoils_a_product() -> None:
     def kernel(x: Any) -> Any:
         data = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.sbuf)

@@ -29,6 +29,9 @@ TRACED = frozenset((
     "nc_matmul", "nc_transpose", "nc_stream_shuffle", "local_gather", "nc_n_gather"))
 """Operations that say themselves (put_garbage) what of their result depends on what they read."""
 
+FOLLOWED = ROW_WISE | TRACED
+"""Operations that may read what nothing has written."""
+
 
 class Call:
     """An instruction that is being evaluated.
@@ -53,7 +56,7 @@ class Call:
         self.skips = False
         machine.group = TENSOR_GROUP if op in TENSOR_ENGINE else INDEX_GROUP
         machine.goes_down = op == "dma_transpose"
-        self.garbage = Garbage() if op in ROW_WISE | TRACED else None
+        self.garbage = Garbage() if op in FOLLOWED else None
         self.views: dict[str, View] = {role: view for role, _, view in reversed(operands)}
 
     def read(self, role: str, chosen: Array | None = None) -> Array:

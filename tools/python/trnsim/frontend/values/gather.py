@@ -22,8 +22,24 @@ UNMODIFIED = 255
 
 def nc_n_gather(call: Call) -> None:
     """dst[p, i] = data[p, index[p, i]]."""
+    _take(call, call.indices("index"))
+
+
+def local_gather(call: Call) -> None:
+    """The indices of 16 partitions, taken down the partitions first, select in each of them."""
+    index = call.indices("index")
+    group = int(call.attributes["elements_per_index"])
+    count = int(call.attributes["indices"])
+    cores = index.reshape(-1, GATHER_PARTITIONS, index.shape[1]).swapaxes(1, 2)
+    first = cores.reshape(len(cores), -1)[:, :count].astype(np.int64)
+    columns = (first[:, :, None] + np.arange(group)).reshape(len(cores), -1)
+    _take(call, np.repeat(columns, GATHER_PARTITIONS, axis=0))
+
+
+def _take(call: Call, index: Array) -> None:
+    """dst[p, i] = data[p, index[p, i]], and what of it nothing has written."""
     data, unwritten = call.rows("data"), call.take_garbage()
-    index = _in_bounds(call, call.indices("index"), data)
+    index = _in_bounds(call, index, data)
     if unwritten is not None:
         call.put_garbage(np.take_along_axis(unwritten, index, axis=1))
     call.write(np.take_along_axis(data, index, axis=1))
@@ -37,26 +53,6 @@ def _in_bounds(call: Call, index: Array, data: Array) -> Array:
             f"{index.max()}, but a partition of data has {data.shape[1]} elements; keep them in "
             "bounds")
     return index
-
-
-def local_gather(call: Call) -> None:
-    """The indices of 16 partitions, taken down the partitions first, select in each of them."""
-    data, unwritten = call.rows("data"), call.take_garbage()
-    index = call.indices("index")
-    group = int(call.attributes["elements_per_index"])
-    count = int(call.attributes["indices"])
-    result = np.empty((data.shape[0], count * group), dtype=data.dtype)
-    garbage = np.zeros(result.shape, dtype=bool)
-    for core in range(0, data.shape[0], GATHER_PARTITIONS):
-        part = slice(core, core + GATHER_PARTITIONS)
-        flat = index[part].T.reshape(-1)[:count].astype(np.int64)
-        columns = _in_bounds(call, (flat[:, None] + np.arange(group)).reshape(-1), data)
-        result[part] = data[part][:, columns]
-        if unwritten is not None:
-            garbage[part] = unwritten[part][:, columns]
-    if unwritten is not None:
-        call.put_garbage(garbage)
-    call.write(result)
 
 
 def nc_stream_shuffle(call: Call) -> None:

@@ -84,16 +84,21 @@ def nc_transpose(call: Call) -> None:
 def _write_transpose(call: Call, values: Array, unwritten: Array | None, is_on_array: bool) -> None:
     """dst = values.T, by the PE array or by the Vector Engine."""
     if unwritten is not None:
-        is_exact = not is_on_array or required().chip.generation >= EXACT_TRANSPOSES
         flags = unwritten.T
-        call.put_garbage(flags if is_exact else flags | flags.any(axis=1, keepdims=True))
+        call.put_garbage(flags | flags.any(axis=1, keepdims=True)
+                         if is_on_array and _is_product() else flags)
     call.write(_as_product(values.T) if is_on_array else values.T)
+
+
+def _is_product() -> bool:
+    """Whether the PE array transposes by multiplying with the identity."""
+    return required().chip.generation < EXACT_TRANSPOSES
 
 
 def _as_product(transposed: Array) -> Array:
     """A transpose as the product with the identity that it is on NeuronCore-v2, where 0 times what
     is not finite is NaN in all of its row. [NKI-ISA] [NKI-ARCH-V3]"""
-    if required().chip.generation >= EXACT_TRANSPOSES or transposed.dtype.kind in "iub":
+    if not _is_product() or transposed.dtype.kind in "iub":
         return transposed
     values = to_float32(transposed)
     is_odd = ~np.isfinite(values)

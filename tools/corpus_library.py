@@ -16,19 +16,17 @@ import os
 import random
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import corpus_arguments
 import corpus_torch
-import ml_dtypes
 import numpy as np
-from trnsim.frontend import dtype as dtype_of, impersonate, stand_ins
+from trnsim.frontend import impersonate, stand_ins
 from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.kernel import Kernel, set_listener
+from trnsim.frontend.neuron_dtypes import static_cast
 from trnsim.frontend.nki import jit
 from trnsim.frontend.tracing import trace_ranks
-from trnsim.frontend.values import microscaling
 
 ABSENT = frozenset((
     "allpairspy", "aws_embedded_metrics", "boto3", "botocore", "debugpy", "fabric2", "filelock",
@@ -48,31 +46,6 @@ class Outcome(NamedTuple):
     error: float | None
     reason: str
     kernels: list[str]
-
-
-def static_cast(values: Any, kind: Any = None, dtype: Any = None) -> Any:
-    """neuron_dtypes.static_cast: the values in another type."""
-    target = dtype_of(kind if dtype is None else dtype)
-    values = np.asarray(values)
-    given = values.dtype if values.dtype.names is None else dtype_of(values.dtype)
-    if target == given:
-        return values
-    if target.is_packed:
-        return microscaling.packed(values, target)
-    if values.dtype.names is not None:
-        values = microscaling.unpacked(values, given).reshape(*values.shape[:-1], -1)
-    return values.astype(target.dtype)
-
-
-def neuron_dtypes() -> ModuleType:
-    """As much of AWS's neuron_dtypes as the tests use."""
-    module = ModuleType("neuron_dtypes")
-    module.__dict__.update(
-        {name: dtype_of(name) for name in ("float8_e5m2_x4", "float8_e4m3fn_x4", "float4_e2m1fn_x4")},
-        static_cast=static_cast, sizeinbytes=lambda kind: dtype_of(kind).itemsize,
-        finfo=lambda kind: ml_dtypes.finfo(dtype_of(kind).dtype),  # type: ignore[no-untyped-call]
-        is_float_type=lambda kind: dtype_of(kind).is_float)
-    return module
 
 
 class Manager:
@@ -279,7 +252,6 @@ def prepare(checkout: Path) -> None:
     """Makes the library and its tests importable."""
     impersonate.OPTIONAL_LIBRARIES |= ABSENT
     impersonate.install()
-    sys.modules["neuron_dtypes"] = neuron_dtypes()
     sys.path[:0] = [str(checkout / "src"), str(checkout)]
     sys.modules.pop("test", None)
     importlib.import_module("test.utils")

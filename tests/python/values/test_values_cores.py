@@ -93,7 +93,7 @@ def test_what_is_not_written_is_sent_as_such(used: int) -> None:
         assert_allclose(run_kernel(padded[2], data), data.reshape(2, 10, 32)[::-1], rtol=0)
         return
     with pytest.raises(ProgramError, match=r"element .10, 0. of 'mine' .* is read, but nothing has "
-                                           r"written it, and element .10, 0. of 'theirs', read at"):
+                                           r"written it, and element .0, 10, 0. of 'out', stored at"):
         run_kernel(padded[2], data)
 
 

@@ -15,7 +15,7 @@ import pytest
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
 from trnsim.frontend.errors import FrontendError
-from trnsim.frontend.values.machine import memory_of
+from trnsim.frontend.values.memory import memory_of
 from trnsim.testing import assert_allclose
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 

@@ -29,8 +29,8 @@ def test_the_message_names_line_tensor_and_element() -> None:
         run_kernel(half_written, normal(64, 32), api="nki")
     message = str(caught.value)
     assert f"test_values_unwritten.py:{line}: element [0, 16] of 'data' (sbuf float32[64, 32])" in message
-    assert "is read, but nothing has written it, and element [0, 16] of 'sbuf_1', read at" in message
-    assert "comes from it; write it first" in message
+    assert "is read, but nothing has written it, and element [0, 16] of 'out', stored at" in message
+    assert "values_helpers.py:49, comes from it; write it first" in message
 
 
 def test_without_values_nothing_is_checked() -> None:
@@ -105,7 +105,7 @@ def test_rows_of_garbage_may_be_computed_with(kernel: Any, api: str) -> None:
 @pytest.mark.parametrize(("kernel", "api"), [(masked, "neuronxcc.nki"), (loaded_in_part, "nki")])
 def test_rows_of_garbage_may_not_be_stored(kernel: Any, api: str) -> None:
     with pytest.raises(ProgramError, match=r"element .100, 0. of 'data' .* is read, but nothing has "
-                                           r"written it, and element .100, 0. of 'scaled', read at"):
+                                           r"written it, and element .100, 0. of 'out', stored at"):
         run_kernel(kernel, normal(100, 32), 120, api=api)
 
 
@@ -242,7 +242,7 @@ def test_a_shuffle_moves_garbage_and_reads_only_what_it_moves() -> None:
     found = run_kernel(kernel, x, 63, api="nki")
     moved = x[[31, *range(1, 31), 0]]
     np.testing.assert_array_equal(found, np.concatenate([moved, moved[0:31]]))
-    with pytest.raises(ProgramError, match=r"element .63, 0. of 'data', read at"):
+    with pytest.raises(ProgramError, match=r"element .63, 0. of 'out', stored at"):
         run_kernel(kernel, x, 64, api="nki")
 
     def spread(x: Any, rows: int) -> Any:
@@ -357,7 +357,7 @@ def test_the_message_names_what_was_read_first() -> None:
         nisa.tensor_copy(last, between)
         return stored(last)
     with pytest.raises(ProgramError, match=r"element .32, 0. of 'data' .*, and element .32, 0. of "
-                                           "'last', read at"):
+                                           "'out', stored at"):
         run_kernel(kernel, normal(64, 32), api="nki")
 
 
@@ -372,7 +372,7 @@ def test_the_message_forgets_what_has_been_overwritten() -> None:
         nisa.memset(data, 0.0)
         nisa.tensor_copy(data, second)
         return stored(data)
-    with pytest.raises(ProgramError, match=r"element .32, 0. of 'second' .* of 'data', read at"):
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'second' .* of 'out', stored at"):
         run_kernel(kernel, normal(64, 32), api="nki")
 
 

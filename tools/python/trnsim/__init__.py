@@ -66,14 +66,16 @@ def __dir__() -> list[str]:
 
 
 class _AbsentNki(MetaPathFinder):
-    """Last finder: impersonates `nki` and `neuronxcc` where they are not installed."""
+    """Last finder: impersonates AWS's packages where they are not installed."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None,
                   target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname not in ("nki", "neuronxcc"):
+        if fullname not in ("nki", "neuronxcc", "neuron_dtypes"):
             return None
         sys.meta_path.remove(self)
         importlib.import_module("trnsim.frontend.impersonate").install()
+        if fullname not in sys.modules:
+            return importlib.util.find_spec(fullname)
         return importlib.util.spec_from_loader(fullname, _Impersonated())
 
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 from collections.abc import Callable, Sequence
 
-from trnsim.frontend import jax_arrays
+from trnsim.frontend import jax_arrays, neuron_dtypes
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import LoopRange
@@ -56,7 +56,10 @@ class _StandInFinder(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         if spec.name in _OF_TORCH and PathFinder.find_spec("torch") is not None:
             put_on_cpu(importlib.import_module("torch"))
-        return StandInModule(spec.name)
+        module = StandInModule(spec.name)
+        if spec.name == "neuron_dtypes":
+            module.__dict__.update(neuron_dtypes.names())
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to execute."""

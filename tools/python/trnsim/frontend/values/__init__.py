@@ -5,6 +5,7 @@
     recorder.py     a Recorder that also evaluates what it records
     evaluate.py     operation -> evaluator; the operands of one instruction
     memory.py       the contents of one storage, and which elements are written
+    garbage.py      what comes from elements that are not
     casting.py      numpy types of NKI's, rounding and saturation
 
 Nothing here is imported unless values are asked for.

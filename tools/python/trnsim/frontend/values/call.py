@@ -14,19 +14,22 @@ from trnsim.frontend.legality_indirect import INDEX_GROUP, TENSOR_GROUP
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.casting import Array, to_float32
-from trnsim.frontend.values.machine import Garbage, Machine
+from trnsim.frontend.values.garbage import Garbage
+from trnsim.frontend.values.machine import Machine
 
 TENSOR_ENGINE = ("nc_matmul", "nc_matmul_mx", "nc_transpose")
 
 ROW_WISE = frozenset((
     "tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation",
-    "tensor_scalar_reduce", "activation_reduce", "reciprocal", "tensor_reduce", "affine_select",
-    "tensor_copy_predicated", "select_reduce", "range_select", "tensor_tensor_scan",
-    "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8", "dropout", "nonzero_with_count"))
+    "tensor_scalar_reduce", "activation_reduce", "activate2", "exponential", "reciprocal",
+    "tensor_reduce", "affine_select", "tensor_copy_predicated", "select_reduce", "range_select",
+    "tensor_tensor_scan", "tensor_scalar_cumulative", "bn_stats", "bn_aggr", "max8",
+    "nc_find_index8", "nc_match_replace8", "dropout", "nonzero_with_count"))
 """Operations each row of whose result depends on that row of the operands only."""
 
 TRACED = frozenset((
-    "nc_matmul", "nc_transpose", "nc_stream_shuffle", "local_gather", "nc_n_gather"))
+    "nc_matmul", "nc_matmul_mx", "quantize_mx", "nc_transpose", "nc_stream_shuffle", "local_gather",
+    "nc_n_gather", "tensor_partition_reduce", "dma_copy", "dma_transpose", "dma_compute"))
 """Operations that say themselves (put_garbage) what of their result depends on what they read."""
 
 FOLLOWED = ROW_WISE | TRACED
@@ -103,6 +106,16 @@ class Call:
         if self.garbage is not None:
             self.garbage.put(flags)
 
+    def run_garbage_on(self) -> None:
+        """Says that an element of the result depends on all before it in the rows read."""
+        if self.garbage is not None:
+            self.garbage.run_on()
+
+    def fill_garbage(self) -> None:
+        """Says that an element of the result depends on the whole rows read."""
+        if self.garbage is not None:
+            self.garbage.fill_rows()
+
     def write(self, values: Array, role: str = "dst") -> None:
         """Writes a result, cast to the operand's type."""
         self.machine.write(self.views[role], values, self.at,
@@ -123,6 +136,11 @@ class Call:
         if command not in ("idle", "reset"):
             combine = BINARY["add" if op == "subtract" else op]
             registers[:count] = combine(registers[:count], column)
+        spoiled = self.machine.spoiled[engine]
+        spoiled.begin(command, count)
+        if command not in ("idle", "reset"):
+            spoiled.keep(self.garbage, count)
+        spoiled.recall(self.garbage, count)
         return registers[:count].reshape(-1, 1)
 
 

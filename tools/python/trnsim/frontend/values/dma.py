@@ -13,7 +13,7 @@ from trnsim.frontend.values.alu import BINARY
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32
 from trnsim.frontend.values.indirect import selected
-from trnsim.frontend.values.machine import memory_of
+from trnsim.frontend.values.memory import memory_of
 
 TRANSPOSE_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
@@ -26,11 +26,23 @@ def _converted(values: Array, source: View, target: View) -> Array:
     return values if source.form.dtype is target.form.dtype else to_float32(values)
 
 
+def _carry(call: Call, flags: Array | None, shape: tuple[int, ...],
+           axes: tuple[int, ...] | None = None) -> None:
+    """Notes which elements of dst come from what nothing has written, given those of a source."""
+    if flags is None:
+        return
+    form = call.views["dst"].form
+    if axes is not None:
+        flags = flags.reshape(shape).transpose(axes)
+    call.put_garbage(flags.reshape(form.shape[0], -1) if flags.size == form.elements else flags)
+
+
 def dma_copy(call: Call, oob_mode: Any = "error") -> None:
     """dst = src."""
     call.skips = _is_skip(oob_mode)
     dst, src = call.views["dst"], call.views["src"]
     values = _converted(call.read("src"), src, dst)
+    _carry(call, call.take_garbage(), values.shape)
     if call.skips and isinstance(src.indices, View):
         call.kept = selected(call.machine, memory_of(src.storage), src, call.at)
     call.write(values)
@@ -40,8 +52,9 @@ def dma_transpose(call: Call, oob_mode: Any = "error") -> None:
     """dst = src with its first and last dimension exchanged."""
     call.skips = _is_skip(oob_mode)
     values = call.read("src")
-    call.write(_converted(values.transpose(TRANSPOSE_AXES[values.ndim]), call.views["src"],
-                          call.views["dst"]))
+    axes = TRANSPOSE_AXES[values.ndim]
+    _carry(call, call.take_garbage(), values.shape, axes)
+    call.write(_converted(values.transpose(axes), call.views["src"], call.views["dst"]))
 
 
 def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
@@ -59,7 +72,9 @@ def dma_compute(call: Call, scales: Any = None, oob_mode: Any = "error",
     sources = [view for role, _, view in call.operands if role == "src"]
     total: Array | None = None
     for at, view in enumerate(sources):
-        values = to_float32(call.machine.read(view, call.at, call.kept, call.skips))
+        values = to_float32(call.machine.read(view, call.at, call.kept, call.skips,
+                                              None if scattered else call.garbage))
+        _carry(call, call.take_garbage(), values.shape)
         if scattered is not None and view is not scattered:
             values = _added_by_index(call, scattered, values)
         if scales is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.values.call import Call
-from trnsim.frontend.values.machine import Garbage
+from trnsim.frontend.values.garbage import Garbage
 
 
 def core_barrier(call: Call) -> None:

@@ -120,7 +120,7 @@ def topk(call: Call) -> None:
 
 
 def _place(call: Call, first: int, values: Array, indices: Any) -> None:
-    from trnsim.frontend.values.machine import memory_of
+    from trnsim.frontend.values.memory import memory_of
 
     for role, row in (("dst", values), ("dst_index", indices)):
         view = call.views[role]

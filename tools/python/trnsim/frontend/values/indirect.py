@@ -16,6 +16,7 @@ from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.memory import Memory, layout_of
 
 if TYPE_CHECKING:
+    from trnsim.frontend.values.garbage import Garbage
     from trnsim.frontend.values.machine import Machine
 
 
@@ -124,21 +125,23 @@ def _rows(memory: Memory, view: View, flags: bool = False) -> Array:
 
 
 def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool,
-           group: int = 16) -> Array:
-    """The elements that an indirect view selects; those that are skipped are zero."""
+           group: int = 16) -> tuple[Array, Array | None]:
+    """The elements that an indirect view selects, and which of them nothing has written (None:
+    all are); those that are skipped are zero."""
+    flags = None
     if view.indirection.kind == "columns":
         columns = _columns(machine, view, at, group)
-        if memory.unwritten is not None and np.take_along_axis(
-                _rows(memory, view, True), columns, axis=1).any():
-            machine.poisons(view, 0, at)
-        return np.take_along_axis(_rows(memory, view), columns, axis=1)
+        if memory.unwritten is not None:
+            flags = np.take_along_axis(_rows(memory, view, True), columns, axis=1)
+        return np.take_along_axis(_rows(memory, view), columns, axis=1), flags
     result = np.zeros(view.form.shape, dtype=layout_of(view.form).dtype)
+    if memory.unwritten is not None:
+        flags = np.zeros(view.form.shape, dtype=bool)
     for place, moved in _parts(machine, memory, view, at, skips):
-        part = _part(memory, view, place, moved)
-        if memory.unwritten is not None and _part(memory, view, place, moved, True).any():
-            machine.poisons(view, place, at)
-        result[place] = part
-    return result
+        result[place] = _part(memory, view, place, moved)
+        if flags is not None:
+            flags[place] = _part(memory, view, place, moved, True).any(axis=-1)
+    return result, flags
 
 
 def _element(view: View, row: int, column: int) -> View:
@@ -151,8 +154,11 @@ def _element(view: View, row: int, column: int) -> View:
 
 
 def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: source.Site,
-            kept: Array | None, skips: bool, group: int = 16) -> None:
-    """Writes the elements that an indirect view selects, where `kept` holds."""
+            kept: Array | None, skips: bool, group: int = 16,
+            garbage: Garbage | None = None) -> None:
+    """Writes the elements that an indirect view selects, where `kept` holds. Those that come from
+    `garbage` count as not written."""
+    doubtful = None if garbage is None else garbage.rows(view)
     if view.indirection.kind == "columns":
         columns = _columns(machine, view, at, group)
         written = np.ones(columns.shape, bool) if kept is None else kept.reshape(columns.shape)
@@ -162,12 +168,23 @@ def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: sou
         for row, chosen in enumerate(columns):
             for column in np.unique(chosen[written[row]]):
                 memory.mark(_element(view, row, int(column)))
+        if doubtful is not None and garbage is not None:
+            for row, column in np.argwhere(doubtful.reshape(columns.shape) & written):
+                memory.unmark(_element(view, int(row), int(columns[row, column])), True,
+                              garbage.origin, at)
         return
     elements = np.broadcast_to(cast(values, view.form.dtype).reshape(view.form.shape)
                                if values.size == view.form.elements else values, view.form.shape)
     memory.is_modified = True
+    if doubtful is not None and garbage is not None:
+        memory.doubt(garbage.origin, at)
     for place, moved in _parts(machine, memory, view, at, skips):
-        where = True if kept is None else kept[place]
-        np.copyto(_part(memory, view, place, moved), elements[place], where=where)
+        part = _part(memory, view, place, moved)
+        where = np.ones(part.shape, dtype=bool) if kept is None else kept[place]
+        np.copyto(part, elements[place], where=where)
         if memory.unwritten is not None:
-            _part(memory, view, place, moved, True)[where] = False
+            flags = _part(memory, view, place, moved, True)
+            np.copyto(flags, False if doubtful is None else doubtful[place][..., None],
+                      where=where[..., None])
+    if memory.unwritten is not None:
+        memory.recount()

@@ -17,7 +17,7 @@ from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32
-from trnsim.frontend.values.machine import memory_of
+from trnsim.frontend.values.memory import memory_of
 
 EXACT_TRANSPOSES = 3
 """The first NeuronCore with a transpose mode. [NKI-ARCH-V3]"""

@@ -13,7 +13,8 @@ from math import prod
 
 import numpy as np
 
-from trnsim.frontend.tensor import Buffer, Form, View, split_operand
+from trnsim.frontend.source import Site
+from trnsim.frontend.tensor import Buffer, Form, Storage, View, split_operand
 from trnsim.frontend.values.casting import Array, storage_type
 
 _LAYOUT = "values"
@@ -49,10 +50,18 @@ def layout_of(form: Form) -> Layout:
     return found
 
 
+def poisoned(values: Array, flags: Array) -> Array:
+    """Elements with NaN where a flag is set; integers are as they are."""
+    if values.dtype.kind in "iub":
+        return values
+    return np.where(flags, np.array(np.nan, values.dtype), values)
+
+
 class Memory:
     """The contents of a storage. `unwritten` is None when every element has been written."""
 
-    __slots__ = ("_grain", "_left", "buffer", "is_modified", "origin", "raw", "unwritten")
+    __slots__ = ("_grain", "_left", "buffer", "doubted_at", "is_modified", "origin", "raw",
+                 "unwritten")
 
     def __init__(self, buffer: Buffer) -> None:
         rows = buffer.shape[0] if buffer.space != "hbm" else 1
@@ -65,6 +74,8 @@ class Memory:
         self.is_modified = False
         self.origin = ""
         """For messages: where elements come from that were computed from unwritten ones."""
+        self.doubted_at: Site = (0, 0)
+        """For messages: the instruction that wrote the first of them."""
 
     def fill(self, values: Array) -> None:
         """Sets all elements, in row-major order, to values of the stored type."""
@@ -113,9 +124,8 @@ class Memory:
     def with_poison(self, view: View) -> Array:
         """A copy of the elements of a view, NaN where nothing has written them (integers: 0)."""
         values = self.view(view)
-        if self.unwritten is None or values.dtype.kind in "iub":
-            return values
-        return np.where(self.flags(view).any(axis=-1), np.array(np.nan, values.dtype), values)
+        return values if self.unwritten is None else poisoned(values,
+                                                              self.flags(view).any(axis=-1))
 
     def first_unwritten(self, view: View) -> tuple[int, ...] | None:
         """The index of the first element of a view that nothing has written, if there is one."""
@@ -125,6 +135,13 @@ class Memory:
         if not flags.any():
             return None
         return tuple(int(one) for one in np.argwhere(flags)[0][:-1])
+
+    def first_flagged(self) -> tuple[int, ...] | None:
+        """The index of the first element of all that nothing has written, if there is one."""
+        if self.unwritten is None or not self.unwritten.any():
+            return None
+        element = int(self.unwritten.argmax()) * self._grain // self.buffer.dtype.itemsize
+        return tuple(int(one) for one in np.unravel_index(element, self.buffer.shape))
 
     def mark(self, view: View, kept: Array | None = None, moved: int = 0) -> None:
         """Notes that a view's elements, or those where `kept` holds, have been written."""
@@ -145,13 +162,14 @@ class Memory:
             self._left -= int(np.count_nonzero(flags[where]))
             flags[where] = False
         if 0 in form.strides:
-            self._left = int(np.count_nonzero(self.unwritten))
+            self.recount()
         if self._left == 0:
             self.unwritten = None
 
     def part(self, view: View) -> Memory:
         """A copy of the elements of a view, at the same place."""
         found = Memory(self.buffer)
+        found.origin, found.doubted_at = self.origin, self.doubted_at
         found.view(view)[...] = self.view(view)
         if self.unwritten is None:
             found.mark(view)
@@ -159,11 +177,34 @@ class Memory:
             found.mark(view, ~self.flags(view).any(axis=-1))
         return found
 
-    def unmark(self, view: View, where: Array, origin: str) -> None:
-        """Notes that elements of a view are as good as not written."""
+    def unmark(self, view: View, where: Array | bool, origin: str, at: Site) -> None:
+        """Notes that elements of a view, written by the instruction `at`, are as good as not
+        written."""
+        self.doubt(origin, at)
+        self.flags(view)[where] = True
+        self.recount()
+
+    def doubt(self, origin: str, at: Site) -> None:
+        """Has flags, because elements are about to be as good as not written."""
         if self.unwritten is None:
             self.unwritten = np.zeros(self.raw.size // self._grain, dtype=bool)
             self.origin = ""
-        self.flags(view)[where] = True
-        self._left = int(np.count_nonzero(self.unwritten))
-        self.origin = self.origin or origin
+        if not self.origin:
+            self.origin, self.doubted_at = origin, at
+
+    def recount(self) -> None:
+        """Counts the flags, some of which were changed."""
+        self._left = 0 if self.unwritten is None else int(np.count_nonzero(self.unwritten))
+
+
+def memory_of(storage: Storage) -> Memory:
+    """The contents of a storage, which begin unwritten."""
+    try:
+        found: Memory = storage.values
+    except AttributeError:
+        try:
+            found = storage.buffer.contents
+        except AttributeError:
+            found = Memory(storage.buffer)
+        storage.values = found
+    return found

@@ -15,7 +15,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.tensor import View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, storage_type, to_float32
-from trnsim.frontend.values.machine import memory_of
+from trnsim.frontend.values.memory import memory_of
 from trnsim.frontend.values.matmul import accumulated
 
 PACK, BLOCK_ROWS, QUADRANT = 4, 8, 32
@@ -52,38 +52,46 @@ def packed(values: Array, kind: DType) -> Array:
     return bits.view(kind.dtype)
 
 
-def _scaled(call: Call, role: str) -> Array:
-    """An operand with its scales applied, [P, N, 4]."""
+def _scaled(call: Call, role: str) -> tuple[Array, Array]:
+    """An operand with its scales applied, [P, N, 4], and in which columns something is garbage."""
     view = call.views[role]
     values = unpacked(call.rows(role), view.form.dtype)
+    unwritten = call.take_garbage()
     partitions, columns = values.shape[:2]
-    exponents = _scales(call, call.views[f"{role}_scale"], partitions)[:, :columns]
-    factors = np.exp2(exponents.astype(np.float32) - EXPONENT_BIAS)
-    return values * np.repeat(factors, BLOCK_ROWS, axis=0)[:, :, None]
+    exponents, unscaled = _scales(call, call.views[f"{role}_scale"], partitions)
+    factors = np.exp2(exponents[:, :columns].astype(np.float32) - EXPONENT_BIAS)
+    spoiled = np.zeros(columns, dtype=bool)
+    for flags in (unwritten, unscaled):
+        if flags is not None:
+            spoiled |= flags[:, :columns].any(axis=0)
+    return values * np.repeat(factors, BLOCK_ROWS, axis=0)[:, :, None], spoiled
 
 
-def _scales(call: Call, view: View, partitions: int) -> Array:
-    """The exponents of all block rows; only their partitions need to be written."""
+def _scales(call: Call, view: View, partitions: int) -> tuple[Array, Array | None]:
+    """The exponents of all block rows, and which are garbage; only their partitions count."""
     rows = _scale_rows(partitions)
     kept = np.zeros(view.form.shape, dtype=bool)
     kept[rows[rows < view.form.shape[0]]] = True
-    found = call.machine.read(view, call.at, kept)
+    found = call.machine.read(view, call.at, kept, garbage=call.garbage)
+    unwritten = call.take_garbage()
     found = np.ascontiguousarray(found).view(np.uint8).reshape(view.form.shape[0], -1)
-    return found[rows]
+    return found[rows], None if unwritten is None else unwritten[rows]
 
 
 def nc_matmul_mx(call: Call) -> None:
     """dst = stationary.T @ moving of scaled operands, over partitions and packed elements."""
-    left, right = _scaled(call, "stationary"), _scaled(call, "moving")
+    (left, rows), (right, columns) = _scaled(call, "stationary"), _scaled(call, "moving")
     flat = (left.transpose(0, 2, 1).reshape(-1, left.shape[1]),
             right.transpose(0, 2, 1).reshape(-1, right.shape[1]))
+    if rows.any() or columns.any():
+        call.put_garbage(rows[:, None] | columns)
     accumulated(call, flat[0].T @ flat[1])
 
 
 def quantize_mx(call: Call) -> None:
     """dst, dst_scale = data divided by the scale of its block, and that scale's exponent."""
     element, top, limit = ELEMENTS[call.views["dst"].form.dtype.name]
-    data = call.floats("data")
+    data, unwritten = call.floats("data"), call.take_garbage()
     partitions, columns = data.shape
     blocks = data.reshape(partitions // BLOCK_ROWS, BLOCK_ROWS, columns // PACK, PACK)
     largest = np.abs(blocks).max(axis=(1, 3))
@@ -93,11 +101,15 @@ def quantize_mx(call: Call) -> None:
     factors = np.exp2(-scales.astype(np.float32))[:, None, :, None]
     scaled = np.clip(blocks * factors, -limit, limit).reshape(partitions, columns)
     packed = np.ascontiguousarray(scaled.astype(element)).view(np.uint32)
+    spoiled = None
+    if unwritten is not None:
+        spoiled = unwritten.reshape(blocks.shape).any(axis=(1, 3))
+        call.put_garbage(np.repeat(spoiled, BLOCK_ROWS, axis=0))
     call.write(packed)
-    _write_scales(call, (scales + EXPONENT_BIAS).astype(np.uint8), partitions)
+    _write_scales(call, (scales + EXPONENT_BIAS).astype(np.uint8), partitions, spoiled)
 
 
-def _write_scales(call: Call, exponents: Array, partitions: int) -> None:
+def _write_scales(call: Call, exponents: Array, partitions: int, spoiled: Array | None) -> None:
     view = call.views["dst_scale"]
     memory = memory_of(view.storage)
     target = memory.view(view)
@@ -106,3 +118,6 @@ def _write_scales(call: Call, exponents: Array, partitions: int) -> None:
     kept[rows] = True
     target[rows] = exponents.reshape(len(rows), *target.shape[1:]).view(target.dtype)
     memory.mark(view, kept)
+    if spoiled is not None and call.garbage is not None:
+        kept[rows] = spoiled.reshape(len(rows), *target.shape[1:])
+        memory.unmark(view, kept, call.garbage.origin, call.at)

@@ -23,8 +23,9 @@ from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, cast, from_array, random_array, shown, update
 from trnsim.frontend.values.evaluate import EVALUATORS
-from trnsim.frontend.values.machine import Machine, fitted, memory_of
-from trnsim.frontend.values.memory import Memory
+from trnsim.frontend.values.garbage import stored_garbage
+from trnsim.frontend.values.machine import Machine, fitted
+from trnsim.frontend.values.memory import Memory, memory_of
 from trnsim.frontend.values.team import Team, World
 
 __all__ = ["Team", "ValueRecorder", "World"]
@@ -130,10 +131,17 @@ class ValueRecorder(Recorder):
 
     def _output(self, view: View) -> Array:
         memory = memory_of(view.storage)
-        if memory.first_unwritten(view) is not None:
+        index = memory.first_unwritten(view)
+        self._check_garbage(memory, view.name, index)
+        if index is not None:
             self.note("warning", f"elements of the returned tensor {view.name!r} are not written")
         found = memory.with_poison(view)
         return shown(found if found.base is None else found.copy(), view.form.dtype)
+
+    def _check_garbage(self, memory: Memory, name: str, index: tuple[int, ...] | None) -> None:
+        """ProgramError if what is left in HBM comes from elements that nothing has written."""
+        if index is not None and memory.origin and not self.machine.reads_unwritten:
+            raise stored_garbage(name, index, memory)
 
     def written(self) -> dict[str, Array]:
         """The arguments that the kernel has written, by name; given arrays are updated."""
@@ -141,6 +149,7 @@ class ValueRecorder(Recorder):
         for storage, contents in self._arguments:
             memory = memory_of(storage)
             if memory.is_modified:
+                self._check_garbage(memory, storage.buffer.name, memory.first_flagged())
                 result = shown(memory.whole(), storage.buffer.dtype)
                 found[storage.buffer.name] = result
                 update(contents, result)

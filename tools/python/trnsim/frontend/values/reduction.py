@@ -24,6 +24,9 @@ def tensor_reduce(call: Call) -> None:
         identity = np.asarray(alu.IDENTITIES[op]).astype(rows.dtype)
         rows = np.where(call.kept.reshape(rows.shape), rows, identity)
     dst = call.views["dst"].form
+    unwritten = call.take_garbage()
+    if unwritten is not None:
+        call.put_garbage(unwritten.reshape(dst.shape[0], dst.free_elements, -1).any(axis=-1))
     kept = call.kept
     call.kept = None
     result = alu.reduce(op, rows.reshape(dst.shape[0], dst.free_elements, -1))
@@ -35,6 +38,9 @@ def tensor_partition_reduce(call: Call) -> None:
     """dst = the reduction of data over its partitions."""
     op = call.attributes["op"]
     rows = call.rows("data") if alu.is_bitwise(op) else call.floats("data")
+    unwritten = call.take_garbage()
+    if unwritten is not None:
+        call.put_garbage(unwritten.any(axis=0)[None, :])
     call.write(alu.reduce(op, rows, axis=0)[None, :])
 
 
@@ -42,6 +48,7 @@ def tensor_tensor_scan(call: Call, initial: Any = 0.0, reverse0: bool = False,
                        reverse1: bool = False) -> None:
     """dst[i] = (data1[i] op0 dst[i - 1]) op1 data2[i]."""
     first, second = call.floats("data1"), call.floats("data2")
+    call.run_garbage_on()
     state = np.broadcast_to(np.asarray(call.number("initial", initial)).reshape(-1),
                             (first.shape[0],)).astype(np.float32)
     op0, op1 = alu.BINARY[call.attributes["op0"]], alu.BINARY[call.attributes["op1"]]
@@ -60,8 +67,9 @@ def tensor_scalar_cumulative(call: Call, operand0: Any = 0.0, operand1: Any = No
     op1 = call.attributes["op1"]
     values = alu.apply(call.attributes["op0"], call.floats("data"),
                        call.number("operand0", operand0), reverse0)
+    call.run_garbage_on()
     name = command_name(command)
-    registers = call.machine.registers["vector"]
+    registers, spoiled = call.machine.registers["vector"], call.machine.spoiled["vector"]
     count = values.shape[0]
     if name in ("reset", "reset_reduce"):
         registers[:] = alu.IDENTITIES[op1]
@@ -76,7 +84,10 @@ def tensor_scalar_cumulative(call: Call, operand0: Any = 0.0, operand1: Any = No
         state = combine(column, state)
         result[at] = state
     registers[:count] = state
+    spoiled.begin(name, count)
+    spoiled.recall(call.garbage, count)
     call.write(result.T)
+    spoiled.keep(call.garbage, count)
 
 
 def bn_stats(call: Call) -> None:

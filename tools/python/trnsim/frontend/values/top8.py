@@ -15,6 +15,7 @@ FOUND = 8
 def max8(call: Call) -> None:
     """dst = the eight largest elements of each partition, descending."""
     data = call.floats("data")
+    call.fill_garbage()
     call.write(-np.sort(-data, axis=1)[:, :FOUND])
 
 
@@ -34,7 +35,9 @@ def _matches(data: Array, values: Array) -> list[list[int]]:
 
 def nc_find_index8(call: Call) -> None:
     """dst = the column of each of eight values; all ones where there is none."""
-    found = np.asarray(_matches(call.floats("data"), call.floats("values")), dtype=np.int64)
+    data, values = call.floats("data"), call.floats("values")
+    call.fill_garbage()
+    found = np.asarray(_matches(data, values), dtype=np.int64)
     missing = np.iinfo(np.dtype(f"u{call.views['dst'].form.dtype.itemsize}")).max
     call.write(np.where(found < 0, missing, found))
 
@@ -49,6 +52,7 @@ def nc_match_replace8(call: Call, immediate: float = 0.0) -> None:
     """dst = data with the first match of each of eight values replaced."""
     data = call.floats("data").copy()
     values = call.floats("values")
+    call.fill_garbage()
     found = _found_reversed(data, values)
     for row, places in enumerate(found):
         for column in places:

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+# What nothing has written, on its way through memories and packed types.
+"""DMAs, indirect accesses and microscaling take along what nothing has written; leaving it in a
+result is an error, leaving it elsewhere is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from trnsim.frontend import ProgramError, dtype, run_kernel
+from trnsim.frontend.values.microscaling import packed
+from values_helpers import loaded, nisa, nl, normal, stored, tile
+
+ROWS, COLUMNS = 64, 32
+X = normal(ROWS, COLUMNS)
+
+
+def partly(x: Any) -> Any:
+    """A tile of which the first half of the columns is written."""
+    data = tile(x.shape, x.dtype)
+    nisa.dma_copy(data[:, 0:x.shape[1] // 2], x[:, 0:x.shape[1] // 2])
+    return data
+
+
+def scratch(shape: tuple[int, ...], kind: Any = nl.float32) -> Any:
+    return nl.ndarray(shape, dtype=kind, buffer=nl.private_hbm)
+
+
+def copied(x: Any) -> Any:
+    result = tile(x.shape)
+    nisa.dma_copy(result, partly(x))
+    return result
+
+
+def through_hbm(x: Any) -> Any:
+    there = scratch(x.shape)
+    nisa.dma_copy(there, partly(x))
+    return loaded(there)
+
+
+def cast_on_the_way(x: Any) -> Any:
+    there = scratch(x.shape, nl.bfloat16)
+    nisa.dma_copy(there, partly(x))
+    result = tile(x.shape)
+    nisa.dma_copy(result, there)
+    return result
+
+
+def in_another_shape(x: Any) -> Any:
+    there = scratch((ROWS * 2, COLUMNS // 2))
+    nisa.dma_copy(there.reshape((ROWS, 2, COLUMNS // 2)), partly(x).reshape((ROWS, 2, COLUMNS // 2)))
+    return loaded(there.reshape((ROWS, COLUMNS)))
+
+
+def summed(x: Any) -> Any:
+    return sum_of(partly(x), zeros(x))
+
+
+def summed_the_other_way(x: Any) -> Any:
+    return sum_of(zeros(x), partly(x))
+
+
+def zeros(x: Any) -> Any:
+    data = tile(x.shape)
+    nisa.memset(data, 0.0)
+    return data
+
+
+def sum_of(*sources: Any) -> Any:
+    result = tile(sources[0].shape)
+    nisa.dma_compute(result, list(sources), reduce_op=nl.add)
+    return result
+
+
+@pytest.mark.parametrize("move", [copied, through_hbm, cast_on_the_way, in_another_shape, summed,
+                                  summed_the_other_way])
+def test_a_dma_takes_garbage_along(move: Callable[[Any], Any]) -> None:
+    def kernel(x: Any, columns: int) -> Any:
+        return stored(move(x)[:, 0:columns])
+    found = run_kernel(kernel, X, 16, api="nki")
+    np.testing.assert_allclose(found, X[:, 0:16], rtol=1e-2)
+    with pytest.raises(ProgramError, match=r"element .0, (16|1, 0). of .* is read, but nothing "
+                                           r"has written it, and element .0, 16. of 'out', sto"):
+        run_kernel(kernel, X, 17, api="nki")
+
+
+def test_a_dma_transposes_garbage() -> None:
+    def kernel(x: Any, rows: int) -> Any:
+        there = scratch((ROWS, COLUMNS), nl.bfloat16)
+        nisa.dma_copy(there, partly(x))
+        result = tile((COLUMNS, ROWS), nl.bfloat16)
+        nisa.dma_transpose(result, there)
+        return stored(result[0:rows, :])
+    found = run_kernel(kernel, X, 16, api="nki")
+    np.testing.assert_allclose(found.astype(np.float32), X[:, 0:16].T, rtol=1e-2)
+    with pytest.raises(ProgramError, match=r"and element .16, 0. of 'out', stored at"):
+        run_kernel(kernel, X, 17, api="nki")
+
+
+def test_a_gather_of_rows_takes_garbage_along() -> None:
+    def kernel(x: Any, index: Any, rows: int) -> Any:
+        there = scratch((ROWS, COLUMNS))
+        nisa.dma_copy(there[0:32, :], loaded(x)[0:32, :])
+        result = tile((ROWS, COLUMNS))
+        nisa.dma_copy(result, there.ap([[COLUMNS, ROWS], [1, COLUMNS]],
+                                       vector_offset=loaded(index), indirect_dim=0))
+        return stored(result[0:rows, :])
+    index = np.concatenate([np.arange(32)[::-1], np.arange(32, ROWS)]).astype(np.int32)[:, None]
+    np.testing.assert_array_equal(run_kernel(kernel, X, index, 32, api="nki"), X[0:32][::-1])
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .32, 0. of 'out', s"):
+        run_kernel(kernel, X, index, 33, api="nki")
+
+
+def test_a_scatter_of_rows_takes_garbage_along() -> None:
+    def kernel(x: Any, index: Any, first: int) -> Any:
+        there = scratch((ROWS, COLUMNS))
+        data = tile((ROWS, COLUMNS))
+        nisa.dma_copy(data[0:32, :], x[0:32, :])
+        nisa.dma_copy(there.ap([[COLUMNS, ROWS], [1, COLUMNS]], vector_offset=loaded(index),
+                               indirect_dim=0), data)
+        return stored(loaded(there)[first:ROWS, :])
+    index = np.arange(ROWS)[::-1].astype(np.int32)[:, None].copy()
+    np.testing.assert_array_equal(run_kernel(kernel, X, index, 32, api="nki"), X[0:32][::-1])
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .0, 0. of 'out', sto"):
+        run_kernel(kernel, X, index, 31, api="nki")
+
+
+def test_a_scatter_of_columns_takes_garbage_along() -> None:
+    def kernel(x: Any, index: Any, columns: int) -> Any:
+        result = tile((ROWS, COLUMNS))
+        nisa.tensor_copy(result.indirect(loaded(index), COLUMNS), partly(x))
+        return stored(result[:, COLUMNS - columns:])
+    order = np.arange(COLUMNS)[::-1].astype(np.uint16)
+    index = np.tile(order.reshape(COLUMNS // 16, 16).T, (ROWS // 16, 1))
+    found = run_kernel(kernel, X, index, 16, chip="trn3", api="nki")
+    np.testing.assert_array_equal(found, X[:, 0:16][:, ::-1])
+    with pytest.raises(ProgramError, match=r"element .0, 16. of .* and element .0, 0. of 'out', sto"):
+        run_kernel(kernel, X, index, 17, chip="trn3", api="nki")
+
+
+def test_garbage_may_not_be_an_index() -> None:
+    def kernel(x: Any) -> Any:
+        index, result = tile((ROWS, 1), nl.int32), tile((ROWS, COLUMNS))
+        nisa.memset(index[0:32, :], 0)
+        nisa.dma_copy(result, x.ap([[COLUMNS, ROWS], [1, COLUMNS]], vector_offset=index,
+                                   indirect_dim=0))
+        return stored(x)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of \S+ .sbuf int32.64, 1.. is read, but"):
+        run_kernel(kernel, X, api="nki")
+
+
+def test_garbage_in_an_argument_is_an_error_too() -> None:
+    def kernel(x: Any, given: Any, columns: int) -> None:
+        nisa.dma_copy(given[:, 0:columns], partly(x)[:, 0:columns])
+    given = np.zeros_like(X)
+    run_kernel(kernel, X, given, 16, api="nki")
+    np.testing.assert_array_equal(given[:, 0:16], X[:, 0:16])
+    with pytest.raises(ProgramError, match=r"and element .0, 16. of 'given', stored at"):
+        run_kernel(kernel, X, given, 20, api="nki")
+
+
+def test_what_is_overwritten_in_hbm_was_no_error() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, partly(x))
+        nisa.dma_copy(out[:, 16:], loaded(x)[:, 16:])
+        return out
+    np.testing.assert_array_equal(run_kernel(kernel, X, api="nki"), X)
+
+
+# Microscaling -----------------------------------------------------------------------------------
+
+KIND = "float8_e4m3fn_x4"
+DATA = normal(ROWS, 64, kind=np.float16)
+
+
+def scale_tile(columns: int) -> Any:
+    return tile((ROWS, columns), nl.uint8)
+
+
+def quantized(x: Any, written: int) -> tuple[Any, Any]:
+    """The packed elements of a tile of which some columns are written, and their scales."""
+    data = tile((ROWS, 64), nl.float16)
+    nisa.dma_copy(data[:, 0:written], x[:, 0:written])
+    result, scale = tile((ROWS, 16), getattr(nl, KIND)), scale_tile(16)
+    nisa.quantize_mx(result, data, scale)
+    return result, scale
+
+
+@pytest.mark.parametrize(("written", "whole"), [(64, 16), (32, 8), (31, 7)])
+def test_blocks_with_garbage_are_garbage(written: int, whole: int) -> None:
+    def kernel(x: Any, columns: int, part: str) -> Any:
+        result, scale = quantized(x, written)
+        return stored(result[:, 0:columns] if part == "elements" else scale[0:4, 0:columns])
+    for part in ("elements", "scales"):
+        run_kernel(kernel, DATA, whole, part, chip="trn3", api="nki")
+        if whole < 16:
+            with pytest.raises(ProgramError, match=rf"and element .0, {whole}. of 'out', stored at"):
+                run_kernel(kernel, DATA, whole + 1, part, chip="trn3", api="nki")
+
+
+@pytest.mark.parametrize("spoiled", ["stationary", "moving", "stationary_scale", "moving_scale"])
+def test_a_product_of_blocks_has_garbage_where_it_depends_on_it(spoiled: str) -> None:
+    def kernel(x: Any, rows: int, columns: int) -> Any:
+        given = {}
+        for role in ("stationary", "moving"):
+            given[role], scale = quantized(x, 64)
+            given[f"{role}_scale"] = scale
+            for name in (role, f"{role}_scale"):
+                if name == spoiled:
+                    part = tile(given[name].shape, given[name].dtype)
+                    nisa.tensor_copy(part[:, 0:12], given[name][:, 0:12], engine=nisa.engine.gpsimd)
+                    given[name] = part
+        result = tile((16, 16), buffer=nl.psum)
+        nisa.nc_matmul_mx(result, **given)
+        kept = tile((16, 16))
+        nisa.tensor_copy(kept, result)
+        return stored(kept[0:rows, 0:columns])
+    is_left = spoiled.startswith("stationary")
+    part, more = ((12, 16), (13, 16)) if is_left else ((16, 12), (16, 13))
+    found = run_kernel(kernel, DATA, *part, chip="trn3", api="nki")
+    exact = DATA.astype(np.float32).reshape(ROWS, 16, 4)
+    wanted = np.einsum("kiq,kjq->ij", exact, exact)[:part[0], :part[1]]
+    assert np.abs(found - wanted).max() < 0.1 * np.abs(wanted).max()
+    place = r".12, 0." if is_left else r".0, 12."
+    with pytest.raises(ProgramError, match=rf"and element {place} of 'out', stored at"):
+        run_kernel(kernel, DATA, *more, chip="trn3", api="nki")
+
+
+def test_packed_garbage_is_seen_as_such() -> None:
+    given = packed(normal(ROWS, 64), dtype(KIND))
+
+    def kernel(x: Any, columns: int) -> Any:
+        data, result = tile((ROWS, 16), getattr(nl, KIND)), tile((ROWS, 16), getattr(nl, KIND))
+        nisa.dma_copy(data[:, 0:8], x[:, 0:8])
+        nisa.dma_copy(result, data)
+        return stored(result[:, 0:columns])
+    found = run_kernel(kernel, given, 8, chip="trn3", api="nki")
+    assert found.tobytes() == np.ascontiguousarray(given[:, 0:8]).tobytes()
+    with pytest.raises(ProgramError, match=r"and element .0, 8. of 'out', stored at"):
+        run_kernel(kernel, given, 9, chip="trn3", api="nki")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# What nothing has written, along rows and through accumulators.
+"""Scans, searches, reductions and accumulator registers take along what nothing has written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from trnsim.frontend import ProgramError, run_kernel
+from values_helpers import loaded, nisa, nl, normal, stored, tile
+
+ROWS, COLUMNS = 64, 32
+X = normal(ROWS, COLUMNS)
+
+
+def partly(x: Any) -> Any:
+    """A tile of which the first half of the columns is written."""
+    data = tile(x.shape, x.dtype)
+    nisa.dma_copy(data[:, 0:x.shape[1] // 2], x[:, 0:x.shape[1] // 2])
+    return data
+
+
+def in_the_middle(x: Any) -> Any:
+    """A tile of which column 16 is not written."""
+    data = partly(x)
+    nisa.dma_copy(data[:, 17:], x[:, 17:])
+    return data
+
+
+def half_of_the_rows(x: Any) -> Any:
+    """A tile of which the first half of the rows is written."""
+    data = tile(x.shape, x.dtype)
+    nisa.dma_copy(data[0:ROWS // 2, :], x[0:ROWS // 2, :])
+    return data
+
+
+def scanned(data: Any, other: Any) -> Any:
+    result = tile(data.shape)
+    nisa.tensor_tensor_scan(result, data, other, 0.0, op0=nl.multiply, op1=nl.add)
+    return result
+
+
+def accumulated(data: Any, other: Any) -> Any:
+    result = tile(data.shape)
+    nisa.tensor_scalar_cumulative(dst=result, src=data, op0=nl.multiply, op1=nl.add, imm0=1.0,
+                                  reduce_cmd=nisa.reduce_cmd.reset_reduce)
+    return result
+
+
+@pytest.mark.parametrize(("scan", "chip"), [(scanned, "trn2"), (accumulated, "trn3")])
+def test_all_that_follows_garbage_in_a_scan_is_garbage(scan: Callable[..., Any], chip: str) -> None:
+    def kernel(x: Any, at: int) -> Any:
+        return stored(scan(in_the_middle(x), loaded(x))[:, at:at + 1])
+    assert np.isfinite(run_kernel(kernel, X, 15, api="nki", chip=chip)).all()
+    for at in (16, 17, 31):
+        with pytest.raises(ProgramError, match=r"element .0, 16. of .* is read, but nothing has "
+                                               r"written it, and element .0, 0. of 'out', stored at"):
+            run_kernel(kernel, X, at, api="nki", chip=chip)
+
+
+def largest(data: Any) -> Any:
+    result = tile((ROWS, 8))
+    nisa.max8(dst=result, src=data)
+    return result
+
+
+def found(data: Any) -> Any:
+    result = tile((ROWS, 8), nl.uint32)
+    nisa.nc_find_index8(dst=result, data=data, vals=data[:, 0:8])
+    return result
+
+
+def replaced(data: Any) -> Any:
+    result = tile(data.shape)
+    nisa.nc_match_replace8(dst=result, data=data, vals=data[:, 0:8], imm=0.0)
+    return result
+
+
+@pytest.mark.parametrize("search", [largest, found, replaced])
+@pytest.mark.parametrize("columns", [8, COLUMNS])
+def test_a_search_in_a_row_with_garbage_finds_garbage(search: Callable[..., Any],
+                                                      columns: int) -> None:
+    def kernel(x: Any, rows: int) -> Any:
+        data = half_of_the_rows(x)
+        nisa.dma_copy(data[32:, 0:7], x[32:, 0:7])
+        return stored(search(data[:, 0:columns])[0:rows, 0:1])
+    run_kernel(kernel, X, 32, api="nki")
+    with pytest.raises(ProgramError, match=r"element .32, 7. of .* and element .32, 0. of 'out', s"):
+        run_kernel(kernel, X, 33, api="nki")
+
+
+def test_a_reduction_is_garbage_where_it_reduces_garbage() -> None:
+    def kernel(x: Any, groups: int) -> Any:
+        result = tile((ROWS, 4))
+        nisa.tensor_reduce(result, nl.add, in_the_middle(x).reshape((ROWS, 4, 8)), axis=2)
+        return stored(result[:, 0:groups])
+    sums = X.reshape(ROWS, 4, 8).sum(axis=2)
+    np.testing.assert_allclose(run_kernel(kernel, X, 2, api="nki"), sums[:, 0:2], rtol=1e-4)
+    with pytest.raises(ProgramError, match=r"and element .0, 2. of 'out', stored at"):
+        run_kernel(kernel, X, 3, api="nki")
+
+
+def test_a_reduction_over_partitions_is_garbage_in_the_columns_of_garbage() -> None:
+    def kernel(x: Any, columns: int) -> Any:
+        result = tile((1, COLUMNS))
+        nisa.tensor_partition_reduce(result, nl.add, partly(x))
+        return stored(result[:, 0:columns])
+    np.testing.assert_allclose(run_kernel(kernel, X, 16, api="nki")[0], X.sum(axis=0)[0:16], rtol=1e-4)
+    with pytest.raises(ProgramError, match=r"and element .0, 16. of 'out', stored at"):
+        run_kernel(kernel, X, 17, api="nki")
+
+
+COMMAND = nisa.reduce_cmd
+
+
+@pytest.mark.parametrize(("last", "is_error"), [(COMMAND.reduce, True), (COMMAND.idle, True),
+                                                (COMMAND.reset_reduce, False)])
+def test_registers_remember_garbage_until_they_are_reset(last: Any, is_error: bool) -> None:
+    def kernel(x: Any) -> Any:
+        data, result, total = loaded(x), tile((ROWS, COLUMNS)), tile((ROWS, 1))
+        nisa.activation(dst=result, op=nl.copy, data=half_of_the_rows(x), reduce_op=nl.add,
+                        reduce_res=total, reduce_cmd=COMMAND.reset_reduce)
+        nisa.activation(dst=result, op=nl.copy, data=data, reduce_op=nl.add, reduce_res=total,
+                        reduce_cmd=last)
+        return stored(total)
+    if not is_error:
+        np.testing.assert_allclose(run_kernel(kernel, X, api="nki")[:, 0], X.sum(axis=1), rtol=1e-4)
+        return
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .32, 0. of 'out', sto"):
+        run_kernel(kernel, X, api="nki")
+
+
+def test_a_scan_begins_with_what_the_registers_hold() -> None:
+    def kernel(x: Any, command: Any) -> Any:
+        result = tile((ROWS, COLUMNS))
+        for data in (half_of_the_rows(x), loaded(x)):
+            nisa.tensor_scalar_cumulative(dst=result, src=data, op0=nl.multiply, op1=nl.add,
+                                          imm0=1.0, reduce_cmd=command)
+        return stored(result)
+    wanted = np.cumsum(X, axis=1)
+    result = run_kernel(kernel, X, COMMAND.reset_reduce, api="nki", chip="trn3")
+    np.testing.assert_allclose(result, wanted, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .32, 0. of 'out', sto"):
+        run_kernel(kernel, X, COMMAND.reduce, api="nki", chip="trn3")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend import ProgramError, dtype, run_kernel
+from trnsim.frontend import ProgramError, dtype, run_kernel, trace
 from trnsim.frontend.values.microscaling import packed
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
@@ -228,6 +228,51 @@ def test_a_product_of_blocks_has_garbage_where_it_depends_on_it(spoiled: str) ->
     place = r".12, 0." if is_left else r".0, 12."
     with pytest.raises(ProgramError, match=rf"and element {place} of 'out', stored at"):
         run_kernel(kernel, DATA, *more, chip="trn3", api="nki")
+
+
+def padded_with_zeros(x: Any, pads: bool) -> Any:
+    """The product of a tile padded with zeros and one padded with nothing."""
+    left, right = tile((ROWS, COLUMNS)), tile((ROWS, COLUMNS))
+    if pads:
+        nisa.memset(left, 0.0)
+    for data in (left, right):
+        nisa.dma_copy(data[0:32, :], x[0:32, :])
+    result = tile((COLUMNS, COLUMNS), buffer=nl.psum)
+    nisa.nc_matmul(result, left, right)
+    return result
+
+
+def blocks_padded_with_zeros(x: Any, pads: bool) -> Any:
+    """The same of packed elements and their scales."""
+    given = []
+    for is_left in (True, False):
+        data, scale = quantized(x, 64)
+        part, parts = tile((ROWS, 16), data.dtype), scale_tile(16)
+        if pads and is_left:
+            nisa.memset(part, 0)
+            nisa.memset(parts, 0)
+        nisa.tensor_copy(part[0:32, :], data[0:32, :], engine=nisa.engine.gpsimd)
+        nisa.tensor_copy(parts[0:4, :], scale[0:4, :])
+        given.append((part, parts))
+    (left, left_scale), (right, right_scale) = given
+    result = tile((16, 16), buffer=nl.psum)
+    nisa.nc_matmul_mx(result, left, right, left_scale, right_scale)
+    return result
+
+
+@pytest.mark.parametrize(("product", "data", "chip"), [(padded_with_zeros, X, "trn2"),
+                                                       (blocks_padded_with_zeros, DATA, "trn3")])
+def test_garbage_times_zero_is_zero_and_warned_of(product: Callable[..., Any], data: Any,
+                                                  chip: str) -> None:
+    def kernel(x: Any, pads: bool) -> Any:
+        return stored(product(x, pads))
+    program = trace(kernel, [data, True], chip, api="nki", values=True)
+    half = data.astype(np.float32).reshape(ROWS, -1, data.shape[1] // program.outputs.shape[1])[0:32]
+    wanted = np.einsum("kiq,kjq->ij", half, half)
+    assert np.abs(program.outputs - wanted).max() < 0.1 * np.abs(wanted).max()
+    assert any("what nothing has written is multiplied by 0" in note for note in program.notes)
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .0, 0. of 'out', sto"):
+        run_kernel(kernel, data, False, chip=chip, api="nki")
 
 
 def test_packed_garbage_is_seen_as_such() -> None:

@@ -2,8 +2,8 @@
 # The tensor engine.
 """Matrix products with float32 accumulation, and transposes.
 
-What nothing has written makes garbage of the rows or columns of a product that depend on it, which
-is no error as long as they are not stored.
+What nothing has written makes garbage of the elements of a product that depend on it, which is no
+error as long as they are not stored.
 
 float32 operands are multiplied in float32, without the engine's passes of smaller products.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM
@@ -32,9 +33,7 @@ def nc_matmul(call: Call) -> None:
     if is_transpose and _is_identity(moving):
         _write_transpose(call, stationary, rows, is_on_array=True)
         return
-    if rows is not None or columns is not None:
-        call.put_garbage(_any(rows, stationary.shape[1])[:, None] | _any(columns, moving.shape[1]))
-    product = stationary.T @ moving
+    product = contracted(call, stationary, moving, rows, columns)
     if is_transpose:
         call.write(product)
     else:
@@ -50,9 +49,33 @@ def _operand(call: Call, role: str, is_folded: bool) -> tuple[Array, Array | Non
     return values.reshape(shape), None if unwritten is None else unwritten.reshape(shape)
 
 
-def _any(unwritten: Array | None, width: int) -> Array:
-    """In which columns something is unwritten."""
-    return np.zeros(width, dtype=bool) if unwritten is None else unwritten.any(axis=0)
+def contracted(call: Call, left: Array, right: Array, left_unwritten: Array | None,
+               right_unwritten: Array | None) -> Array:
+    """left.T @ right, and what of it comes from what nothing has written.
+
+    Kernels pad one operand with zeros and leave the other's padding as it is: what nothing has
+    written times 0 is taken for 0. [NKI-LIBRARY]
+    """
+    if left_unwritten is None and right_unwritten is None:
+        return left.T @ right
+    garbage, factors = [], []
+    for values, flags in ((left, left_unwritten), (right, right_unwritten)):
+        garbage.append(np.zeros(values.shape, dtype=bool) if flags is None else flags)
+        factors.append(np.where(garbage[-1], values.dtype.type(0), values))
+    counts = [flags | (values != 0) for flags, values in zip(garbage, factors)]
+    spoiled = _meet(garbage[0], counts[1]) | _meet(counts[0], garbage[1])
+    if spoiled.any():
+        call.put_garbage(spoiled)
+    if not spoiled.all() and (_meet(garbage[0], ~counts[1]) | _meet(~counts[0], garbage[1])).any():
+        required().note("warning", "what nothing has written is multiplied by 0, which is taken "
+                                   "for 0: it is NaN where a number is infinite or NaN",
+                        source.position(call.at))
+    return np.where(spoiled, np.float32(np.nan), factors[0].T @ factors[1])
+
+
+def _meet(left: Array, right: Array) -> Array:
+    """Which elements of a product have a term with both flags."""
+    return left.T.astype(np.float32) @ right.astype(np.float32) > 0
 
 
 def _is_identity(values: Array) -> bool:

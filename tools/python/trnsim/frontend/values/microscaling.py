@@ -16,7 +16,7 @@ from trnsim.frontend.tensor import View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, storage_type, to_float32
 from trnsim.frontend.values.memory import memory_of
-from trnsim.frontend.values.matmul import accumulated
+from trnsim.frontend.values.matmul import accumulated, contracted
 
 PACK, BLOCK_ROWS, QUADRANT = 4, 8, 32
 EXPONENT_BIAS = 127
@@ -52,19 +52,20 @@ def packed(values: Array, kind: DType) -> Array:
     return bits.view(kind.dtype)
 
 
-def _scaled(call: Call, role: str) -> tuple[Array, Array]:
-    """An operand with its scales applied, [P, N, 4], and in which columns something is garbage."""
+def _scaled(call: Call, role: str) -> tuple[Array, Array | None]:
+    """An operand with its scales applied, [4 P, N], and what of it nothing has written."""
     view = call.views[role]
     values = unpacked(call.rows(role), view.form.dtype)
     unwritten = call.take_garbage()
     partitions, columns = values.shape[:2]
     exponents, unscaled = _scales(call, call.views[f"{role}_scale"], partitions)
     factors = np.exp2(exponents[:, :columns].astype(np.float32) - EXPONENT_BIAS)
-    spoiled = np.zeros(columns, dtype=bool)
-    for flags in (unwritten, unscaled):
-        if flags is not None:
-            spoiled |= flags[:, :columns].any(axis=0)
-    return values * np.repeat(factors, BLOCK_ROWS, axis=0)[:, :, None], spoiled
+    values = values * np.repeat(factors, BLOCK_ROWS, axis=0)[:, :, None]
+    if unscaled is not None:
+        spoiled = np.repeat(unscaled[:, :columns], BLOCK_ROWS, axis=0)
+        unwritten = spoiled if unwritten is None else spoiled | unwritten
+    flat = values.transpose(0, 2, 1).reshape(-1, columns)
+    return flat, None if unwritten is None else np.repeat(unwritten, PACK, axis=0)
 
 
 def _scales(call: Call, view: View, partitions: int) -> tuple[Array, Array | None]:
@@ -81,11 +82,7 @@ def _scales(call: Call, view: View, partitions: int) -> tuple[Array, Array | Non
 def nc_matmul_mx(call: Call) -> None:
     """dst = stationary.T @ moving of scaled operands, over partitions and packed elements."""
     (left, rows), (right, columns) = _scaled(call, "stationary"), _scaled(call, "moving")
-    flat = (left.transpose(0, 2, 1).reshape(-1, left.shape[1]),
-            right.transpose(0, 2, 1).reshape(-1, right.shape[1]))
-    if rows.any() or columns.any():
-        call.put_garbage(rows[:, None] | columns)
-    accumulated(call, flat[0].T @ flat[1])
+    accumulated(call, contracted(call, left, right, rows, columns))
 
 
 def quantize_mx(call: Call) -> None:

@@ -181,3 +181,27 @@ def test_scheduling_edges_are_accepted_and_noted() -> None:
     assert any("with_schedule" in note for note in trace(kernel, [X]).notes)
     with pytest.raises(UserError, match="with_schedule: 'b' is not a pair"):
         halves.with_schedule(["b"])
+
+
+@pytest.mark.parametrize(("name", "is_returned", "is_warned"), [
+    (None, False, True), ("scores", False, False), (None, True, False)])
+def test_a_barrier_over_a_tensor_without_a_name_is_warned_of(name: str | None, is_returned: bool,
+                                                             is_warned: bool) -> None:
+    @nki.jit
+    def met(x: Any) -> Any:
+        core = nl.program_id(0)
+        scores = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name=name)
+        out = scores if is_returned else nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x[core * 128:(core + 1) * 128, 0:64])
+        nl.store(scores[core * 128:(core + 1) * 128, 0:64], tile)
+        nisa.core_barrier(scores, (0, 1))
+        other = nl.load(scores[(1 - core) * 128:(2 - core) * 128, 0:64])
+        if not is_returned:
+            nl.store(out[core * 128:(core + 1) * 128, 0:64], other)
+        return out
+    line = met.function.__code__.co_firstlineno + 7
+    warnings = [note for note in trace(met[2], [X]).notes if "core_barrier over" in note]
+    assert len(warnings) == is_warned
+    if is_warned:
+        assert f"test_cores.py:{line}" in warnings[0]
+        assert "'scores', which is in nl.shared_hbm without a name and is not returned" in warnings[0]

@@ -56,6 +56,12 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
         if isinstance(view.storage, Storage) and view.storage.base is None:
             active.note("warning", f"the returned tensor {view.name!r} is never written")
     for buffer in active.buffers:
+        if (active.core == 0 and buffer.met_at is not None and buffer.shared
+                and id(buffer) not in wanted and not buffer.is_named and buffer.stack):
+            active.note("warning", f"core_barrier over {buffer.name!r}, which is in nl.shared_hbm "
+                                   "without a name and is not returned: nki-library says that each "
+                                   "core has a copy of its own then; give nl.ndarray a name=",
+                        buffer.met_at)
         if id(buffer) in read and id(buffer) not in written and _needs_writing(buffer):
             active.note("warning", f"{_allocated_at(buffer)}tile {buffer.name!r} is read, but "
                                    "nothing in the kernel writes it")

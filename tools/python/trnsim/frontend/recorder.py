@@ -203,6 +203,7 @@ class Recorder:
         self._created += 1
         buffer = self.sites[alike] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
                                             address=address, bank_bytes=chip.psum_bank_bytes)
+        buffer.is_named = bool(name)
         if kind == "output":
             buffer.shared = self.share(label)
         return buffer

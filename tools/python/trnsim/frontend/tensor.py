@@ -71,6 +71,7 @@ class Buffer:
     """An allocation site. `shape` is that of the declaration: partitions first on chip.
 
     `shared` names an HBM buffer that the cores of the program have in common; "" if it is private.
+    `is_named` says whether the kernel gave the name, `met_at` where cores first met over it.
     `contents` are its values then, absent unless they are computed (see values/).
     `extent` is its memory, if the program fixes the addresses of its tiles.
     `instances`, `last_allocation` and `allocation` (the shape of its `alloc`) are the recorder's.
@@ -78,7 +79,7 @@ class Buffer:
 
     __slots__ = ("name", "space", "kind", "dtype", "shape", "stack", "extent", "instances",
                  "last_allocation", "identifier", "allocation", "spans_banks", "shared",
-                 "contents", "_forms", "whole")
+                 "is_named", "met_at", "contents", "_forms", "whole")
 
     contents: Any
 
@@ -97,6 +98,8 @@ class Buffer:
         self.identifier = -1
         self.allocation = -1
         self.shared = ""
+        self.is_named = False
+        self.met_at: source.Position | None = None
         self.spans_banks = space == PSUM and prod(shape[1:]) * dtype.itemsize > bank_bytes
         self._forms: dict[tuple[Any, ...], Form] = {}
         self.whole = self.form(shape, row_major(shape))

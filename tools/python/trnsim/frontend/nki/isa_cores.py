@@ -39,6 +39,8 @@ def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gps
         raise IllegalInstruction(f"{source.here()}: core_barrier: data is {data.name!r} in private "
                                  "HBM, which the other core does not see; allocate it in "
                                  "nl.shared_hbm")
+    met = data.storage.buffer
+    met.met_at = met.met_at or source.here()
     return issue("core_barrier", (("dst", "update", data),), {"cores": members}, engine)
 
 

@@ -51,7 +51,8 @@ class Machine:
         elif memory.unwritten is None:
             return memory.view(view)
         else:
-            values, flags = memory.view(view), memory.flags(view).any(axis=-1)
+            values, seen = memory.view(view), memory.flags(view)
+            flags = seen.any(axis=-1) if seen.any() else None
         if flags is None:
             return values
         if not self.reads_unwritten:

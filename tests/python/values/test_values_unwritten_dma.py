@@ -5,6 +5,7 @@ result is an error, leaving it elsewhere is none."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from trnsim.frontend import ProgramError, dtype, run_kernel, trace
 from trnsim.frontend.values.microscaling import packed
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
+old: Any = importlib.import_module("neuronxcc.nki.language")
 ROWS, COLUMNS = 64, 32
 X = normal(ROWS, COLUMNS)
 
@@ -55,6 +57,14 @@ def in_another_shape(x: Any) -> Any:
     return loaded(there.reshape((ROWS, COLUMNS)))
 
 
+def with_other_rows(x: Any) -> Any:
+    there = scratch((ROWS * 2, COLUMNS // 2))
+    nisa.dma_copy(there, partly(x))
+    result = tile(x.shape)
+    nisa.dma_copy(result, there)
+    return result
+
+
 def summed(x: Any) -> Any:
     return sum_of(partly(x), zeros(x))
 
@@ -75,8 +85,8 @@ def sum_of(*sources: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize("move", [copied, through_hbm, cast_on_the_way, in_another_shape, summed,
-                                  summed_the_other_way])
+@pytest.mark.parametrize("move", [copied, through_hbm, cast_on_the_way, in_another_shape, with_other_rows,
+                                  summed, summed_the_other_way])
 def test_a_dma_takes_garbage_along(move: Callable[[Any], Any]) -> None:
     def kernel(x: Any, columns: int) -> Any:
         return stored(move(x)[:, 0:columns])
@@ -128,6 +138,35 @@ def test_a_scatter_of_rows_takes_garbage_along() -> None:
         run_kernel(kernel, X, index, 31, api="nki")
 
 
+def test_garbage_of_a_scatter_stays_when_other_rows_are_written() -> None:
+    def kernel(x: Any, index: Any) -> Any:
+        there, data = scratch((ROWS, COLUMNS)), tile((ROWS, COLUMNS))
+        nisa.dma_copy(there, loaded(x))
+        nisa.dma_copy(data[0:32, :], x[0:32, :])
+        nisa.dma_copy(there.ap([[COLUMNS, ROWS], [1, COLUMNS]], vector_offset=loaded(index),
+                               indirect_dim=0), data)
+        nisa.dma_copy(there[40:50, :], loaded(x)[40:50, :])
+        return stored(loaded(there))
+    index = np.arange(ROWS)[::-1].astype(np.int32)[:, None].copy()
+    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .0, 0. of 'out', sto"):
+        run_kernel(kernel, X, index, api="nki")
+
+
+def test_sums_by_index_are_of_what_is_written() -> None:
+    def kernel(x: Any, index: Any) -> Any:
+        out = old.ndarray(x.shape, dtype=x.dtype, buffer=old.shared_hbm)
+        old.store(out, old.load(x))
+        row, column = old.arange(ROWS)[:, None], old.arange(COLUMNS)[None, :]
+        data = old.ndarray((ROWS, COLUMNS), dtype=x.dtype, buffer=old.sbuf)
+        data[row, old.arange(16)[None, :]] = old.load(x[row, old.arange(16)[None, :]])
+        at = old.load(index)
+        old.atomic_rmw(out[at[row, 0], column], data, op=np.add)
+        return out
+    index = np.repeat(np.arange(ROWS // 2), 2).astype(np.int32)[:, None].copy()
+    with pytest.raises(ProgramError, match=r"element .0, 16. of .* nothing has written it; write it"):
+        run_kernel(kernel, X, index, api="neuronxcc.nki")
+
+
 def test_a_scatter_of_columns_takes_garbage_along() -> None:
     def kernel(x: Any, index: Any, columns: int) -> Any:
         result = tile((ROWS, COLUMNS))
@@ -160,6 +199,27 @@ def test_garbage_in_an_argument_is_an_error_too() -> None:
     np.testing.assert_array_equal(given[:, 0:16], X[:, 0:16])
     with pytest.raises(ProgramError, match=r"and element .0, 16. of 'given', stored at"):
         run_kernel(kernel, X, given, 20, api="nki")
+
+
+def test_elements_of_an_argument_are_counted_in_its_own_type() -> None:
+    def kernel(x: Any, given: Any) -> None:
+        halves = tile((ROWS, 2 * COLUMNS), nl.uint16)
+        nisa.memset(halves[:, 0:41], 0)
+        nisa.dma_copy(given.view(nl.uint16), halves)
+    with pytest.raises(ProgramError, match=r"element .0, 41. of .* and element .0, 20. of 'given', s"):
+        run_kernel(kernel, X, np.zeros_like(X), api="nki")
+
+
+def test_the_message_names_the_first_of_several_stores() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        data = partly(x)
+        nisa.dma_copy(out[0:32, :], data[0:32, :])
+        nisa.dma_copy(out[32:64, :], data[32:64, :])
+        return out
+    line = kernel.__code__.co_firstlineno + 3
+    with pytest.raises(ProgramError, match=rf":{line}: element .0, 16. .* 'out', stored at .*:{line},"):
+        run_kernel(kernel, X, api="nki")
 
 
 def test_what_is_overwritten_in_hbm_was_no_error() -> None:
@@ -228,6 +288,21 @@ def test_a_product_of_blocks_has_garbage_where_it_depends_on_it(spoiled: str) ->
     place = r".12, 0." if is_left else r".0, 12."
     with pytest.raises(ProgramError, match=rf"and element {place} of 'out', stored at"):
         run_kernel(kernel, DATA, *more, chip="trn3", api="nki")
+
+
+def test_garbage_in_data_and_in_its_scales_adds_up() -> None:
+    def kernel(x: Any, columns: int) -> Any:
+        whole, scale = quantized(x, 64)
+        data, scales = quantized(x, 48)
+        part = scale_tile(16)
+        nisa.tensor_copy(part[:, 0:14], scale[:, 0:14])
+        result, kept = tile((16, 16), buffer=nl.psum), tile((16, 16))
+        nisa.nc_matmul_mx(result, whole, data, scale, part)
+        nisa.tensor_copy(kept, result)
+        return stored(kept[:, 0:columns])
+    run_kernel(kernel, DATA, 12, chip="trn3", api="nki")
+    with pytest.raises(ProgramError, match=r"and element .0, 12. of 'out', stored at"):
+        run_kernel(kernel, DATA, 13, chip="trn3", api="nki")
 
 
 def padded_with_zeros(x: Any, pads: bool) -> Any:

@@ -32,9 +32,9 @@ def in_the_middle(x: Any) -> Any:
 
 def half_of_the_rows(x: Any) -> Any:
     """A tile of which the first half of the rows is written."""
-    data = tile(x.shape, x.dtype)
-    nisa.dma_copy(data[0:ROWS // 2, :], x[0:ROWS // 2, :])
-    return data
+    half = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(half[0:ROWS // 2, :], x[0:ROWS // 2, :])
+    return half
 
 
 def scanned(data: Any, other: Any) -> Any:
@@ -129,8 +129,44 @@ def test_registers_remember_garbage_until_they_are_reset(last: Any, is_error: bo
     if not is_error:
         np.testing.assert_allclose(run_kernel(kernel, X, api="nki")[:, 0], X.sum(axis=1), rtol=1e-4)
         return
-    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .32, 0. of 'out', sto"):
+    with pytest.raises(ProgramError, match=r"element .32, 0. of 'half' .* and element .32, 0. of 'ou"):
         run_kernel(kernel, X, api="nki")
+
+
+def summed(commands: list[tuple[Any, int, int]], rows: int) -> Callable[[Any], Any]:
+    """A kernel that sums tiles of which rows from `first` to `end` are written, one after another,
+    and stores some rows of the sum."""
+    def kernel(x: Any) -> Any:
+        result, total, whole = tile((ROWS, COLUMNS)), tile((ROWS, 1)), tile((ROWS, 1))
+        nisa.memset(whole, 0.0)
+        for command, first, end in commands:
+            data = tile(x.shape)
+            nisa.dma_copy(data[first:end, :], x[first:end, :])
+            initial = {"reduce_init": whole} if command is COMMAND.load_reduce else {}
+            nisa.exponential(dst=result, src=data, max_value=0.0, reduce_res=total,
+                             reduce_cmd=command, **initial)
+        return stored(total[0:rows, :])
+    return kernel
+
+
+def test_registers_remember_the_garbage_of_all_that_is_added() -> None:
+    parts = [(COMMAND.reset_reduce, 0, 32), (COMMAND.reduce, 0, 48), (COMMAND.reduce, 0, ROWS)]
+    found = run_kernel(summed(parts, 32), X, api="nki", chip="trn3")
+    np.testing.assert_allclose(found[:, 0], 3 * np.exp(X[0:32]).sum(axis=1), rtol=1e-4)
+    with pytest.raises(ProgramError, match=r"and element .32, 0. of 'out', stored at"):
+        run_kernel(summed(parts, 33), X, api="nki", chip="trn3")
+
+
+def test_what_is_not_added_is_not_remembered() -> None:
+    parts = [(COMMAND.reset_reduce, 0, ROWS), (COMMAND.idle, 0, 32), (COMMAND.reduce, 0, ROWS)]
+    found = run_kernel(summed(parts, ROWS), X, api="nki", chip="trn3")
+    np.testing.assert_allclose(found[:, 0], 2 * np.exp(X).sum(axis=1), rtol=1e-4)
+
+
+def test_a_loaded_register_forgets_garbage() -> None:
+    parts = [(COMMAND.reset_reduce, 0, 32), (COMMAND.load_reduce, 0, ROWS)]
+    found = run_kernel(summed(parts, ROWS), X, api="nki", chip="trn3")
+    np.testing.assert_allclose(found[:, 0], np.exp(X).sum(axis=1), rtol=1e-4)
 
 
 def test_a_scan_begins_with_what_the_registers_hold() -> None:

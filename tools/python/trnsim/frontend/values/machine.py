@@ -47,7 +47,6 @@ class Machine:
         memory = memory_of(view.storage)
         if isinstance(view.indices, View):
             values, flags = indirect.gather(self, memory, view, at, skips, self.group)
-            kept = None
         elif memory.unwritten is None:
             return memory.view(view)
         else:
@@ -58,7 +57,7 @@ class Machine:
         if not self.reads_unwritten:
             if kept is not None and kept.size == flags.size:
                 flags = flags & kept.reshape(flags.shape)
-            if not flags.any() or garbage is None and kept is not None and kept.size != flags.size:
+            if not flags.any():
                 return values
             if garbage is None:
                 index = tuple(int(one) for one in np.argwhere(flags)[0])

@@ -66,11 +66,11 @@ def contracted(call: Call, left: Array, right: Array, left_unwritten: Array | No
     spoiled = _meet(garbage[0], counts[1]) | _meet(counts[0], garbage[1])
     if spoiled.any():
         call.put_garbage(spoiled)
-    if not spoiled.all() and (_meet(garbage[0], ~counts[1]) | _meet(~counts[0], garbage[1])).any():
+    if _meet(garbage[0], ~counts[1]).any() or _meet(~counts[0], garbage[1]).any():
         required().note("warning", "what nothing has written is multiplied by 0, which is taken "
                                    "for 0: it is NaN where a number is infinite or NaN",
                         source.position(call.at))
-    return np.where(spoiled, np.float32(np.nan), factors[0].T @ factors[1])
+    return factors[0].T @ factors[1]
 
 
 def _meet(left: Array, right: Array) -> Array:

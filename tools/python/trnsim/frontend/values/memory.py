@@ -169,7 +169,6 @@ class Memory:
     def part(self, view: View) -> Memory:
         """A copy of the elements of a view, at the same place."""
         found = Memory(self.buffer)
-        found.origin, found.doubted_at = self.origin, self.doubted_at
         found.view(view)[...] = self.view(view)
         if self.unwritten is None:
             found.mark(view)

@@ -140,7 +140,7 @@ class ValueRecorder(Recorder):
 
     def _check_garbage(self, memory: Memory, name: str, index: tuple[int, ...] | None) -> None:
         """ProgramError if what is left in HBM comes from elements that nothing has written."""
-        if index is not None and memory.origin and not self.machine.reads_unwritten:
+        if index is not None and memory.origin:
             raise stored_garbage(name, index, memory)
 
     def written(self) -> dict[str, Array]:

@@ -140,15 +140,15 @@ def test_a_scatter_of_rows_takes_garbage_along() -> None:
 
 def test_garbage_of_a_scatter_stays_when_other_rows_are_written() -> None:
     def kernel(x: Any, index: Any) -> Any:
-        there, data = scratch((ROWS, COLUMNS)), tile((ROWS, COLUMNS))
-        nisa.dma_copy(there, loaded(x))
-        nisa.dma_copy(data[0:32, :], x[0:32, :])
-        nisa.dma_copy(there.ap([[COLUMNS, ROWS], [1, COLUMNS]], vector_offset=loaded(index),
+        there, data = scratch((ROWS, COLUMNS)), tile((32, COLUMNS))
+        nisa.dma_copy(there[0:32, :], loaded(x)[0:32, :])
+        nisa.dma_copy(data[:, 0:16], x[0:32, 0:16])
+        nisa.dma_copy(there.ap([[COLUMNS, 32], [1, COLUMNS]], vector_offset=loaded(index),
                                indirect_dim=0), data)
-        nisa.dma_copy(there[40:50, :], loaded(x)[40:50, :])
+        nisa.dma_copy(there[32:64, :], loaded(x)[32:64, :])
         return stored(loaded(there))
-    index = np.arange(ROWS)[::-1].astype(np.int32)[:, None].copy()
-    with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .0, 0. of 'out', sto"):
+    index = np.arange(32)[::-1].astype(np.int32)[:, None].copy()
+    with pytest.raises(ProgramError, match=r"element .0, 16. of .* and element .0, 16. of 'out', st"):
         run_kernel(kernel, X, index, api="nki")
 
 
@@ -305,16 +305,20 @@ def test_garbage_in_data_and_in_its_scales_adds_up() -> None:
         run_kernel(kernel, DATA, 13, chip="trn3", api="nki")
 
 
-def padded_with_zeros(x: Any, pads: bool) -> Any:
+def padded_with_zeros(x: Any, pads: bool, is_left: bool = True) -> Any:
     """The product of a tile padded with zeros and one padded with nothing."""
     left, right = tile((ROWS, COLUMNS)), tile((ROWS, COLUMNS))
     if pads:
-        nisa.memset(left, 0.0)
+        nisa.memset(left if is_left else right, 0.0)
     for data in (left, right):
         nisa.dma_copy(data[0:32, :], x[0:32, :])
     result = tile((COLUMNS, COLUMNS), buffer=nl.psum)
     nisa.nc_matmul(result, left, right)
     return result
+
+
+def padded_at_the_right(x: Any, pads: bool) -> Any:
+    return padded_with_zeros(x, pads, False)
 
 
 def blocks_padded_with_zeros(x: Any, pads: bool) -> Any:
@@ -335,8 +339,9 @@ def blocks_padded_with_zeros(x: Any, pads: bool) -> Any:
     return result
 
 
-@pytest.mark.parametrize(("product", "data", "chip"), [(padded_with_zeros, X, "trn2"),
-                                                       (blocks_padded_with_zeros, DATA, "trn3")])
+@pytest.mark.parametrize(("product", "data", "chip"), [
+    (padded_with_zeros, X, "trn2"), (padded_at_the_right, X, "trn2"),
+    (blocks_padded_with_zeros, DATA, "trn3")])
 def test_garbage_times_zero_is_zero_and_warned_of(product: Callable[..., Any], data: Any,
                                                   chip: str) -> None:
     def kernel(x: Any, pads: bool) -> Any:

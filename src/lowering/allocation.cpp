@@ -89,7 +89,10 @@ std::vector<PackedSite> candidates(const Program& program,
         }
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
         const bool is_buffered = policies.unrolled_buffers || around[site] == Around::Loops;
-        const std::int64_t wanted = is_buffered ? wanted_slots(life, policies) : life.live_peak;
+        const bool is_repeated = tiles[site] != kNoLimit;  // [NKI-DYNAMIC-LOOPS]
+        const std::int64_t wanted = is_repeated   ? tiles[site]
+                                    : is_buffered ? wanted_slots(life, policies)
+                                                  : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
             {.site = site,

@@ -111,6 +111,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       is_written_(written_buffers(program)),
       is_in_order_(runs_in_order(program)),
+      runtime_iterations_(program),
       window_(reach_of(policies), capacity_of(policies), estimate_, tiles_) {
     if (chip.neuron_core.semaphore_file.count < kOrderingSemaphores) {
         throw ConfigError(fmt::format(
@@ -236,6 +237,12 @@ void Lowering::plan(const Step& step) {
     const std::uint32_t index = program_.runs[step.run].instruction;
     const InstructionPlan& plan = plans_[index];
     ++executed_;
+    if (runtime_iterations_.end_before(step)) {
+        drain();
+        for (neuron_core::QueueId queue = 0; queue < neuron_core::kQueues; ++queue) {
+            control_.need_done(queue, emitter_.last_number(queue));
+        }
+    }
     if (plan.is_fence) {
         drain();
     }

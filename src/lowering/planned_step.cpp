@@ -56,7 +56,8 @@ void PlannedStep::find_waits(const TilePlaces& places) {
     if (!has_guess) {
         when->own.waits.clear(*known);
         when->load.waits.clear(*known);
-        const std::uint32_t others = ~(1U << queue);
+        // An engine ends one after the other; transfers of a ring overlap.
+        const std::uint32_t others = queue < neuron_core::kEngineQueues ? ~(1U << queue) : ~0U;
         when->own.waits.need(*control, others);
         when->load.waits.need(*control, others);
     }

@@ -13,6 +13,7 @@
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/reorder_window.hpp"
 #include "trnsim/lowering/ring_plan.hpp"
+#include "trnsim/lowering/runtime_iterations.hpp"
 #include "trnsim/lowering/tile_memory.hpp"
 #include "trnsim/lowering/time_estimate.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
@@ -111,14 +112,16 @@ private:
         memories_;  ///< By buffer and instance.
     /// SBUF and PSUM where the program fixes addresses, or they are settled in its order.
     std::array<MemoryHistory, 2> fixed_;
-    std::vector<bool> is_written_;          ///< By buffer: HBM tensors the program writes.
-    std::vector<bool> is_in_order_;         ///< By run of the program.
+    std::vector<bool> is_written_;   ///< By buffer: HBM tensors the program writes.
+    std::vector<bool> is_in_order_;  ///< By run of the program.
+    RuntimeIterations runtime_iterations_;
     std::vector<std::uint32_t> queues_of_;  ///< By template: queues_of().
     /// By queue: steps not lowered that may have instructions for it.
     std::array<std::int64_t, neuron_core::kQueues> to_come_{};
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     ReorderWindow window_;
-    WaitSet control_;   ///< The latest that set a register: whatever comes later waits for it.
+    WaitSet control_;   ///< The latest that set a register, and what ended the latest iteration of
+                        ///< a loop of the run time: whatever comes later waits for it.
     WaitSet barriers_;  ///< And the latest core_barrier: the next one waits for both.
     std::uint64_t stamp_ = 0;
     std::int64_t executed_ = 0;  ///< Steps read,

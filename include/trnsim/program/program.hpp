@@ -57,9 +57,9 @@ struct Note {
     friend bool operator==(const Note&, const Note&) = default;
 };
 
-/// A counted loop; `kind` says nothing of what it computes. Tiles of a runtime loop's body have no
-/// more places than one iteration allocates, those of Python's and static ones as few as a policy
-/// says.
+/// A counted loop; `kind` says nothing of what it computes. Iterations of a runtime loop do not
+/// overlap, and tiles of its body have no more places than one of them allocates; those of Python's
+/// and static ones have as few as a policy says.
 struct Loop {
     LoopKind kind = LoopKind::Affine;
     std::string index{};

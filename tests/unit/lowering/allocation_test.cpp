@@ -105,7 +105,7 @@ TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
 
 // "Tensors allocated inside the loop body are allocated once and reused." [NKI-DYNAMIC-LOOPS]
 TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces) {
-    const auto slots = [](program::LoopKind outer, program::LoopKind inner) {
+    const auto slots = [](program::LoopKind outer, program::LoopKind inner, double factor = 4.0) {
         test::ProgramBuilder builder;
         const auto once = builder.tile("once", Space::Sbuf, Dtype::Float32, {128, 16});
         const auto thrice = builder.tile("thrice", Space::Sbuf, Dtype::Float32, {128, 16});
@@ -117,8 +117,8 @@ TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces
         program::Program program = builder.build();
         program.loops[0].kind = outer;
         program.loops[1].kind = inner;
-        const Allocation result =
-            allocate(program, analyse_liveness(program), NeuronCoreSpec{}, {.buffer_factor = 4.0});
+        const Allocation result = allocate(
+            program, analyse_liveness(program), NeuronCoreSpec{}, {.buffer_factor = factor});
         return std::pair{result.sites[once].slots, result.sites[thrice].slots};
     };
     using program::LoopKind;
@@ -126,6 +126,8 @@ TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces
     EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Static), std::pair(1L, 3L));
     EXPECT_EQ(slots(LoopKind::Static, LoopKind::Runtime), std::pair(4L, 1L));
     EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Runtime), std::pair(1L, 1L));
+    EXPECT_EQ(slots(LoopKind::Runtime, LoopKind::Static, 1.0), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Static, LoopKind::Static, 1.0), std::pair(1L, 1L));
 }
 
 /// A tile twice outside of loops, and one in a loop of ten in a loop of five; 3 slots for each live

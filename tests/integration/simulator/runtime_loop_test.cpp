@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops whose trips a register says: one iteration after the other. [NKI-DYNAMIC-LOOPS]
+#include "support/program_builder.hpp"
+#include "support/recorded_timeline.hpp"
+#include "support/simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace trnsim {
+namespace {
+
+/// Loads a tile, computes and stores it, `trips` times.
+program::Program streamed(program::LoopKind kind, std::int64_t trips) {
+    test::ProgramBuilder builder;
+    const auto input = builder.input("x", Dtype::Float32, {128, 2048});
+    const auto output = builder.output("y", Dtype::Float32, {128, 2048});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 2048});
+    const auto result = builder.tile("result", Space::Sbuf, Dtype::Float32, {128, 2048});
+    const auto load = builder.copy(tile, input, DgeMode::Hardware);
+    const auto compute = builder.unary(Opcode::TensorCopy, Engine::Vector, result, tile);
+    const auto store = builder.copy(output, result, DgeMode::Hardware);
+    builder.loop(trips).alloc(tile).run(load);
+    builder.alloc(result).run(compute).run(store).end();
+    program::Program program = builder.build();
+    program.loops.front().kind = kind;
+    return program;
+}
+
+TEST(RuntimeLoop, NothingOfAnIterationBeginsBeforeAllOfTheOneBeforeHasEnded) {
+    const ChipSpec chip = test::chip("trn2");
+    auto transfers = test::executions(streamed(program::LoopKind::Runtime, 4), chip, "dma_copy");
+    std::ranges::sort(transfers, {}, &test::RecordedTimeline::Entry::start);
+    ASSERT_EQ(transfers.size(), 8U);
+    for (std::size_t i = 1; i < transfers.size(); ++i) {
+        EXPECT_GE(transfers[i].start, transfers[i - 1].start + transfers[i - 1].duration) << i;
+    }
+}
+
+TEST(RuntimeLoop, IterationsTakeEquallyLong) {
+    const ChipSpec chip = test::chip("trn2");
+    const auto total = [&](std::int64_t trips) {
+        return test::run(streamed(program::LoopKind::Runtime, trips), chip).total;
+    };
+    EXPECT_EQ(total(7) - total(6), total(5) - total(4));
+}
+
+TEST(RuntimeLoop, OtherLoopsOverlapTheirIterations) {
+    const ChipSpec chip = test::chip("trn2");
+    const auto total = [&](program::LoopKind kind) {
+        return test::run(streamed(kind, 16), chip).total;
+    };
+    EXPECT_LT(total(program::LoopKind::Sequential), total(program::LoopKind::Runtime));
+}
+
+}  // namespace
+}  // namespace trnsim

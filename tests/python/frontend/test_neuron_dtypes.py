@@ -38,6 +38,15 @@ def test_the_first_of_four_is_in_the_lowest_bits() -> None:
     assert packed.view(np.uint16).tolist() == [0x7042]
 
 
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize(("shape", "shown"), [((2, 3), r"\[2, 3\]"), ((), r"\[\]")])
+def test_what_four_do_not_divide_is_not_packed(name: str, shape: tuple[int, ...],
+                                               shown: str) -> None:
+    with pytest.raises(UserError, match=rf"the shape is {shown}, but four elements of the last axis "
+                       rf"become one of {name}; let it be a multiple of 4"):
+        static_cast(np.ones(shape, np.float32), name)
+
+
 def test_other_types_are_those_of_numpy_and_ml_dtypes() -> None:
     assert static_cast([1.0, 2.5], neuron_dtypes.bfloat16).dtype == ml_dtypes.bfloat16
     assert static_cast(EXACT, dtype=np.uint8).dtype == np.uint8

@@ -13,18 +13,11 @@ import numpy as np
 import pytest
 from trnsim.frontend import ProgramError, dtype, run_kernel, trace
 from trnsim.frontend.values.microscaling import packed
-from values_helpers import loaded, nisa, nl, normal, stored, tile
+from values_helpers import half_loaded, loaded, nisa, nl, normal, stored, tile
 
 old: Any = importlib.import_module("neuronxcc.nki.language")
 ROWS, COLUMNS = 64, 32
 X = normal(ROWS, COLUMNS)
-
-
-def partly(x: Any) -> Any:
-    """A tile of which the first half of the columns is written."""
-    data = tile(x.shape, x.dtype)
-    nisa.dma_copy(data[:, 0:x.shape[1] // 2], x[:, 0:x.shape[1] // 2])
-    return data
 
 
 def scratch(shape: tuple[int, ...], kind: Any = nl.float32) -> Any:
@@ -33,19 +26,19 @@ def scratch(shape: tuple[int, ...], kind: Any = nl.float32) -> Any:
 
 def copied(x: Any) -> Any:
     result = tile(x.shape)
-    nisa.dma_copy(result, partly(x))
+    nisa.dma_copy(result, half_loaded(x))
     return result
 
 
 def through_hbm(x: Any) -> Any:
     there = scratch(x.shape)
-    nisa.dma_copy(there, partly(x))
+    nisa.dma_copy(there, half_loaded(x))
     return loaded(there)
 
 
 def cast_on_the_way(x: Any) -> Any:
     there = scratch(x.shape, nl.bfloat16)
-    nisa.dma_copy(there, partly(x))
+    nisa.dma_copy(there, half_loaded(x))
     result = tile(x.shape)
     nisa.dma_copy(result, there)
     return result
@@ -53,24 +46,24 @@ def cast_on_the_way(x: Any) -> Any:
 
 def in_another_shape(x: Any) -> Any:
     there = scratch((ROWS * 2, COLUMNS // 2))
-    nisa.dma_copy(there.reshape((ROWS, 2, COLUMNS // 2)), partly(x).reshape((ROWS, 2, COLUMNS // 2)))
+    nisa.dma_copy(there.reshape((ROWS, 2, COLUMNS // 2)), half_loaded(x).reshape((ROWS, 2, COLUMNS // 2)))
     return loaded(there.reshape((ROWS, COLUMNS)))
 
 
 def with_other_rows(x: Any) -> Any:
     there = scratch((ROWS * 2, COLUMNS // 2))
-    nisa.dma_copy(there, partly(x))
+    nisa.dma_copy(there, half_loaded(x))
     result = tile(x.shape)
     nisa.dma_copy(result, there)
     return result
 
 
 def summed(x: Any) -> Any:
-    return sum_of(partly(x), zeros(x))
+    return sum_of(half_loaded(x), zeros(x))
 
 
 def summed_the_other_way(x: Any) -> Any:
-    return sum_of(zeros(x), partly(x))
+    return sum_of(zeros(x), half_loaded(x))
 
 
 def zeros(x: Any) -> Any:
@@ -100,7 +93,7 @@ def test_a_dma_takes_garbage_along(move: Callable[[Any], Any]) -> None:
 def test_a_dma_transposes_garbage() -> None:
     def kernel(x: Any, rows: int) -> Any:
         there = scratch((ROWS, COLUMNS), nl.bfloat16)
-        nisa.dma_copy(there, partly(x))
+        nisa.dma_copy(there, half_loaded(x))
         result = tile((COLUMNS, ROWS), nl.bfloat16)
         nisa.dma_transpose(result, there)
         return stored(result[0:rows, :])
@@ -170,7 +163,7 @@ def test_sums_by_index_are_of_what_is_written() -> None:
 def test_a_scatter_of_columns_takes_garbage_along() -> None:
     def kernel(x: Any, index: Any, columns: int) -> Any:
         result = tile((ROWS, COLUMNS))
-        nisa.tensor_copy(result.indirect(loaded(index), COLUMNS), partly(x))
+        nisa.tensor_copy(result.indirect(loaded(index), COLUMNS), half_loaded(x))
         return stored(result[:, COLUMNS - columns:])
     order = np.arange(COLUMNS)[::-1].astype(np.uint16)
     index = np.tile(order.reshape(COLUMNS // 16, 16).T, (ROWS // 16, 1))
@@ -193,7 +186,7 @@ def test_garbage_may_not_be_an_index() -> None:
 
 def test_garbage_in_an_argument_is_an_error_too() -> None:
     def kernel(x: Any, given: Any, columns: int) -> None:
-        nisa.dma_copy(given[:, 0:columns], partly(x)[:, 0:columns])
+        nisa.dma_copy(given[:, 0:columns], half_loaded(x)[:, 0:columns])
     given = np.zeros_like(X)
     run_kernel(kernel, X, given, 16, api="nki")
     np.testing.assert_array_equal(given[:, 0:16], X[:, 0:16])
@@ -213,7 +206,7 @@ def test_elements_of_an_argument_are_counted_in_its_own_type() -> None:
 def test_the_message_names_the_first_of_several_stores() -> None:
     def kernel(x: Any) -> Any:
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        data = partly(x)
+        data = half_loaded(x)
         nisa.dma_copy(out[0:32, :], data[0:32, :])
         nisa.dma_copy(out[32:64, :], data[32:64, :])
         return out
@@ -225,7 +218,7 @@ def test_the_message_names_the_first_of_several_stores() -> None:
 def test_what_is_overwritten_in_hbm_was_no_error() -> None:
     def kernel(x: Any) -> Any:
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        nisa.dma_copy(out, partly(x))
+        nisa.dma_copy(out, half_loaded(x))
         nisa.dma_copy(out[:, 16:], loaded(x)[:, 16:])
         return out
     np.testing.assert_array_equal(run_kernel(kernel, X, api="nki"), X)

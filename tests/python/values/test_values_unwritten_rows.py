@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from trnsim.frontend import ProgramError, run_kernel
-from values_helpers import loaded, nisa, nl, normal, stored, tile
+from values_helpers import half_loaded, loaded, nisa, nl, normal, stored, tile
 
 ROWS, COLUMNS = 64, 32
 X = normal(ROWS, COLUMNS)
 
 
-def partly(x: Any) -> Any:
-    """A tile of which the first half of the columns is written."""
-    data = tile(x.shape, x.dtype)
-    nisa.dma_copy(data[:, 0:x.shape[1] // 2], x[:, 0:x.shape[1] // 2])
-    return data
-
-
 def in_the_middle(x: Any) -> Any:
     """A tile of which column 16 is not written."""
-    data = partly(x)
+    data = half_loaded(x)
     nisa.dma_copy(data[:, 17:], x[:, 17:])
     return data
 
@@ -106,7 +99,7 @@ def test_a_reduction_is_garbage_where_it_reduces_garbage() -> None:
 def test_a_reduction_over_partitions_is_garbage_in_the_columns_of_garbage() -> None:
     def kernel(x: Any, columns: int) -> Any:
         result = tile((1, COLUMNS))
-        nisa.tensor_partition_reduce(result, nl.add, partly(x))
+        nisa.tensor_partition_reduce(result, nl.add, half_loaded(x))
         return stored(result[:, 0:columns])
     np.testing.assert_allclose(run_kernel(kernel, X, 16, api="nki")[0], X.sum(axis=0)[0:16], rtol=1e-4)
     with pytest.raises(ProgramError, match=r"and element .0, 16. of 'out', stored at"):

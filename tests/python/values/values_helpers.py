@@ -55,6 +55,14 @@ def tile(shape: tuple[int, ...], dtype: Any = None, buffer: Any = None) -> Any:
     return nl.ndarray(shape, dtype=dtype or nl.float32, buffer=buffer or nl.sbuf)
 
 
+def half_loaded(array: Any) -> Any:
+    """An SBUF tile of which the first half of the columns is written."""
+    half = array.shape[1] // 2
+    data = tile(array.shape, array.dtype)
+    nisa.dma_copy(data[:, 0:half], array[:, 0:half])
+    return data
+
+
 def evaluate(body: Callable[..., Any], *arrays: Array, chip: str = "trn2") -> Any:
     """What `body` makes of tiles with the given contents; it returns a tile or several."""
     def kernel(*arguments: Any) -> Any:

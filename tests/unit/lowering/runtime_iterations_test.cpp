@@ -48,6 +48,16 @@ private:
     std::uint32_t copy_;
 };
 
+/// A loop of two in the middle of the body of a loop of two.
+Runs nested() {
+    Runs runs;
+    runs.loop(2);
+    runs.once().loop(2);
+    runs.once().end();
+    runs.once().end();
+    return runs;
+}
+
 TEST(RuntimeIterationsTest, EndBetweenIterationsAndAfterTheLast) {
     Runs runs;
     runs.once().loop(3);
@@ -68,20 +78,12 @@ TEST(RuntimeIterationsTest, OtherLoopsHaveNone) {
 }
 
 TEST(RuntimeIterationsTest, LoopsInsideDoNotEndThem) {
-    Runs runs;
-    runs.loop(2);
-    runs.once().loop(2);
-    runs.once().end();
-    runs.once().end();
+    Runs runs = nested();
     EXPECT_EQ(walk(runs, {LoopKind::Runtime, LoopKind::Affine}), "0112|0112");
 }
 
 TEST(RuntimeIterationsTest, ALoopOfTheRunTimeInsideEndsItsOwn) {
-    Runs runs;
-    runs.loop(2);
-    runs.once().loop(2);
-    runs.once().end();
-    runs.once().end();
+    Runs runs = nested();
     EXPECT_EQ(walk(runs, {LoopKind::Runtime, LoopKind::Runtime}), "01|1|2|01|1|2");
 }
 

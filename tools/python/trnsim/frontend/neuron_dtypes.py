@@ -12,12 +12,14 @@ import importlib
 from typing import Any
 
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of
+from trnsim.frontend.errors import UserError
 
 
 def static_cast(tensor: Any, dtype: Any) -> Any:
     """The array in another type; floats round to the nearest, ties to even.
 
-    Four elements of the last axis become one of a packed type, and the other way round.
+    Four elements of the last axis become one of a packed type, and the other way round. UserError
+    if the last axis cannot be divided so.
     """
     np: Any = importlib.import_module("numpy")
     values, target = np.asarray(tensor), dtype_of(dtype)
@@ -29,7 +31,12 @@ def static_cast(tensor: Any, dtype: Any) -> Any:
     microscaling = importlib.import_module("trnsim.frontend.values.microscaling")
     if given is not None:
         values = microscaling.unpacked(values, given).reshape(*values.shape[:-1], -1)
-    return microscaling.packed(values, target) if target.is_packed else values.astype(target.dtype)
+    if not target.is_packed:
+        return values.astype(target.dtype)
+    if values.ndim == 0 or values.shape[-1] % microscaling.PACK:
+        raise UserError(f"static_cast: the shape is {list(values.shape)}, but four elements of the "
+                        f"last axis become one of {target}; let it be a multiple of 4")
+    return microscaling.packed(values, target)
 
 
 def sizeinbytes(dtype: Any) -> int:

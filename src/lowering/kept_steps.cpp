@@ -16,6 +16,7 @@ KeptSteps::Item KeptSteps::keep(const program::Step& step) {
     kept.at.assign(step.at.begin(), step.at.end());
     kept.tiles.clear();
     kept.time = 0;
+    kept.ended = 0;
     return item;
 }
 

@@ -2,9 +2,6 @@
 // A schedule on paper, and loads just in time for it.
 #include "trnsim/lowering/load_plan.hpp"
 
-#include "trnsim/base/rounding.hpp"
-#include "trnsim/dma/dma_timing.hpp"
-
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -23,69 +20,30 @@ constexpr std::int64_t kHorizon = 60'000'000;
 /// Steps of the plan at the most.
 constexpr std::size_t kMostItems = 16'384;
 
-bool is_load(const InstructionTemplate& instruction, const std::vector<bool>& is_written) {
-    const bool moves = instruction.op == Opcode::DmaCopy || instruction.op == Opcode::DmaTranspose;
-    return moves && std::ranges::all_of(instruction.operands, [&](const Operand& operand) {
-               const bool is_source = operand.access == Access::Read &&
-                                      operand.space == Space::Hbm && !is_written[operand.buffer];
-               const bool is_tile = operand.access == Access::Write && operand.space == Space::Sbuf;
-               return !operand.indirect && (is_source || is_tile);
+bool must_stay_in_order(const Program& program, const RuntimeIterations& iterations) {
+    return std::ranges::any_of(program.templates,
+                               [](const InstructionTemplate& instruction) {
+                                   return instruction.op == Opcode::CoreBarrier ||
+                                          instruction.op == Opcode::Sendrecv;
+                               }) ||
+           std::ranges::any_of(program.loops, [&](const program::Loop& loop) {
+               const bool has_iterations = loop.kind == program::LoopKind::Runtime;
+               return loop.is_in_order || (has_iterations && !iterations.has_any());
            });
-}
-
-bool must_stay_in_order(const Program& program, const std::vector<InstructionPlan>& plans) {
-    return std::ranges::any_of(plans, &InstructionPlan::is_fence) ||
-           std::ranges::any_of(program.loops, [](const program::Loop& loop) {
-               return loop.is_in_order || loop.kind == program::LoopKind::Runtime;
-           });
-}
-
-/// Of the DMA engines' rate, what NKI's documents say to plan with on NeuronCore-v3.
-/// [NKI-DMA-BANDWIDTH]
-constexpr double kPlannedRate = 23.0 / 27.2;
-/// The same for a load by itself, whose engines begin one after the other. [ASSUMED]
-constexpr double kRateAlone = 0.5;
-
-/// Of a load of `dst`. Each DMA engine serves partitions of its own, except in a transpose: half of
-/// them take as long as all.
-std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, const Operand& dst, double rate) {
-    const bool is_transpose = op == Opcode::DmaTranspose;
-    const std::int64_t in_turn =
-        round_up(dst.partitions, dma.partitions_per_engine) / dma.partitions_per_engine;
-    const std::int64_t engines = is_transpose ? dma.engines : std::min(in_turn, dma.engines);
-    const double peak = static_cast<double>(engines) * dma.engine_gb_per_s.value;
-    const double share = is_transpose ? dma.transpose_efficiency_hbm : 1.0;
-    return to_picoseconds(Bytes{dst.total_bytes()}, GigabytesPerSecond{peak * share * rate}).value;
 }
 
 }  // namespace
-
-std::vector<bool> loaded_sites(const Program& program) {
-    const std::vector<bool> is_written = written_buffers(program);
-    std::vector<bool> loaded = is_written;
-    for (std::size_t site = 0; site < loaded.size(); ++site) {
-        const program::Buffer& buffer = program.buffers[site];
-        loaded[site] = loaded[site] && buffer.space == Space::Sbuf && !buffer.address;
-    }
-    for (const InstructionTemplate& instruction : program.templates) {
-        for (const Operand& operand : instruction.operands) {
-            if (operand.indirect || (operand.writes() && !is_load(instruction, is_written))) {
-                loaded[operand.buffer] = false;
-            }
-        }
-    }
-    return loaded;
-}
 
 std::optional<LoadPlan> LoadPlan::make(const Program& program,
                                        const std::vector<SiteLiveness>& liveness,
                                        const std::vector<InstructionPlan>& plans,
                                        const IssueTable& table,
-                                       const ChipSpec& chip) {
-    LoadPlan plan(program, liveness, plans, table, chip);
+                                       const ChipSpec& chip,
+                                       const RuntimeIterations& iterations) {
+    LoadPlan plan(program, liveness, plans, table, chip, iterations);
     const bool has_sites = std::ranges::any_of(
         plan.sites_, [](const std::optional<Site>& site) { return site.has_value(); });
-    if (!has_sites || must_stay_in_order(program, plans)) {
+    if (!has_sites || must_stay_in_order(program, iterations)) {
         return std::nullopt;
     }
     LoadPlan trial = plan;
@@ -100,71 +58,34 @@ std::optional<LoadPlan> LoadPlan::make(const Program& program,
     return plan;
 }
 
-LoadPlan::LoadPlan(const Program& program,
+LoadPlan::LoadPlan(const program::Program& program,
                    const std::vector<SiteLiveness>& liveness,
                    const std::vector<InstructionPlan>& plans,
                    const IssueTable& table,
-                   const ChipSpec& chip)
+                   const ChipSpec& chip,
+                   const RuntimeIterations& iterations)
     : program_(&program),
       plans_(&plans),
       table_(&table),
-      chip_(&chip),
       cursor_(program),
       sites_(program.buffers.size()),
-      written_(program.buffers.size()) {
-    const std::vector<bool> loaded = loaded_sites(program);
+      written_(program.buffers.size()),
+      iterations_(iterations),
+      has_parts_(iterations.has_any() || std::ranges::any_of(plans, &InstructionPlan::is_fence)) {
+    std::vector<bool> is_planned = loaded_sites(program);
     for (std::size_t site = 0; site < sites_.size(); ++site) {
-        if (loaded[site] && liveness[site].last_step >= 0) {
+        is_planned[site] = is_planned[site] && liveness[site].last_step >= 0;
+        if (is_planned[site]) {
             sites_[site].emplace(Site{.uses = UseCounter(liveness[site].uses)});
         }
     }
-    for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
-        accesses_.push_back(accesses_of(index));
-    }
-}
-
-LoadPlan::Accesses LoadPlan::accesses_of(std::uint32_t index) const {
-    const InstructionTemplate& instruction = program_->templates[index];
-    Accesses accesses;
-    bool is_load = false;
-    for (std::uint32_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        if (sites_[operand.buffer]) {
-            accesses.planned.push_back(i);
-            is_load = is_load || operand.writes();
-            continue;
-        }
-        if (operand.reads()) {
-            accesses.reads.push_back(operand.buffer);
-        }
-        if (operand.writes()) {
-            accesses.writes.push_back(operand.buffer);
-        }
-    }
-    if (is_load) {
-        const Operand& dst = instruction.operands[accesses.planned.front()];
-        const auto takes = [&](double rate) {
-            return planned_transfer(chip_->dma, instruction.op, dst, rate);
-        };
-        const std::int64_t latency = latency_of(index);
-        accesses.load = Load{.lead = latency + takes(kRateAlone),
-                             .latency = latency,
-                             .transfer = takes(kPlannedRate)};
-    }
-    return accesses;
+    accesses_ = plan_accesses(program, is_planned, plans, chip);
 }
 
 bool LoadPlan::runs() {
     while (next() != nullptr) {
     }
     return !is_impossible_;
-}
-
-std::int64_t LoadPlan::latency_of(std::uint32_t instruction) const {
-    const DgeMode mode = (*plans_)[instruction].trigger.dge;
-    const NeuronCoreSpec& core = chip_->neuron_core;
-    return (dma::dge_mode(core.dge, mode).first_byte_ns + core.semaphore_file.wakeup_tensor_ns)
-        .value;
 }
 
 void LoadPlan::find_tiles(KeptSteps::Kept& kept) {
@@ -190,13 +111,50 @@ void LoadPlan::read() {
         return read_alloc(*step);
     }
     const std::uint32_t instruction = program_->runs[step->run].instruction;
+    if (const std::int64_t ended = iterations_.ended_before(*step); ended_ != ended) {
+        ended_ = ended;
+        end_part();
+        begin_part(end_);
+    }
     const Item item = kept_.keep(*step);
+    kept_[item].ended = ended_;
     find_tiles(kept_[item]);
     if (is_impossible_) {
         return;
     }
-    return accesses_[instruction].load ? read_load(item, instruction)
-                                       : read_other(item, instruction);
+    if (accesses_[instruction].load) {
+        return read_load(item, instruction);
+    }
+    const bool is_fence = (*plans_)[instruction].is_fence;
+    if (is_fence) {
+        end_part();
+    }
+    const std::int64_t end = read_other(item, instruction);
+    if (is_fence) {
+        begin_part(end);
+    }
+}
+
+/// Loads whose tiles only other parts read are in time before its last step.
+void LoadPlan::end_part() {
+    for (const TileId id : loaded_) {
+        Tile& tile = tiles_[id];
+        if (!tile.loads.empty()) {
+            end_ = std::max(end_, arrival(tile));
+            need(tile, latest_);
+            begin_life(tile);
+        }
+    }
+    loaded_.clear();
+}
+
+void LoadPlan::begin_part(std::int64_t earliest) {
+    part_begin_ = std::max(earliest, latest_ + 1);
+    latest_ = part_begin_;
+    bytes_at_ = std::max(bytes_at_, part_begin_);
+    for (std::int64_t& free_at : free_at_) {
+        free_at = std::max(free_at, part_begin_);
+    }
 }
 
 void LoadPlan::read_alloc(const Step& step) {
@@ -220,6 +178,10 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
     Load& load = tile.loads.emplace_back(*accesses_[instruction].load);
     load.item = item;
     load.tile = id;
+    load.earliest = part_begin_;
+    if (has_parts_) {
+        loaded_.push_back(id);
+    }
     if (--tile.to_read == 0) {  // Nobody reads it.
         tile.end = latest_;
         need(tile, latest_);
@@ -229,7 +191,7 @@ void LoadPlan::read_load(Item item, std::uint32_t instruction) {
 void LoadPlan::need(Tile& tile, std::int64_t time) {
     Site& site = site_of(tile);
     for (Load& load : tile.loads) {
-        load.time = std::max(time - load.lead, site.latest);
+        load.time = std::max({time - load.lead, site.latest, load.earliest});
         site.latest = load.time;
         auto place = loads_.end();  // Most often it stays there.
         while (place != loads_.begin() && std::prev(place)->time > load.time) {
@@ -243,23 +205,23 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
 std::int64_t LoadPlan::arrival(Tile& tile) {
     if (tile.ready == 0) {
         for (const Load& load : tile.loads) {
-            loaded_ += load.transfer;
-            tile.ready = loaded_ + load.latency;
+            bytes_at_ += load.transfer;
+            tile.ready = bytes_at_ + load.latency;
         }
     }
     return tile.ready;
 }
 
-void LoadPlan::read_other(Item item, std::uint32_t instruction) {
+std::int64_t LoadPlan::read_other(Item item, std::uint32_t instruction) {
     const InstructionPlan& plan = (*plans_)[instruction];
-    const Accesses& accesses = accesses_[instruction];
+    const PlannedAccesses& accesses = accesses_[instruction];
     KeptSteps::Kept& kept = kept_[item];
     std::int64_t* free_at = nullptr;
     if (!plan.is_transfer) {
         const Engine engine = table_->engines(instruction).front();
         free_at = &free_at_[static_cast<std::size_t>(engine)];
     }
-    std::int64_t start = free_at == nullptr ? 0 : *free_at;
+    std::int64_t start = free_at == nullptr ? part_begin_ : *free_at;
     for (const TileId id : kept.tiles) {
         start = std::max(start, arrival(tiles_[id]));
     }
@@ -267,7 +229,7 @@ void LoadPlan::read_other(Item item, std::uint32_t instruction) {
         start = std::max(start, written_[buffer]);
     }
     const std::int64_t end =
-        start + (free_at == nullptr ? latency_of(instruction) : plan.costs.front().value);
+        start + (free_at == nullptr ? accesses.latency : plan.costs.front().value);
     if (free_at != nullptr) {
         *free_at = end;
     }
@@ -281,20 +243,26 @@ void LoadPlan::read_other(Item item, std::uint32_t instruction) {
         Tile& tile = tiles_[id];
         site_of(tile).live -= --tile.to_read == 0 ? 1 : 0;
     }
+    end_ = std::max(end_, end);
     latest_ = std::max(latest_, start);
     kept.time = start;
     items_.push_back(item);
+    return end;
 }
 
 void LoadPlan::use(Tile& tile, std::int64_t start, std::int64_t end) {
     is_impossible_ = is_impossible_ || (tile.loads.empty() && !tile.is_needed);
     need(tile, start);
+    begin_life(tile);
+    tile.end = std::max(tile.end, end);
+}
+
+void LoadPlan::begin_life(Tile& tile) {
     if (!tile.is_needed) {
         tile.is_needed = true;
         Site& site = site_of(tile);
         site.live_peak = std::max(site.live_peak, ++site.live);
     }
-    tile.end = std::max(tile.end, end);
 }
 
 std::vector<std::int64_t> LoadPlan::triggers() const {
@@ -302,7 +270,7 @@ std::vector<std::int64_t> LoadPlan::triggers() const {
     std::int64_t next = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = loads_.size(); i > 0; --i) {
         const Load& load = loads_[i - 1];
-        next = std::min(load.time, next - load.transfer);
+        next = std::max(std::min(load.time, next - load.transfer), load.earliest);
         times[i - 1] = next;
     }
     return times;

@@ -111,7 +111,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       is_written_(written_buffers(program)),
       is_in_order_(runs_in_order(program)),
-      runtime_iterations_(program),
+      runtime_iterations_(program, policies),
       window_(reach_of(policies), capacity_of(policies), estimate_, tiles_) {
     if (chip.neuron_core.semaphore_file.count < kOrderingSemaphores) {
         throw ConfigError(fmt::format(
@@ -134,7 +134,8 @@ std::optional<LoadPlan> Lowering::plan_loads(const ChipSpec& chip) const {
     if (policies_.loads != LoadTiming::JustInTime) {
         return std::nullopt;
     }
-    return LoadPlan::make(program_, liveness_, plans_, table_, chip);
+    return LoadPlan::make(
+        program_, liveness_, plans_, table_, chip, RuntimeIterations(program_, policies_));
 }
 
 void Lowering::limit_loads() {
@@ -237,7 +238,10 @@ void Lowering::plan(const Step& step) {
     const std::uint32_t index = program_.runs[step.run].instruction;
     const InstructionPlan& plan = plans_[index];
     ++executed_;
-    if (runtime_iterations_.end_before(step)) {
+    const std::int64_t ended =
+        loads_ ? loads_->ended_iterations() : runtime_iterations_.ended_before(step);
+    if (ended_iterations_ != ended) {
+        ended_iterations_ = ended;
         drain();
         for (neuron_core::QueueId queue = 0; queue < neuron_core::kQueues; ++queue) {
             control_.need_done(queue, emitter_.last_number(queue));

@@ -157,6 +157,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.scratch_dge = choose(kDge, name, text);
     } else if (name == "merge_iterations") {
         policies.merge_iterations = choose(kBooleans, name, text);
+    } else if (name == "drain_iterations") {
+        policies.drain_iterations = choose(kBooleans, name, text);
     } else if (name == "reuse_stationary") {
         policies.reuse_stationary = choose(kBooleans, name, text);
     } else if (name == "matmul_window") {
@@ -189,6 +191,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"dge", text_of(kDge, policies.dge)},
             {"scratch_dge", text_of(kDge, policies.scratch_dge)},
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
+            {"drain_iterations", text_of(kBooleans, policies.drain_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
             {"reorder_window", fmt::format("{}", policies.reorder_window)},
@@ -196,7 +199,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -218,6 +221,9 @@ std::string_view meaning_of(std::string_view policy) {
         {"dge", "who makes DMA descriptors where the program leaves it open"},
         {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},
         {"merge_iterations", "small instructions of several iterations of a loop become one"},
+        {"drain_iterations",
+         "an iteration of a loop whose trips a register says begins when all of the one before has "
+         "ended"},
         {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
         {"matmul_window", "of so many next matmuls the one that can start first goes first"},
         {"reorder_window", "the same on every other queue"},

@@ -8,8 +8,11 @@ namespace trnsim::lowering {
 
 using program::Node;
 
-RuntimeIterations::RuntimeIterations(const program::Program& program)
+RuntimeIterations::RuntimeIterations(const program::Program& program, const Policies& policies)
     : loops_(program.runs.size()) {
+    if (!policies.drain_iterations) {
+        return;
+    }
     std::vector<std::uint32_t> open;
     for (const Node& node : program.nodes) {
         switch (node.kind) {
@@ -24,6 +27,7 @@ RuntimeIterations::RuntimeIterations(const program::Program& program)
                     return program.loops[loop].kind == program::LoopKind::Runtime;
                 });
                 loops_[node.index].assign(open.begin(), last.base());
+                has_any_ = has_any_ || !loops_[node.index].empty();
                 break;
             }
             case Node::Kind::Alloc:
@@ -32,10 +36,10 @@ RuntimeIterations::RuntimeIterations(const program::Program& program)
     }
 }
 
-bool RuntimeIterations::end_before(const program::Step& step) {
+std::int64_t RuntimeIterations::ended_before(const program::Step& step) {
     const std::vector<std::uint32_t>& loops = loops_[step.run];
     if (loops.empty() && around_.empty()) {
-        return false;
+        return ended_;
     }
     const auto iterations = step.iterations.first(loops.size());
     const bool stays = around_.size() <= loops.size() &&
@@ -43,7 +47,8 @@ bool RuntimeIterations::end_before(const program::Step& step) {
                        std::equal(iterations_.begin(), iterations_.end(), iterations.begin());
     around_ = loops;
     iterations_.assign(iterations.begin(), iterations.end());
-    return !stays;
+    ended_ += stays ? 0 : 1;
+    return ended_;
 }
 
 }  // namespace trnsim::lowering

@@ -75,7 +75,11 @@ public:
                 emit(item);
             }
         }
-        return builder_.build();
+        program::Program program = builder_.build();
+        for (std::size_t loop = 0; shape_.has_parts && loop < program.loops.size(); loop += 2) {
+            program.loops[loop].kind = program::LoopKind::Runtime;
+        }
+        return program;
     }
 
 private:
@@ -328,7 +332,7 @@ private:
             case 4:
                 return emit_matmul();
             case 5:
-                if (shape_.loaded_sites == 0) {
+                if (shape_.loaded_sites == 0 || shape_.has_parts) {
                     return run(Opcode::RegisterMove, {Engine::Sync, Engine::Vector}, {}, {});
                 }
                 [[fallthrough]];

@@ -19,8 +19,9 @@ struct RandomProgramShape {
     std::int64_t fixed_one_in =
         0;  ///< Of so many sites one has an address, maybe another's; 0: none.
     /// Further SBUF sites, of two parts each; a tile of them is loaded where it is allocated, and
-    /// only read from then on. With them there are no register moves: nothing passes those.
+    /// only read from then on. With them there are no register moves, as loads do not pass those.
     int loaded_sites = 0;
+    bool has_parts = false;  ///< But with this there are, and every other loop is of the run time.
 };
 
 /// A program of loops up to two deep over allocations, loads, stores, copies, additions,

@@ -19,6 +19,7 @@ public:
         std::vector<program::Step::At> at{};  ///< What the step's own points to.
         std::vector<std::uint32_t> tiles{};   ///< By number; for whoever keeps the step.
         std::int64_t time = 0;                ///< Start, in picoseconds of a plan.
+        std::int64_t ended = 0;               ///< Iterations (RuntimeIterations) before it.
     };
 
     /// Copies a step; it has no tiles yet, and begins at 0.

@@ -8,8 +8,10 @@
 #include "trnsim/lowering/issue_table.hpp"
 #include "trnsim/lowering/kept_steps.hpp"
 #include "trnsim/lowering/liveness.hpp"
+#include "trnsim/lowering/planned_accesses.hpp"
 #include "trnsim/lowering/planned_slots.hpp"
 #include "trnsim/lowering/planned_tiles.hpp"
+#include "trnsim/lowering/runtime_iterations.hpp"
 #include "trnsim/lowering/use_counter.hpp"
 #include "trnsim/program/cursor.hpp"
 #include "trnsim/program/program.hpp"
@@ -23,10 +25,6 @@
 
 namespace trnsim::lowering {
 
-/// By buffer: whether it is a site in SBUF whose tiles nothing writes but loads (`dma_copy`) of
-/// what HBM holds from the start on.
-[[nodiscard]] std::vector<bool> loaded_sites(const program::Program& program);
-
 /// A compiler's plan of loads: each just in time, into the lowest slot of its site that is free by
 /// then.
 ///
@@ -39,6 +37,7 @@ namespace trnsim::lowering {
 /// left out. So a site has no more slots than the plan needs, and where loads take longer than
 /// planned their readers wait, and with them the next loads into their slots (decision 0027).
 /// Yields the program's steps with the loads in their new places; no other step passes another one.
+/// Iterations of loops of the run time, and fences, are the ends of parts that no load leaves.
 class LoadPlan {
 public:
     /// Slots of a site.
@@ -47,26 +46,27 @@ public:
         std::int64_t wanted = 0;  ///< The plan's own; 0: the site is not planned.
     };
 
-    /// nullopt: there is nothing to plan, or what stands in the program's order must stay there:
-    /// loops of the run time, fences, and tiles that are read before a load of them. The arguments
-    /// must outlive the plan.
+    /// nullopt: nothing to plan, or cores meet, or tiles are read before a load of them. The
+    /// arguments must outlive the plan, but not the iterations.
     [[nodiscard]] static std::optional<LoadPlan> make(const program::Program& program,
                                                       const std::vector<SiteLiveness>& liveness,
                                                       const std::vector<InstructionPlan>& plans,
                                                       const IssueTable& table,
-                                                      const ChipSpec& chip);
+                                                      const ChipSpec& chip,
+                                                      const RuntimeIterations& iterations);
 
     /// Whether loads of a site are planned.
     [[nodiscard]] bool has(std::uint32_t buffer) const { return sites_[buffer].has_value(); }
     /// By buffer.
     [[nodiscard]] const std::vector<Need>& needs() const { return needs_; }
 
-    /// Gives a site no more slots than that; loads then wait. \pre has(buffer), at least `least`,
-    /// and next() has not been called
+    /// Gives a site no more slots than that; loads then wait. \pre has(buffer), `least`, no next()
     void limit(std::uint32_t buffer, std::int64_t slots) { sites_[buffer]->slots.limit(slots); }
 
     /// The next step, or nullptr at the end. The result is overwritten by the next call.
     const program::Step* next();
+    /// RuntimeIterations::ended_before() of the last step, an instruction.
+    [[nodiscard]] std::int64_t ended_iterations() const { return kept_[*current_].ended; }
 
     /// The slot of an instance that the last step uses; nullopt: it is dead. \pre has(buffer)
     [[nodiscard]] std::optional<std::int64_t> slot(std::uint32_t buffer, std::int64_t instance);
@@ -76,13 +76,6 @@ private:
     using Load = PlannedLoad;
     using Tile = PlannedTile;
     using TileId = PlannedTileId;
-    /// What an instruction does to tiles and other buffers.
-    struct Accesses {
-        std::vector<std::uint32_t> planned{};  ///< Operands that lie in planned sites;
-        std::optional<Load> load{};            ///< how long it takes, if the first one is written.
-        std::vector<std::uint32_t> reads{};    ///< Buffers of the others.
-        std::vector<std::uint32_t> writes{};
-    };
     /// Times in picoseconds of the plan.
     struct Site {
         UseCounter uses;
@@ -98,18 +91,20 @@ private:
              const std::vector<SiteLiveness>& liveness,
              const std::vector<InstructionPlan>& plans,
              const IssueTable& table,
-             const ChipSpec& chip);
+             const ChipSpec& chip,
+             const RuntimeIterations& iterations);
 
-    [[nodiscard]] Accesses accesses_of(std::uint32_t index) const;
     [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
-    [[nodiscard]] std::int64_t latency_of(std::uint32_t instruction) const;
     void read();
     void read_alloc(const program::Step& step);
     void read_load(Item item, std::uint32_t instruction);
-    void read_other(Item item, std::uint32_t instruction);
+    std::int64_t read_other(Item item, std::uint32_t instruction);
+    void end_part();
+    void begin_part(std::int64_t earliest);
     std::int64_t arrival(Tile& tile);  ///< On paper: its first reader settles it.
     void need(Tile& tile, std::int64_t time);
     void use(Tile& tile, std::int64_t start, std::int64_t end);
+    void begin_life(Tile& tile);
 
     void find_tiles(KeptSteps::Kept& kept);
     void refill();
@@ -127,16 +122,21 @@ private:
     const program::Program* program_;
     const std::vector<InstructionPlan>* plans_;
     const IssueTable* table_;
-    const ChipSpec* chip_;
     std::vector<Need> needs_{};
     program::Cursor cursor_;
     std::vector<std::optional<Site>> sites_;  ///< By buffer.
-    std::vector<Accesses> accesses_{};        ///< By template.
+    std::vector<PlannedAccesses> accesses_;   ///< By template.
     std::vector<std::int64_t> written_;       ///< By buffer: when the last write to it ends.
     std::array<std::int64_t, kSequencedEngines.size()> free_at_{};
-    std::int64_t loaded_ = 0;     ///< When all bytes needed so far could be there, but for latency.
-    std::int64_t latest_ = 0;     ///< Start of a step read so far;
-    std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
+    std::int64_t bytes_at_ = 0;  ///< When all bytes needed so far could be there, but for latency.
+    RuntimeIterations iterations_;
+    std::int64_t ended_ = 0;        ///< How many of those ended before the last step read.
+    bool has_parts_ = false;        ///< There is more than one, then:
+    std::int64_t part_begin_ = 0;   ///< when the one that is read begins,
+    std::int64_t end_ = 0;          ///< the end of all steps read,
+    std::vector<TileId> loaded_{};  ///< and tiles with loads in the part that is read.
+    std::int64_t latest_ = 0;       ///< Start of a step read so far;
+    std::int64_t given_out_ = 0;    ///< of one that has its place in the new order.
     bool is_over_ = false;
     bool is_impossible_ = false;  ///< A tile is read before a load, or used before it is allocated.
     PlannedTiles tiles_{};

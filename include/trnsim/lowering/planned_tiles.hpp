@@ -17,7 +17,8 @@ using PlannedTileId = std::uint32_t;
 struct PlannedLoad {
     KeptSteps::Item item = 0;
     PlannedTileId tile = 0;
-    std::int64_t time = 0;      ///< Start that is in time.
+    std::int64_t time = 0;      ///< Start that is in time, not before
+    std::int64_t earliest = 0;  ///< the one of its iteration (RuntimeIterations).
     std::int64_t lead = 0;      ///< From its trigger to its reader,
     std::int64_t latency = 0;   ///< and what of that is not for its bytes.
     std::int64_t transfer = 0;  ///< What its bytes take among others.

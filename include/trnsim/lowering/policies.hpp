@@ -72,6 +72,8 @@ struct Policies {
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.
     bool merge_iterations = false;            ///< One instruction for several iterations of a loop.
+    bool drain_iterations = true;     ///< One of a loop of the run time begins when all of the one
+                                      ///< before has ended.
     bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.

@@ -5,7 +5,7 @@
 #include "support/program_builder.hpp"
 #include "support/random_program.hpp"
 #include "symbolic_values.hpp"
-#include "trnsim/lowering/load_plan.hpp"
+#include "trnsim/lowering/planned_accesses.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <gmock/gmock.h>

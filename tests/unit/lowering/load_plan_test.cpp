@@ -35,14 +35,15 @@ using Tile = std::pair<std::uint32_t, std::int64_t>;
 /// A plan of a program with all that it refers to.
 class Planned {
 public:
-    explicit Planned(program::Program program)
+    explicit Planned(program::Program program, const Policies& policies = {})
         : program_(std::move(program)),
           chip_(test::chip_named("trainium2")),
           table_(program_, chip_),
           rings_(plan_rings(program_, chip_, {})),
           plans_(plan_instructions(program_, chip_, table_, rings_, {})),
           liveness_(analyse_liveness(program_)),
-          plan(LoadPlan::make(program_, liveness_, plans_, table_, chip_)) {}
+          plan(LoadPlan::make(
+              program_, liveness_, plans_, table_, chip_, RuntimeIterations(program_, policies))) {}
 
     /// The slots of the tiles that a step uses, by site and instance.
     std::map<Tile, std::int64_t> slots_of(const program::Step& step) {
@@ -282,6 +283,100 @@ TEST(LoadPlanTest, OnlyTilesThatLoadsAloneWriteArePlanned) {
     EXPECT_FALSE(planned.plan->has(loads.y));
 }
 
+/// Two iterations of the run time, each of two tiles that are loaded and used one by one.
+program::Program twice_two(Loads& loads) {
+    const auto tile = at(affine(0, {2, 1}));
+    loads.builder.loop(2).loop(2).alloc(loads.x).run(loads.load, {tile});
+    loads.builder.run(loads.copy, {at(), tile}).end().end();
+    program::Program program = loads.builder.build();
+    program.loops.front().kind = program::LoopKind::Runtime;
+    return program;
+}
+
+TEST(LoadPlanTest, LoadsDoNotLeaveTheirIterationOfTheRunTime) {
+    Loads loads(64);
+    Planned planned(twice_two(loads));
+    EXPECT_THAT(planned.uses(),
+                ElementsAre("load x 0 in 0",
+                            "load x 1 in 1",
+                            "reciprocal x 0 in 0",
+                            "reciprocal x 1 in 1",
+                            "load x 2 in 0",
+                            "load x 3 in 1",
+                            "reciprocal x 2 in 0",
+                            "reciprocal x 3 in 1"));
+    EXPECT_EQ(planned.plan->needs()[loads.x].wanted, 2);
+}
+
+TEST(LoadPlanTest, SaysHowManyIterationsOfTheRunTimeHaveEnded) {
+    Loads loads(64);
+    Planned planned(twice_two(loads));
+    std::vector<std::int64_t> ended;
+    while (const program::Step* step = planned.plan->next()) {
+        if (!step->is_alloc) {
+            ended.push_back(planned.plan->ended_iterations());
+        }
+    }
+    EXPECT_THAT(ended, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(LoadPlanTest, NothingIsPlannedWhereIterationsOfTheRunTimeOverlap) {
+    Loads loads(64);
+    EXPECT_FALSE(Planned(twice_two(loads), {.drain_iterations = false}).plan);
+}
+
+TEST(LoadPlanTest, LoadsOfWhatIsOnlyReadInALoopOfTheRunTimeAreBeforeIt) {
+    Loads loads(64);
+    ProgramBuilder& builder = loads.builder;
+    builder.alloc(loads.x)
+        .run(loads.load)
+        .run(loads.builder.unary(Opcode::Reciprocal, Engine::Vector, loads.y, loads.y));
+    builder.loop(2).run(loads.copy).end();
+    program::Program program = builder.build();
+    program.loops.front().kind = program::LoopKind::Runtime;
+    EXPECT_THAT(Planned(std::move(program)).uses(),
+                ElementsAre("load x 0 in 0", "reciprocal x 0 in 0", "reciprocal x 0 in 0"));
+}
+
+TEST(LoadPlanTest, LoadsDoNotPassInstructionsWithRegisters) {
+    Loads loads(64);
+    ProgramBuilder& builder = loads.builder;
+    const auto move = builder.add(Opcode::RegisterMove, {Engine::Sync}, {});
+    const auto load = [&](std::int64_t tile) {
+        builder.alloc(loads.x).run(loads.load, {at(affine(tile))});
+    };
+    const auto use = [&](std::int64_t tile) { builder.run(loads.copy, {at(), at(affine(tile))}); };
+    load(0);
+    load(1);
+    use(0);
+    builder.run(move);
+    load(2);
+    use(1);
+    load(3);
+    use(2);
+    use(3);
+    Planned planned(builder.build());
+    std::string order;
+    while (const program::Step* step = planned.plan->next()) {
+        if (step->is_alloc) {
+            continue;
+        }
+        const std::uint32_t what = planned.program().runs[step->run].instruction;
+        order += what == move ? " | "
+                              : fmt::format("{}{}",
+                                            what == loads.load ? "L" : "u",
+                                            what == loads.load ? step->at[0].instance
+                                                               : step->at[1].instance);
+    }
+    EXPECT_EQ(order, "L0L1u0 | L2L3u1u2u3");
+}
+
+TEST(LoadPlanTest, WhereCoresMeetNothingIsPlanned) {
+    Loads loads(64);
+    loads.builder.run(loads.builder.add(Opcode::CoreBarrier, {Engine::Gpsimd}, {}));
+    EXPECT_FALSE(Planned(loads.together(4)).plan);
+}
+
 TEST(LoadPlanTest, WhatHasToStayInOrderIsNotPlanned) {
     EXPECT_TRUE(Planned(Loads(64).together(4)).plan);
     EXPECT_FALSE(Planned(Loads(64).together(4, true)).plan) << "a loop in order";
@@ -305,14 +400,28 @@ TEST(LoadPlanTest, WhatHasToStayInOrderIsNotPlanned) {
     EXPECT_FALSE(Planned(nothing.build()).plan) << "a program without loads";
 }
 
-/// In random programs, with as many slots as wanted, or as few as possible.
-class LoadPlanOfRandomPrograms : public testing::TestWithParam<bool> {};
+/// What random programs are like, and the slots that they have.
+struct RandomCase {
+    friend std::ostream& operator<<(std::ostream& os, const RandomCase& one) {
+        return os << (one.has_few_slots ? "AsFewAsPossible" : "AsWanted")
+                  << (one.has_parts ? "InParts" : "");
+    }
+
+    bool has_few_slots = false;
+    bool has_parts = false;
+
+    [[nodiscard]] Planned planned(unsigned seed) const {
+        return Planned(test::random_program(
+            seed, {.sbuf_sites = 2, .items = 24, .loaded_sites = 3, .has_parts = has_parts}));
+    }
+};
+
+class LoadPlanOfRandomPrograms : public testing::TestWithParam<RandomCase> {};
 
 TEST_P(LoadPlanOfRandomPrograms, ChangesNothingButWhenLoadsBegin) {
     int plans = 0;
     for (unsigned seed = 0; seed < 200; ++seed) {
-        Planned planned(
-            test::random_program(seed, {.sbuf_sites = 2, .items = 24, .loaded_sites = 3}));
+        Planned planned = GetParam().planned(seed);
         if (!planned.plan) {
             continue;
         }
@@ -321,7 +430,7 @@ TEST_P(LoadPlanOfRandomPrograms, ChangesNothingButWhenLoadsBegin) {
         for (std::uint32_t site = 0; site < slots.size(); ++site) {
             const LoadPlan::Need need = planned.plan->needs()[site];
             ASSERT_LE(need.least, need.wanted);
-            slots[site] = GetParam() ? need.least : need.wanted;
+            slots[site] = GetParam().has_few_slots ? need.least : need.wanted;
             if (planned.plan->has(site)) {
                 planned.plan->limit(site, slots[site]);
             }
@@ -333,8 +442,9 @@ TEST_P(LoadPlanOfRandomPrograms, ChangesNothingButWhenLoadsBegin) {
                 return;
             }
             const Executed executed = planned.executed(step);
-            const Operand& dst = planned.program().templates[executed.first].operands.front();
-            const bool is_load = dst.space == Space::Sbuf && planned.plan->has(dst.buffer);
+            const auto& operands = planned.program().templates[executed.first].operands;
+            const bool is_load = !operands.empty() && operands.front().space == Space::Sbuf &&
+                                 planned.plan->has(operands.front().buffer);
             (is_load ? loads : others).push_back(executed);
         };
         program::Cursor cursor(planned.program());
@@ -375,8 +485,7 @@ TEST_P(LoadPlanOfRandomPrograms, ChangesNothingButWhenLoadsBegin) {
 
 TEST_P(LoadPlanOfRandomPrograms, LoadsAllOfATileBeforeItsFirstReader) {
     for (unsigned seed = 0; seed < 100; ++seed) {
-        Planned planned(
-            test::random_program(seed, {.sbuf_sites = 2, .items = 24, .loaded_sites = 3}));
+        Planned planned = GetParam().planned(seed);
         std::set<Tile> read;
         while (const program::Step* step = planned.plan ? planned.plan->next() : nullptr) {
             if (step->is_alloc) {
@@ -399,12 +508,49 @@ TEST_P(LoadPlanOfRandomPrograms, LoadsAllOfATileBeforeItsFirstReader) {
     }
 }
 
+TEST_P(LoadPlanOfRandomPrograms, KeepsInstructionsInTheirParts) {
+    for (unsigned seed = 0; GetParam().has_parts && seed < 100; ++seed) {
+        Planned planned = GetParam().planned(seed);
+        if (!planned.plan) {
+            continue;
+        }
+        std::map<Executed, std::vector<std::int64_t>> expected;
+        std::map<Executed, std::vector<std::int64_t>> found;
+        const auto number =
+            [&, part = std::int64_t{0}, iteration = std::int64_t{0}](
+                auto& numbers, const program::Step& step, std::int64_t ended) mutable {
+                const Executed executed = planned.executed(step);
+                part += ended != iteration ? 1 : 0;
+                iteration = ended;
+                numbers[executed].push_back(part);
+                const InstructionTemplate& what = planned.program().templates[executed.first];
+                part += what.op == Opcode::RegisterMove ? 1 : 0;
+            };
+        RuntimeIterations iterations(planned.program(), {});
+        program::Cursor cursor(planned.program());
+        auto number_expected = number;
+        while (const program::Step* step = cursor.next()) {
+            if (!step->is_alloc) {
+                number_expected(expected, *step, iterations.ended_before(*step));
+            }
+        }
+        auto number_found = number;
+        while (const program::Step* step = planned.plan->next()) {
+            if (!step->is_alloc) {
+                number_found(found, *step, planned.plan->ended_iterations());
+            }
+        }
+        EXPECT_EQ(found, expected) << "program of seed " << seed;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Slots,
                          LoadPlanOfRandomPrograms,
-                         testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& few) {
-                             return std::string(few.param ? "AsFewAsPossible" : "AsWanted");
-                         });
+                         testing::Values(RandomCase{},
+                                         RandomCase{.has_few_slots = true},
+                                         RandomCase{.has_parts = true},
+                                         RandomCase{.has_few_slots = true, .has_parts = true}),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace trnsim::lowering

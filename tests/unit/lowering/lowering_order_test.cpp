@@ -75,6 +75,8 @@ const test::RandomProgramShape kManyTiles{.sbuf_sites = 2, .items = 40, .old_til
 const test::RandomProgramShape kLong{.sbuf_sites = 4, .items = 30};
 const test::RandomProgramShape kFixed{.sbuf_sites = 6, .items = 24, .fixed_one_in = 2};
 const test::RandomProgramShape kLoads{.sbuf_sites = 2, .items = 24, .loaded_sites = 3};
+const test::RandomProgramShape kParts{
+    .sbuf_sites = 2, .items = 24, .loaded_sites = 3, .has_parts = true};
 const Policies kNewApi{.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
 const Policies kJustInTime{.loads = LoadTiming::JustInTime, .dma_rings = 2};
 const Policies kJustInTimeWindow{.buffer_factor = 1.25,
@@ -138,6 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_pool = true,
                 .must_reorder = true},
         Setting{.name = "JustInTime", .shape = kLoads, .policies = kJustInTime, .must_plan = true},
+        Setting{.name = "JustInTimeParts",
+                .shape = kParts,
+                .policies = kJustInTimeWindow,
+                .must_pool = true,
+                .must_reorder = true,
+                .must_plan = true},
         Setting{.name = "JustInTimeLittleSbuf",
                 .shape = kLoads,
                 .sbuf_kib = 24,

@@ -58,6 +58,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "scratch_dge=hardware",
                                          "merge_iterations=true",
                                          "merge_iterations=false",
+                                         "drain_iterations=true",
+                                         "drain_iterations=false",
                                          "reuse_stationary=true",
                                          "reuse_stationary=false",
                                          "matmul_window=1",
@@ -166,8 +168,8 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
-              "ring_assignment, dma_rings, dge, scratch_dge, merge_iterations, reuse_stationary, "
-              "matmul_window, reorder_window, planned_dma_rate");
+              "ring_assignment, dma_rings, dge, scratch_dge, merge_iterations, drain_iterations, "
+              "reuse_stationary, matmul_window, reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

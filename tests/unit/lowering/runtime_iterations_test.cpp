@@ -15,19 +15,25 @@ namespace {
 using program::LoopKind;
 
 /// What is walked: a digit for each instruction, "|" where an iteration has ended before it.
-std::string walk(test::ProgramBuilder& builder, std::initializer_list<LoopKind> kinds) {
+std::string walk(test::ProgramBuilder& builder,
+                 std::initializer_list<LoopKind> kinds,
+                 const Policies& policies = {}) {
     program::Program program = builder.build();
     std::size_t loop = 0;
     for (const LoopKind kind : kinds) {
         program.loops.at(loop++).kind = kind;
     }
-    RuntimeIterations iterations(program);
+    RuntimeIterations iterations(program, policies);
     program::Cursor cursor(program);
     std::string text;
+    std::int64_t ended = 0;
     while (const program::Step* step = cursor.next()) {
         if (!step->is_alloc) {
-            text += iterations.end_before(*step) ? "|" : "";
+            const std::int64_t now = iterations.ended_before(*step);
+            EXPECT_LE(now, ended + 1);
+            text += now > ended ? "|" : "";
             text += std::to_string(step->run);
+            ended = now;
         }
     }
     return text;
@@ -64,6 +70,14 @@ TEST(RuntimeIterationsTest, EndBetweenIterationsAndAfterTheLast) {
     runs.once().once().end();
     runs.once();
     EXPECT_EQ(walk(runs, {LoopKind::Runtime}), "012|12|12|3");
+}
+
+TEST(RuntimeIterationsTest, ThePolicyLeavesThemOut) {
+    Runs runs;
+    runs.loop(3);
+    runs.once().end();
+    runs.once();
+    EXPECT_EQ(walk(runs, {LoopKind::Runtime}, {.drain_iterations = false}), "0001");
 }
 
 TEST(RuntimeIterationsTest, OtherLoopsHaveNone) {

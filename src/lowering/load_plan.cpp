@@ -6,6 +6,7 @@
 #include <cassert>
 #include <iterator>
 #include <limits>
+#include <span>
 
 namespace trnsim::lowering {
 
@@ -32,6 +33,22 @@ bool must_stay_in_order(const Program& program, const RuntimeIterations& iterati
            });
 }
 
+std::size_t most_operands(const Program& program) {
+    std::size_t most = 0;
+    for (const InstructionTemplate& instruction : program.templates) {
+        most = std::max(most, instruction.operands.size());
+    }
+    return most;
+}
+
+std::size_t most_tiles(const std::vector<PlannedAccesses>& accesses) {
+    std::size_t most = 0;
+    for (const PlannedAccesses& one : accesses) {
+        most = std::max(most, one.tiles.size());
+    }
+    return most;
+}
+
 }  // namespace
 
 std::optional<LoadPlan> LoadPlan::make(const Program& program,
@@ -47,6 +64,7 @@ std::optional<LoadPlan> LoadPlan::make(const Program& program,
         return std::nullopt;
     }
     LoadPlan trial = plan;
+    trial.kept_ = KeptSteps(0, most_tiles(plan.accesses_));  // Nobody looks at the steps.
     if (!trial.runs()) {
         return std::nullopt;
     }
@@ -65,8 +83,6 @@ LoadPlan::LoadPlan(const program::Program& program,
                    const ChipSpec& chip,
                    const RuntimeIterations& iterations)
     : program_(&program),
-      plans_(&plans),
-      table_(&table),
       cursor_(program),
       sites_(program.buffers.size()),
       written_(program.buffers.size()),
@@ -79,7 +95,8 @@ LoadPlan::LoadPlan(const program::Program& program,
             sites_[site].emplace(Site{.uses = UseCounter(liveness[site].uses)});
         }
     }
-    accesses_ = plan_accesses(program, is_planned, plans, chip);
+    accesses_ = plan_accesses(program, is_planned, plans, table, chip);
+    kept_ = KeptSteps(most_operands(program), most_tiles(accesses_));
 }
 
 bool LoadPlan::runs() {
@@ -88,17 +105,15 @@ bool LoadPlan::runs() {
     return !is_impossible_;
 }
 
-void LoadPlan::find_tiles(KeptSteps::Kept& kept) {
-    const std::uint32_t instruction = program_->runs[kept.step.run].instruction;
-    for (const std::uint32_t i : accesses_[instruction].planned) {
-        const std::uint32_t buffer = program_->templates[instruction].operands[i].buffer;
-        const TileId* tile = sites_[buffer]->living.find(kept.at[i].instance);
-        if (tile == nullptr) {  // Not allocated yet: without a plan the lowering says so.
-            is_impossible_ = true;
-            return;
+bool LoadPlan::find_tiles(const Step& step, const PlannedAccesses& accesses, Item item) {
+    for (const PlannedAccesses::Tile& tile : accesses.tiles) {
+        const TileId* id = sites_[tile.buffer]->living.find(step.at[tile.operand].instance);
+        if (id == nullptr) {  // Not allocated yet: without a plan the lowering says so.
+            return false;
         }
-        kept.tiles.push_back(*tile);
+        kept_.add_tile(item, *id);
     }
+    return true;
 }
 
 void LoadPlan::read() {
@@ -110,7 +125,7 @@ void LoadPlan::read() {
     if (step->is_alloc) {
         return read_alloc(*step);
     }
-    const std::uint32_t instruction = program_->runs[step->run].instruction;
+    const PlannedAccesses& accesses = accesses_[program_->runs[step->run].instruction];
     if (const std::int64_t ended = iterations_.ended_before(*step); ended_ != ended) {
         ended_ = ended;
         end_part();
@@ -118,20 +133,15 @@ void LoadPlan::read() {
     }
     const Item item = kept_.keep(*step);
     kept_[item].ended = ended_;
-    find_tiles(kept_[item]);
-    if (is_impossible_) {
-        return;
-    }
-    if (accesses_[instruction].load) {
-        return read_load(item, instruction);
-    }
-    const bool is_fence = (*plans_)[instruction].is_fence;
-    if (is_fence) {
+    if (!find_tiles(*step, accesses, item)) {
+        is_impossible_ = true;
+    } else if (accesses.load) {
+        read_load(item, *accesses.load);
+    } else if (accesses.is_fence) {
         end_part();
-    }
-    const std::int64_t end = read_other(item, instruction);
-    if (is_fence) {
-        begin_part(end);
+        begin_part(read_other(item, accesses));
+    } else {
+        read_other(item, accesses);
     }
 }
 
@@ -171,11 +181,11 @@ void LoadPlan::read_alloc(const Step& step) {
     }
 }
 
-void LoadPlan::read_load(Item item, std::uint32_t instruction) {
-    const TileId id = kept_[item].tiles.front();
+void LoadPlan::read_load(Item item, const Load& what) {
+    const TileId id = kept_.tiles(item).front();
     Tile& tile = tiles_[id];
     is_impossible_ = is_impossible_ || tile.is_needed;
-    Load& load = tile.loads.emplace_back(*accesses_[instruction].load);
+    Load& load = tile.loads.emplace_back(what);
     load.item = item;
     load.tile = id;
     load.earliest = part_begin_;
@@ -212,40 +222,34 @@ std::int64_t LoadPlan::arrival(Tile& tile) {
     return tile.ready;
 }
 
-std::int64_t LoadPlan::read_other(Item item, std::uint32_t instruction) {
-    const InstructionPlan& plan = (*plans_)[instruction];
-    const PlannedAccesses& accesses = accesses_[instruction];
-    KeptSteps::Kept& kept = kept_[item];
-    std::int64_t* free_at = nullptr;
-    if (!plan.is_transfer) {
-        const Engine engine = table_->engines(instruction).front();
-        free_at = &free_at_[static_cast<std::size_t>(engine)];
-    }
+std::int64_t LoadPlan::read_other(Item item, const PlannedAccesses& accesses) {
+    const std::span<const TileId> tiles = kept_.tiles(item);
+    std::int64_t* const free_at =
+        accesses.engine ? &free_at_[static_cast<std::size_t>(*accesses.engine)] : nullptr;
     std::int64_t start = free_at == nullptr ? part_begin_ : *free_at;
-    for (const TileId id : kept.tiles) {
+    for (const TileId id : tiles) {
         start = std::max(start, arrival(tiles_[id]));
     }
     for (const std::uint32_t buffer : accesses.reads) {
         start = std::max(start, written_[buffer]);
     }
-    const std::int64_t end =
-        start + (free_at == nullptr ? accesses.latency : plan.costs.front().value);
+    const std::int64_t end = start + accesses.duration;
     if (free_at != nullptr) {
         *free_at = end;
     }
-    for (const TileId id : kept.tiles) {
+    for (const TileId id : tiles) {
         use(tiles_[id], start, end);
     }
     for (const std::uint32_t buffer : accesses.writes) {
         written_[buffer] = end;
     }
-    for (const TileId id : kept.tiles) {
+    for (const TileId id : tiles) {
         Tile& tile = tiles_[id];
         site_of(tile).live -= --tile.to_read == 0 ? 1 : 0;
     }
     end_ = std::max(end_, end);
     latest_ = std::max(latest_, start);
-    kept.time = start;
+    kept_[item].time = start;
     items_.push_back(item);
     return end;
 }
@@ -340,7 +344,7 @@ void LoadPlan::put_load(const Load& load) {
 
 void LoadPlan::emit(Item item) {
     out_.push_back(item);
-    for (const TileId id : kept_[item].tiles) {
+    for (const TileId id : kept_.tiles(item)) {
         Tile& tile = tiles_[id];
         assert(tile.slot >= 0);
         if (--tile.to_emit == 0) {
@@ -350,8 +354,8 @@ void LoadPlan::emit(Item item) {
     }
 }
 
-void LoadPlan::resolved(const KeptSteps::Kept& kept) {
-    for (const TileId id : kept.tiles) {
+void LoadPlan::resolved(Item item) {
+    for (const TileId id : kept_.tiles(item)) {
         Tile& tile = tiles_[id];
         if (--tile.to_resolve == 0) {
             site_of(tile).living.erase(tile.instance);
@@ -362,7 +366,7 @@ void LoadPlan::resolved(const KeptSteps::Kept& kept) {
 
 const Step* LoadPlan::next() {
     if (current_) {
-        resolved(kept_[*current_]);
+        resolved(*current_);
         kept_.drop(*current_);
         current_.reset();
     }
@@ -374,9 +378,9 @@ const Step* LoadPlan::next() {
     }
     current_ = out_.front();
     out_.pop_front();
-    KeptSteps::Kept& kept = kept_[*current_];
-    kept.step.at = kept.at;
-    return &kept.step;
+    Step& step = kept_[*current_].step;
+    step.at = kept_.at(*current_);
+    return &step;
 }
 
 std::optional<std::int64_t> LoadPlan::slot(std::uint32_t buffer, std::int64_t instance) {

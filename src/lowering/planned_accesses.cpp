@@ -52,12 +52,12 @@ PlannedAccesses accesses_of(const InstructionTemplate& instruction,
                             const std::vector<bool>& is_planned,
                             const InstructionPlan& plan,
                             const ChipSpec& chip) {
-    PlannedAccesses accesses{.latency = latency_of(plan, chip.neuron_core)};
+    PlannedAccesses accesses{.is_fence = plan.is_fence};
     bool is_load = false;
     for (std::uint32_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         if (is_planned[operand.buffer]) {
-            accesses.planned.push_back(i);
+            accesses.tiles.push_back({.operand = i, .buffer = operand.buffer});
             is_load = is_load || operand.writes();
             continue;
         }
@@ -69,12 +69,13 @@ PlannedAccesses accesses_of(const InstructionTemplate& instruction,
         }
     }
     if (is_load) {
-        const Operand& dst = instruction.operands[accesses.planned.front()];
+        const Operand& dst = instruction.operands[accesses.tiles.front().operand];
         const auto takes = [&](double rate) {
             return planned_transfer(chip.dma, instruction.op, dst, rate);
         };
-        accesses.load = PlannedLoad{.lead = accesses.latency + takes(kRateAlone),
-                                    .latency = accesses.latency,
+        const std::int64_t latency = latency_of(plan, chip.neuron_core);
+        accesses.load = PlannedLoad{.lead = latency + takes(kRateAlone),
+                                    .latency = latency,
                                     .transfer = takes(kPlannedRate)};
     }
     return accesses;
@@ -102,11 +103,19 @@ std::vector<bool> loaded_sites(const Program& program) {
 std::vector<PlannedAccesses> plan_accesses(const Program& program,
                                            const std::vector<bool>& is_planned,
                                            const std::vector<InstructionPlan>& plans,
+                                           const IssueTable& table,
                                            const ChipSpec& chip) {
     std::vector<PlannedAccesses> accesses;
     accesses.reserve(program.templates.size());
-    for (std::size_t index = 0; index < program.templates.size(); ++index) {
-        accesses.push_back(accesses_of(program.templates[index], is_planned, plans[index], chip));
+    for (std::uint32_t index = 0; index < program.templates.size(); ++index) {
+        PlannedAccesses& one = accesses.emplace_back(
+            accesses_of(program.templates[index], is_planned, plans[index], chip));
+        if (plans[index].is_transfer) {
+            one.duration = latency_of(plans[index], chip.neuron_core);
+        } else {
+            one.engine = table.engines(index).front();
+            one.duration = plans[index].costs.front().value;
+        }
     }
     return accesses;
 }

@@ -4,7 +4,10 @@
 
 #include "trnsim/program/cursor.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -15,12 +18,14 @@ class KeptSteps {
 public:
     using Item = std::uint32_t;
     struct Kept {
-        program::Step step{};
-        std::vector<program::Step::At> at{};  ///< What the step's own points to.
-        std::vector<std::uint32_t> tiles{};   ///< By number; for whoever keeps the step.
-        std::int64_t time = 0;                ///< Start, in picoseconds of a plan.
-        std::int64_t ended = 0;               ///< Iterations (RuntimeIterations) before it.
+        program::Step step{};     ///< But for its positions, at().
+        std::int64_t time = 0;    ///< Start, in picoseconds of a plan.
+        std::int64_t ended = 0;   ///< Iterations (RuntimeIterations) before it.
+        std::uint32_t tiles = 0;  ///< How many it has.
     };
+
+    /// Of each step so many positions are kept at the most, and so many tiles.
+    KeptSteps(std::size_t positions, std::size_t tiles) : positions_(positions), most_(tiles) {}
 
     /// Copies a step; it has no tiles yet, and begins at 0.
     [[nodiscard]] Item keep(const program::Step& step);
@@ -29,8 +34,27 @@ public:
     [[nodiscard]] Kept& operator[](Item item) { return kept_[item]; }
     [[nodiscard]] const Kept& operator[](Item item) const { return kept_[item]; }
 
+    /// The positions of its operands that are kept. Valid until the next keep().
+    [[nodiscard]] std::span<const program::Step::At> at(Item item) const {
+        const std::size_t count = std::min(positions_, kept_[item].step.at.size());
+        return std::span(at_).subspan(item * positions_, count);
+    }
+
+    /// \pre it has fewer than the most
+    void add_tile(Item item, std::uint32_t tile) {
+        tiles_[item * most_ + kept_[item].tiles++] = tile;
+    }
+    /// By number; for whoever keeps the step. Valid until the next keep().
+    [[nodiscard]] std::span<const std::uint32_t> tiles(Item item) const {
+        return std::span(tiles_).subspan(item * most_, kept_[item].tiles);
+    }
+
 private:
+    std::size_t positions_;
+    std::size_t most_;
     std::vector<Kept> kept_{};
+    std::vector<program::Step::At> at_{};  ///< Of each as many as are kept at the most.
+    std::vector<std::uint32_t> tiles_{};   ///< The same.
     std::vector<Item> unused_{};
 };
 

@@ -97,8 +97,8 @@ private:
     [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
     void read();
     void read_alloc(const program::Step& step);
-    void read_load(Item item, std::uint32_t instruction);
-    std::int64_t read_other(Item item, std::uint32_t instruction);
+    void read_load(Item item, const Load& load);
+    std::int64_t read_other(Item item, const PlannedAccesses& accesses);
     void end_part();
     void begin_part(std::int64_t earliest);
     std::int64_t arrival(Tile& tile);  ///< On paper: its first reader settles it.
@@ -106,22 +106,21 @@ private:
     void use(Tile& tile, std::int64_t start, std::int64_t end);
     void begin_life(Tile& tile);
 
-    void find_tiles(KeptSteps::Kept& kept);
+    /// False: one is not allocated yet.
+    bool find_tiles(const program::Step& step, const PlannedAccesses& accesses, Item item);
     void refill();
     [[nodiscard]] std::vector<std::int64_t> triggers() const;
     void emit(Item item);
     void emit_load(const Load& load, std::int64_t trigger);
     void emit_held(Site& site, std::int64_t time);
     void put_load(const Load& load);
-    void resolved(const KeptSteps::Kept& kept);
+    void resolved(Item item);
     [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
     void release(const Tile& tile) { site_of(tile).slots.release(tile.slot, tile.end); }
     /// Goes through the program. False: a tile is read before a load of it.
     [[nodiscard]] bool runs();
 
     const program::Program* program_;
-    const std::vector<InstructionPlan>* plans_;
-    const IssueTable* table_;
     std::vector<Need> needs_{};
     program::Cursor cursor_;
     std::vector<std::optional<Site>> sites_;  ///< By buffer.
@@ -140,7 +139,7 @@ private:
     bool is_over_ = false;
     bool is_impossible_ = false;  ///< A tile is read before a load, or used before it is allocated.
     PlannedTiles tiles_{};
-    KeptSteps kept_{};
+    KeptSteps kept_{0, 0};
     std::deque<Item> items_{};       ///< Read, in program order, but for loads;
     std::deque<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
     std::deque<Item> out_{};         ///< both, in their new order.

@@ -6,6 +6,7 @@
 #include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/rounding.hpp"
+#include "trnsim/lowering/byte_owners.hpp"
 #include "trnsim/lowering/psum_banks.hpp"
 
 #include <fmt/format.h>
@@ -131,19 +132,18 @@ std::string largest_sites(const Program& program, std::vector<PackedSite> sites)
 
 /// The sites of a packer begin at byte `first`.
 void record(SlotPacker& packer, std::int64_t first, Allocation& result) {
+    std::vector<const PackedSite*> order;  // Lives of those that share bytes do not meet.
     for (const PackedSite& site : packer.sites()) {
-        SitePlacement& placement = result.sites[site.site];
-        placement = {.slots = site.slots,
-                     .slot_bytes = site.slot_bytes,
-                     .address = first + site.address,
-                     .overlaid = {}};
-        for (const PackedSite& other : packer.sites()) {
-            const bool shares = site.address < other.address + other.bytes() &&
-                                other.address < site.address + site.bytes();
-            if (packer.shares() && shares && other.last_step < site.first_step) {
-                placement.overlaid.push_back(other.site);
-            }
-        }
+        order.push_back(&site);
+    }
+    std::ranges::stable_sort(order, {}, &PackedSite::first_step);
+    ByteOwners owners;
+    for (const PackedSite* site : order) {
+        result.sites[site->site] = {
+            .slots = site->slots,
+            .slot_bytes = site->slot_bytes,
+            .address = first + site->address,
+            .overlaid = owners.take(site->address, site->address + site->bytes(), site->site)};
     }
 }
 

@@ -25,7 +25,7 @@ struct SitePlacement {
     std::int64_t address = 0;     ///< Byte within the partition.
     bool is_pooled = false;   ///< No slots of its own: a share of a TilePool or of the rotation.
     bool is_planned = false;  ///< A LoadPlan says which slot a tile takes.
-    std::vector<std::uint32_t> overlaid{};  ///< Sites whose earlier lives share these bytes.
+    std::vector<std::uint32_t> overlaid{};  ///< Sites that had any of these bytes last before.
 };
 
 /// All sites' slots.

@@ -150,7 +150,7 @@ void LoadPlan::end_part() {
     for (const TileId id : loaded_) {
         Tile& tile = tiles_[id];
         if (!tile.loads.empty()) {
-            end_ = std::max(end_, arrival(tile));
+            arrival(tile);
             need(tile, latest_);
             begin_life(tile);
         }
@@ -160,7 +160,6 @@ void LoadPlan::end_part() {
 
 void LoadPlan::begin_part(std::int64_t earliest) {
     part_begin_ = std::max(earliest, latest_ + 1);
-    latest_ = part_begin_;
     bytes_at_ = std::max(bytes_at_, part_begin_);
     for (std::int64_t& free_at : free_at_) {
         free_at = std::max(free_at, part_begin_);

@@ -308,6 +308,50 @@ TEST(LoadPlanTest, LoadsDoNotLeaveTheirIterationOfTheRunTime) {
     EXPECT_EQ(planned.plan->needs()[loads.x].wanted, 2);
 }
 
+TEST(LoadPlanTest, IterationsOfTheRunTimeArePlannedAlike) {
+    // 4 MiB, of which little is used: the DMA engines set the pace.
+    Loads loads(8192);
+    ProgramBuilder& builder = loads.builder;
+    const auto use =
+        builder.add(Opcode::Reciprocal,
+                    {Engine::Vector},
+                    {builder.part(Role::Dst, loads.y, 64), builder.part(Role::Data, loads.x, 64)});
+    const auto tile = at(affine(0, {4, 1}));
+    builder.loop(3).loop(4).alloc(loads.x).run(loads.load, {tile}).run(use, {at(), tile});
+    program::Program program = builder.end().end().build();
+    program.loops.front().kind = program::LoopKind::Runtime;
+    Planned planned(std::move(program));
+    EXPECT_EQ(planned.plan->needs()[loads.x].wanted, 2);
+    std::vector<std::string> iterations(3);
+    for (const std::string& one : planned.uses()) {
+        const std::size_t number = one.find_first_of("0123456789");
+        const int instance = std::stoi(one.substr(number));
+        iterations.at(static_cast<std::size_t>(instance / 4)) += fmt::format(
+            "{}{}{}; ", one.substr(0, number), instance % 4, one.substr(one.find(" in")));
+    }
+    EXPECT_EQ(iterations[1], iterations[0]);
+    EXPECT_EQ(iterations[2], iterations[0]);
+}
+
+TEST(LoadPlanTest, ALongLoadDoesNotHoldUpAShortOneOfTheIterationBefore) {
+    Loads loads(64);
+    ProgramBuilder& builder = loads.builder;
+    const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto long_in = builder.input("long", Dtype::Float32, {128, 8192});
+    const auto use =
+        builder.add(Opcode::Reciprocal,
+                    {Engine::Vector},
+                    {builder.whole(Role::Dst, loads.y), builder.part(Role::Data, z, 64)});
+    builder.loop(1).alloc(loads.x).run(loads.load).run(loads.copy).end();
+    builder.alloc(z).run(builder.copy(z, long_in)).run(use);
+    program::Program program = builder.build();
+    program.loops.front().kind = program::LoopKind::Runtime;
+    EXPECT_THAT(
+        Planned(std::move(program)).uses(),
+        ElementsAre(
+            "load x 0 in 0", "reciprocal x 0 in 0", "load z 0 in 0", "reciprocal z 0 in 0"));
+}
+
 TEST(LoadPlanTest, SaysHowManyIterationsOfTheRunTimeHaveEnded) {
     Loads loads(64);
     Planned planned(twice_two(loads));

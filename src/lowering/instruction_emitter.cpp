@@ -99,6 +99,21 @@ void InstructionEmitter::emit(const PlannedStep& step) {
     }
 }
 
+QueueId InstructionEmitter::end_iteration(std::uint32_t instruction) {
+    constexpr QueueId kQueue = queue_of(Engine::Sync);
+    ended_.waits.clear(known(kQueue));
+    for (QueueId queue = 0; queue < neuron_core::kQueues; ++queue) {
+        if (queue != kQueue) {
+            ended_.waits.need_done(queue, last_number(queue));
+        }
+    }
+    if (keeps_estimate_) {
+        ended_.met = estimate_.met(kQueue, ended_.waits);
+    }
+    push(kQueue, *table_.loop_barrier(instruction), ended_);
+    return kQueue;
+}
+
 void InstructionEmitter::emit_compute(const PlannedStep& step) {
     if (step.engine == Engine::Scalar) {
         load_table(step.instruction);

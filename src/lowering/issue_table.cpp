@@ -283,6 +283,18 @@ const IssueTemplate* IssueTable::table_load(std::uint32_t instruction) {
     return &what;
 }
 
+const IssueTemplate* IssueTable::loop_barrier(std::uint32_t instruction) {
+    const Key key{Kind::LoopBarrier, instruction, 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const Picoseconds time = chip_.neuron_core.sync_engine.loop_barrier_ns;
+    IssueTemplate& what = add(key, Operation::Control, Engine::Sync, instruction);
+    what.name = "LOOP_BARRIER";
+    what.cost = {.interval = time, .read = time, .done = time};
+    return &what;
+}
+
 const IssueTemplate* IssueTable::wait_only(const IssueTemplate& before) {
     const Key key{Kind::Wait, before.index, 0, 0};
     if (const IssueTemplate* known = find(key)) {

@@ -182,7 +182,10 @@ void Lowering::find_used_queues() {
         queues_of_.push_back(queues_of(index));
         expect(queues_of_.back(), executions[index]);
     }
-    if (tiles_.can_spill()) {  // Nobody knows how often.
+    if (runtime_iterations_.has_any()) {  // Nobody knows how often.
+        expect(1U << queue_of(Engine::Sync), 1);
+    }
+    if (tiles_.can_spill()) {  // The same.
         expect(1U << queue_of_ring(0) | trigger_queue(emitter_.spill_trigger().engine), 1);
     }
 }
@@ -243,13 +246,13 @@ void Lowering::plan(const Step& step) {
     if (ended_iterations_ != ended) {
         ended_iterations_ = ended;
         drain();
-        for (neuron_core::QueueId queue = 0; queue < neuron_core::kQueues; ++queue) {
-            control_.need_done(queue, emitter_.last_number(queue));
-        }
+        const QueueId queue = emitter_.end_iteration(last_instruction_);
+        control_.need_done(queue, emitter_.last_number(queue));
     }
     if (plan.is_fence) {
         drain();
     }
+    last_instruction_ = index;
     PlannedStep& planned = window_.blank();
     planned.instruction = index;
     planned.is_in_order = is_in_order_[step.run];

@@ -141,6 +141,11 @@ void list_fields(FieldList& list, SyncEngineSpec& spec) {
                 "register_store: one element to memory.");
     list.number(
         "core_barrier_ns", spec.core_barrier_ns, "ns", kTime, "core_barrier, once all are there.");
+    list.number("loop_barrier_ns",
+                spec.loop_barrier_ns,
+                "ns",
+                kTime,
+                "End of an iteration of a loop of the run time, once all engines are there.");
 }
 
 void list_fields(FieldList& list, SemaphoreFileSpec& spec) {

@@ -54,6 +54,10 @@ public:
     /// \throws ProgramError for the result of a matmul across PSUM banks
     void emit(const PlannedStep& step);
 
+    /// Lets an iteration of a loop of the run time end after all that is on the queues, with an
+    /// instruction of that template as its last one; the queue of the barrier.
+    neuron_core::QueueId end_iteration(std::uint32_t instruction);
+
     void save(Tile& tile) override;
     void reload(Tile& tile) override;
 
@@ -108,7 +112,8 @@ private:
     std::vector<std::unique_ptr<RegionShape>> tile_shapes_;  ///< By buffer: a whole spilled tile.
     // Large, and so not made anew each time:
     PlannedStep::Condition readout_;  ///< Of an accumulator, which waits for nothing itself,
-    PlannedStep::Condition moved_;    ///< and of a tile that leaves memory or comes back.
+    PlannedStep::Condition moved_;    ///< of a tile that leaves memory or comes back,
+    PlannedStep::Condition ended_;    ///< and of the end of an iteration.
     StationaryReuse::Load loaded_;    ///< What a matmul would load.
     std::int64_t table_loads_ = 0;
     LoweringCounts counts_;

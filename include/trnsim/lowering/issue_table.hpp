@@ -62,6 +62,8 @@ public:
                                                 std::int32_t partition);
     /// ACT_TABLE_LOAD before an instruction of that template.
     [[nodiscard]] const IssueTemplate* table_load(std::uint32_t instruction);
+    /// What ends an iteration of a loop of the run time, after an instruction of that template.
+    [[nodiscard]] const IssueTemplate* loop_barrier(std::uint32_t instruction);
     /// An instruction that only waits (EVENT_SEMAPHORE) for what `before` could not wait for
     /// itself.
     [[nodiscard]] const IssueTemplate* wait_only(const IssueTemplate& before);
@@ -86,6 +88,7 @@ private:
         Multiply,
         Transfer,
         TableLoad,
+        LoopBarrier,
         Wait,
         Trigger,
         Save,

@@ -15,6 +15,8 @@ struct SyncEngineSpec {
     Picoseconds register_load_ns{};   ///< register_load: one element from memory, on any sequencer.
     Picoseconds register_store_ns{};  ///< register_store: one element to memory.
     Picoseconds core_barrier_ns{};    ///< Two remote semaphore updates.
+    Picoseconds loop_barrier_ns{};    ///< Between two iterations of a loop of the run time: all
+                                      ///< engines meet, semaphores are reset. [NKI-DYNAMIC-LOOPS]
 };
 
 /// Hardware counters that order the engines of a NeuronCore.

@@ -4,11 +4,10 @@
 #include "support/recorded_timeline.hpp"
 #include "support/simulation.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string_view>
+#include <cstdint>
 
 namespace trnsim {
 namespace {
@@ -54,17 +53,30 @@ TEST(RuntimeLoop, IterationsTakeEquallyLong) {
     EXPECT_EQ(total(7) - total(6), total(5) - total(4));
 }
 
+ChipSpec with_barrier(std::int64_t nanoseconds) {
+    ChipSpec chip = test::chip("trn2");
+    chip.neuron_core.sync_engine.loop_barrier_ns = Picoseconds{nanoseconds * 1000};
+    return chip;
+}
+
 TEST(RuntimeLoop, TilesOfAnIterationOverlap) {
-    const auto total = [&](std::int64_t trips, std::int64_t tiles, std::string_view loads) {
-        RunOptions options{.policies = lowering::default_policies("nki")};
-        lowering::set(options.policies, fmt::format("loads={}", loads));
+    const RunOptions options{.policies = lowering::default_policies("nki")};
+    const auto total = [&](std::int64_t trips, std::int64_t tiles) {
         return test::run(
-                   streamed(program::LoopKind::Runtime, trips, tiles), test::chip("trn2"), options)
+                   streamed(program::LoopKind::Runtime, trips, tiles), with_barrier(0), options)
             .total;
     };
-    const auto planned = total(4, 4, "just_in_time");
-    EXPECT_LT(planned, total(16, 1, "just_in_time"));
-    EXPECT_LT(planned, total(4, 4, "as_soon_as_possible"));
+    EXPECT_LT(total(4, 4), total(16, 1));
+}
+
+TEST(RuntimeLoop, ABarrierIsBetweenEveryTwoIterations) {
+    for (const std::int64_t trips : {1, 2, 5}) {
+        const auto total = [trips](std::int64_t nanoseconds) {
+            return test::run(streamed(program::LoopKind::Runtime, trips), with_barrier(nanoseconds))
+                .total;
+        };
+        EXPECT_EQ(total(5000) - total(1000), Picoseconds{(trips - 1) * 4'000'000}) << trips;
+    }
 }
 
 TEST(RuntimeLoop, ThePolicyLetsIterationsOverlap) {

@@ -179,6 +179,18 @@ TEST(IssueTableTest, ATableLoadTakesTheChipsTime) {
     EXPECT_EQ(load->cost.done, load->cost.interval);
 }
 
+TEST(IssueTableTest, ALoopBarrierTakesTheChipsTimeOnSync) {
+    const Sample sample;
+    const ChipSpec trn2 = chip("trainium2");
+    IssueTable table(sample.program, trn2);
+    const auto* barrier = table.loop_barrier(sample.exp);
+    EXPECT_EQ(barrier->name, "LOOP_BARRIER");
+    EXPECT_EQ(barrier->engine, Engine::Sync);
+    EXPECT_EQ(barrier->cost.interval, from_nanoseconds(4000));
+    EXPECT_EQ(barrier->cost.done, barrier->cost.interval);
+    EXPECT_EQ(table.loop_barrier(sample.exp), barrier);
+}
+
 TEST(IssueTableTest, AReadoutWritesTheSumAndTheActivationAllElse) {
     test::ProgramBuilder builder;
     const auto data = builder.tile("data", Space::Psum, Dtype::Float32, {128, 512});

@@ -8,6 +8,7 @@
 #include "trnsim/program/cursor.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +77,22 @@ public:
             }
         }
         return result;
+    }
+
+    /// "dma_copy 0, reciprocal 0": all instructions, and the instances of what they load or read.
+    std::string order() {
+        std::vector<std::string> result;
+        while (const program::Step* step = plan->next()) {
+            if (!step->is_alloc) {
+                const auto& what = program_.templates[program_.runs[step->run].instruction];
+                const std::size_t tile = what.op == Opcode::DmaCopy ? 0 : 1;
+                result.push_back(
+                    step->at.empty()
+                        ? std::string(name(what.op))
+                        : fmt::format("{} {}", name(what.op), step->at[tile].instance));
+            }
+        }
+        return fmt::format("{}", fmt::join(result, ", "));
     }
 
     [[nodiscard]] Executed executed(const program::Step& step) const {
@@ -317,8 +334,9 @@ TEST(LoadPlanTest, IterationsOfTheRunTimeArePlannedAlike) {
                     {Engine::Vector},
                     {builder.part(Role::Dst, loads.y, 64), builder.part(Role::Data, loads.x, 64)});
     const auto tile = at(affine(0, {4, 1}));
-    builder.loop(3).loop(4).alloc(loads.x).run(loads.load, {tile}).run(use, {at(), tile});
-    program::Program program = builder.end().end().build();
+    const auto work = builder.unary(Opcode::Reciprocal, Engine::Vector, loads.y, loads.y);
+    builder.loop(3).loop(4).alloc(loads.x).run(loads.load, {tile}).run(use, {at(), tile}).end();
+    program::Program program = builder.loop(10).run(work).end().end().build();
     program.loops.front().kind = program::LoopKind::Runtime;
     Planned planned(std::move(program));
     EXPECT_EQ(planned.plan->needs()[loads.x].wanted, 2);
@@ -342,7 +360,9 @@ TEST(LoadPlanTest, ALongLoadDoesNotHoldUpAShortOneOfTheIterationBefore) {
         builder.add(Opcode::Reciprocal,
                     {Engine::Vector},
                     {builder.whole(Role::Dst, loads.y), builder.part(Role::Data, z, 64)});
-    builder.loop(1).alloc(loads.x).run(loads.load).run(loads.copy).end();
+    const auto busy = builder.tile("busy", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto work = builder.unary(Opcode::Reciprocal, Engine::Vector, busy, busy);
+    builder.alloc(busy).loop(1).run(work).alloc(loads.x).run(loads.load).run(loads.copy).end();
     builder.alloc(z).run(builder.copy(z, long_in)).run(use);
     program::Program program = builder.build();
     program.loops.front().kind = program::LoopKind::Runtime;
@@ -399,20 +419,28 @@ TEST(LoadPlanTest, LoadsDoNotPassInstructionsWithRegisters) {
     load(3);
     use(2);
     use(3);
-    Planned planned(builder.build());
-    std::string order;
-    while (const program::Step* step = planned.plan->next()) {
-        if (step->is_alloc) {
-            continue;
-        }
-        const std::uint32_t what = planned.program().runs[step->run].instruction;
-        order += what == move ? " | "
-                              : fmt::format("{}{}",
-                                            what == loads.load ? "L" : "u",
-                                            what == loads.load ? step->at[0].instance
-                                                               : step->at[1].instance);
-    }
-    EXPECT_EQ(order, "L0L1u0 | L2L3u1u2u3");
+    EXPECT_EQ(Planned(builder.build()).order(),
+              "dma_copy 0, dma_copy 1, reciprocal 0, register_move, "
+              "dma_copy 2, dma_copy 3, reciprocal 1, reciprocal 2, reciprocal 3");
+}
+
+TEST(LoadPlanTest, ALoadBeforeThemIsNotThereBeforeItsBytes) {
+    // 4 MiB; what reads a small tile behind its reader can begin no earlier.
+    Loads loads(64);
+    ProgramBuilder& builder = loads.builder;
+    const auto z = builder.tile("z", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto load = builder.copy(z, builder.input("long", Dtype::Float32, {128, 8192}));
+    const auto use =
+        builder.add(Opcode::Reciprocal,
+                    {Engine::Vector},
+                    {builder.whole(Role::Dst, loads.y), builder.part(Role::Data, z, 64)});
+    const auto work = builder.tile("work", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(work).alloc(z).run(load);
+    builder.run(builder.add(Opcode::RegisterMove, {Engine::Sync}, {}));
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Scalar, work, work));
+    builder.run(use).alloc(loads.x).run(loads.load).run(loads.copy);
+    EXPECT_EQ(Planned(builder.build()).order(),
+              "dma_copy 0, register_move, tensor_copy 0, dma_copy 0, reciprocal 0, reciprocal 0");
 }
 
 TEST(LoadPlanTest, WhereCoresMeetNothingIsPlanned) {

@@ -200,6 +200,10 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
         accesses.push_back(place(executed.parts[i], step.operands[i]));
     }
     skip_waits();
+    if (queues_.entries()[next_entry_].instruction.what->name == "LOOP_BARRIER") {
+        take_node();
+        skip_waits();
+    }
     if (queues_.entries()[next_entry_].instruction.what->operation ==
         Operation::ActivationTableLoad) {
         take_node();

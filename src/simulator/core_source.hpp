@@ -4,8 +4,8 @@
 
 #include "trnsim/lowering/block_splitting.hpp"
 #include "trnsim/lowering/iteration_merging.hpp"
-#include "trnsim/lowering/planned_accesses.hpp"
 #include "trnsim/lowering/lowering.hpp"
+#include "trnsim/lowering/planned_accesses.hpp"
 #include "trnsim/lowering/replay.hpp"
 #include "trnsim/neuron_core/neuron_core.hpp"
 

@@ -115,8 +115,8 @@ private:
     std::vector<bool> is_written_;   ///< By buffer: HBM tensors the program writes.
     std::vector<bool> is_in_order_;  ///< By run of the program.
     RuntimeIterations runtime_iterations_;
-    std::int64_t ended_iterations_ = 0;   ///< Before the last step read,
-    std::uint32_t last_instruction_ = 0;  ///< and its template.
+    std::int64_t ended_iterations_ = 0;     ///< Before the last step read,
+    std::uint32_t last_instruction_ = 0;    ///< and its template.
     std::vector<std::uint32_t> queues_of_;  ///< By template: queues_of().
     /// By queue: steps not lowered that may have instructions for it.
     std::array<std::int64_t, neuron_core::kQueues> to_come_{};

@@ -90,6 +90,7 @@ const Policies kOldApi{.engine_choice = EngineChoice::Balanced,
                        .dma_rings = 8,
                        .matmul_window = 256,
                        .reorder_window = 16};
+const Policies kOverlapping{.drain_iterations = false, .matmul_window = 256, .reorder_window = 16};
 const Policies kNarrow{.matmul_window = 4, .reorder_window = 4};
 const Policies kTriggered{.dge = DgePolicy::Software, .scratch_dge = DgePolicy::Hardware};
 const Policies kTriggeredWindow{.dge = DgePolicy::Software,
@@ -146,6 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_pool = true,
                 .must_reorder = true,
                 .must_plan = true},
+        Setting{.name = "JustInTimePartsLittleSbuf",
+                .shape = kParts,
+                .sbuf_kib = 24,
+                .policies = kJustInTime,
+                .must_plan = true},
+        Setting{.name = "WindowsParts", .shape = kParts, .policies = kOldApi, .must_reorder = true},
+        Setting{.name = "WindowsPartsOverlapping",
+                .shape = kParts,
+                .policies = kOverlapping,
+                .must_reorder = true},
         Setting{.name = "JustInTimeLittleSbuf",
                 .shape = kLoads,
                 .sbuf_kib = 24,

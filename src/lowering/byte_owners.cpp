@@ -23,7 +23,7 @@ std::vector<std::uint32_t> ByteOwners::take(std::int64_t begin,
         ranges_[begin] = {.end = end, .owner = owner};
     }
     std::ranges::sort(former);
-    former.erase(std::ranges::unique(former).begin(), former.end());
+    former.erase(std::unique(former.begin(), former.end()), former.end());
     return former;
 }
 

@@ -106,14 +106,13 @@ bool LoadPlan::runs() {
 }
 
 bool LoadPlan::find_tiles(const Step& step, const PlannedAccesses& accesses, Item item) {
-    for (const PlannedAccesses::Tile& tile : accesses.tiles) {
+    return std::ranges::all_of(accesses.tiles, [&](const PlannedAccesses::Tile& tile) {
         const TileId* id = sites_[tile.buffer]->living.find(step.at[tile.operand].instance);
-        if (id == nullptr) {  // Not allocated yet: without a plan the lowering says so.
-            return false;
+        if (id != nullptr) {  // Else, without a plan, the lowering says so.
+            kept_.add_tile(item, *id);
         }
-        kept_.add_tile(item, *id);
-    }
-    return true;
+        return id != nullptr;
+    });
 }
 
 void LoadPlan::read() {

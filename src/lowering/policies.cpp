@@ -41,6 +41,12 @@ constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
                           Choice{"software", DgePolicy::Software},
                           Choice{"hardware", DgePolicy::Hardware},
                           Choice{"dynamic", DgePolicy::Dynamic}};
+constexpr std::array<std::pair<std::string_view, bool Policies::*>, 4> kFlags{{
+    {"unrolled_buffers", &Policies::unrolled_buffers},
+    {"merge_iterations", &Policies::merge_iterations},
+    {"drain_iterations", &Policies::drain_iterations},
+    {"reuse_stationary", &Policies::reuse_stationary},
+}};
 constexpr std::array kBooleans{Choice{"true", true}, Choice{"false", false}};
 
 template <typename E, std::size_t N>
@@ -133,14 +139,15 @@ void set(Policies& policies, std::string_view assignment) {
     }
     const std::string_view name = assignment.substr(0, equals);
     const std::string_view text = assignment.substr(equals + 1);
-    if (name == "engine_choice") {
+    const auto* const flag = std::ranges::find(kFlags, name, [](const auto& f) { return f.first; });
+    if (flag != kFlags.end()) {
+        policies.*flag->second = choose(kBooleans, name, text);
+    } else if (name == "engine_choice") {
         policies.engine_choice = choose(kEngineChoices, name, text);
     } else if (name == "buffer_factor") {
         policies.buffer_factor = number(name, text, 0.0, kMostFactor);
     } else if (name == "buffer_extra") {
         policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
-    } else if (name == "unrolled_buffers") {
-        policies.unrolled_buffers = choose(kBooleans, name, text);
     } else if (name == "loads") {
         policies.loads = choose(kLoadTimings, name, text);
     } else if (name == "psum_buffers") {
@@ -155,12 +162,6 @@ void set(Policies& policies, std::string_view assignment) {
         policies.dge = choose(kDge, name, text);
     } else if (name == "scratch_dge") {
         policies.scratch_dge = choose(kDge, name, text);
-    } else if (name == "merge_iterations") {
-        policies.merge_iterations = choose(kBooleans, name, text);
-    } else if (name == "drain_iterations") {
-        policies.drain_iterations = choose(kBooleans, name, text);
-    } else if (name == "reuse_stationary") {
-        policies.reuse_stationary = choose(kBooleans, name, text);
     } else if (name == "matmul_window") {
         policies.matmul_window = number<std::int64_t>(name, text, 1, kMostWindow);
     } else if (name == "reorder_window") {

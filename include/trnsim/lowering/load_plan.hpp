@@ -97,7 +97,7 @@ private:
     [[nodiscard]] Site& site_of(const Tile& tile) { return *sites_[tile.buffer]; }
     void read();
     void read_alloc(const program::Step& step);
-    void read_load(Item item, const Load& load);
+    void read_load(Item item, const Load& what);
     std::int64_t read_other(Item item, const PlannedAccesses& accesses);
     void end_part();
     void begin_part(std::int64_t earliest);

@@ -7,6 +7,7 @@
 #include "trnsim/lowering/stationary.hpp"
 #include "trnsim/neuron_core/instruction_timing.hpp"
 #include "trnsim/neuron_core/scalar_engine_timing.hpp"
+#include "trnsim/neuron_core/sync_engine_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <fmt/format.h>
@@ -288,10 +289,9 @@ const IssueTemplate* IssueTable::loop_barrier(std::uint32_t instruction) {
     if (const IssueTemplate* known = find(key)) {
         return known;
     }
-    const Picoseconds time = chip_.neuron_core.sync_engine.loop_barrier_ns;
     IssueTemplate& what = add(key, Operation::Control, Engine::Sync, instruction);
     what.name = "LOOP_BARRIER";
-    what.cost = {.interval = time, .read = time, .done = time};
+    what.cost = neuron_core::loop_barrier_cost(chip_.neuron_core.sync_engine);
     return &what;
 }
 

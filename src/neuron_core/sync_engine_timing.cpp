@@ -29,4 +29,9 @@ InstructionCost sync_engine_cost(const SyncEngineSpec& spec,
     return {.interval = time, .read = time, .done = time};
 }
 
+InstructionCost loop_barrier_cost(const SyncEngineSpec& spec) {
+    const Picoseconds time = spec.loop_barrier_ns;
+    return {.interval = time, .read = time, .done = time};
+}
+
 }  // namespace trnsim::neuron_core

@@ -14,4 +14,8 @@ namespace trnsim::neuron_core {
 [[nodiscard]] InstructionCost sync_engine_cost(const SyncEngineSpec& spec,
                                                const InstructionTemplate& instruction);
 
+/// What ends an iteration of a loop of the run time, once all engines are there.
+/// [NKI-DYNAMIC-LOOPS] [ASSUMED]
+[[nodiscard]] InstructionCost loop_barrier_cost(const SyncEngineSpec& spec);
+
 }  // namespace trnsim::neuron_core

@@ -27,5 +27,14 @@ TEST(SyncEngineCost, HoldsTheSequencerUntilTheResult) {
     }
 }
 
+TEST(SyncEngineCost, ALoopBarrierHoldsSyncForTheChipsTime) {
+    SyncEngineSpec spec;
+    spec.loop_barrier_ns = Picoseconds{2'500'000};
+    const InstructionCost barrier = loop_barrier_cost(spec);
+    EXPECT_EQ(barrier.interval, Picoseconds{2'500'000});
+    EXPECT_EQ(barrier.read, barrier.interval);
+    EXPECT_EQ(barrier.done, barrier.interval);
+}
+
 }  // namespace
 }  // namespace trnsim::neuron_core

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -47,6 +48,23 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
         LoweredProgram(builder.build()).names(),
         ElementsAre(
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
+}
+
+TEST(LoweringTest, TheEndOfAnIterationCountsToItsLastInstruction) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    const auto last = builder.unary(Opcode::Reciprocal, Engine::Vector, tile, tile);
+    builder.alloc(tile).loop(2).run(copy).run(last).end().run(copy);
+    program::Program program = builder.build();
+    program.loops.at(0).kind = program::LoopKind::Runtime;
+    const LoweredProgram lowered(std::move(program));
+    const auto barriers = lowered.of(queue_of(Engine::Sync));
+    ASSERT_EQ(barriers.size(), 2U);
+    for (const neuron_core::QueuedInstruction& barrier : barriers) {
+        EXPECT_EQ(barrier.what->name, "LOOP_BARRIER");
+        EXPECT_EQ(barrier.what->source, last);
+    }
 }
 
 TEST(LoweringTest, WhateverComesAfterARegisterIsSetWaitsForIt) {

@@ -22,15 +22,10 @@ constexpr std::int64_t kHorizon = 60'000'000;
 constexpr std::size_t kMostItems = 16'384;
 
 bool must_stay_in_order(const Program& program, const RuntimeIterations& iterations) {
-    return std::ranges::any_of(program.templates,
-                               [](const InstructionTemplate& instruction) {
-                                   return instruction.op == Opcode::CoreBarrier ||
-                                          instruction.op == Opcode::Sendrecv;
-                               }) ||
-           std::ranges::any_of(program.loops, [&](const program::Loop& loop) {
-               const bool has_iterations = loop.kind == program::LoopKind::Runtime;
-               return loop.is_in_order || (has_iterations && !iterations.has_any());
-           });
+    return std::ranges::any_of(program.loops, [&](const program::Loop& loop) {
+        const bool has_iterations = loop.kind == program::LoopKind::Runtime;
+        return loop.is_in_order || (has_iterations && !iterations.has_any());
+    });
 }
 
 std::size_t most_operands(const Program& program) {

@@ -46,8 +46,8 @@ public:
         std::int64_t wanted = 0;  ///< The plan's own; 0: the site is not planned.
     };
 
-    /// nullopt: nothing to plan, or cores meet, or tiles are read before a load of them. The
-    /// arguments must outlive the plan, but not the iterations.
+    /// nullopt: nothing to plan, or a loop keeps its order, or tiles are read before a load of
+    /// them. The arguments must outlive the plan, but not the iterations.
     [[nodiscard]] static std::optional<LoadPlan> make(const program::Program& program,
                                                       const std::vector<SiteLiveness>& liveness,
                                                       const std::vector<InstructionPlan>& plans,

@@ -19,7 +19,7 @@ function(trnsim_test)
     trnsim_compile_together(${binary})
     target_include_directories(${binary} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(${binary} PRIVATE TRNSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_compile_options(${binary} PRIVATE $<$<CONFIG:Release>:-Og>)  # In half the time; what they test is as ever.
+    target_compile_options(${binary} PRIVATE $<$<CONFIG:Release>:-Og>)  # In half the time; the layers keep theirs.
     trnsim_sanitize_as_written(${binary})
     target_link_libraries(${binary} PRIVATE ${ARG_LIBRARIES} trnsim::build GTest::gmock)
     trnsim_reaches_systemc(uses_systemc ${ARG_LIBRARIES})

@@ -85,7 +85,7 @@ public:
         while (const program::Step* step = plan->next()) {
             if (!step->is_alloc) {
                 const auto& what = program_.templates[program_.runs[step->run].instruction];
-                const std::size_t tile = what.op == Opcode::DmaCopy ? 0 : 1;
+                const std::size_t tile = what.op == Opcode::DmaCopy || step->at.size() == 1 ? 0 : 1;
                 result.push_back(
                     step->at.empty()
                         ? std::string(name(what.op))
@@ -421,7 +421,8 @@ std::string order_around(Loads& loads, std::uint32_t between) {
     program::Program program = builder.build();
     const std::string known{name(program.templates[between].op)};
     std::string order = Planned(std::move(program)).order();
-    return order.replace(order.find(known), known.size(), "between");
+    const std::size_t begin = order.find(known);
+    return order.replace(begin, order.find(',', begin) - begin, "between");
 }
 
 TEST(LoadPlanTest, LoadsDoNotPassInstructionsWithRegistersNorWhereCoresMeet) {
@@ -432,8 +433,10 @@ TEST(LoadPlanTest, LoadsDoNotPassInstructionsWithRegistersNorWhereCoresMeet) {
         "dma_copy 2, dma_copy 3, reciprocal 1, reciprocal 2, reciprocal 3";
     EXPECT_EQ(order_around(moved, moved.builder.add(Opcode::RegisterMove, {Engine::Sync}, {})),
               expected);
-    EXPECT_EQ(order_around(waited, waited.builder.add(Opcode::CoreBarrier, {Engine::Gpsimd}, {})),
-              expected);
+    const auto shared = waited.builder.output("shared", Dtype::Float32, {128, 64});
+    const auto barrier = waited.builder.add(
+        Opcode::CoreBarrier, {Engine::Gpsimd}, {waited.builder.whole(Role::Dst, shared)});
+    EXPECT_EQ(order_around(waited, barrier), expected);
 }
 
 TEST(LoadPlanTest, LoadsDoNotPassAnExchangeOfCores) {
@@ -447,7 +450,7 @@ TEST(LoadPlanTest, LoadsDoNotPassAnExchangeOfCores) {
                     {Engine::Dma},
                     {builder.whole(Role::Dst, theirs), builder.whole(Role::Src, mine)});
     EXPECT_EQ(order_around(loads, exchange),
-              "dma_copy 0, dma_copy 1, reciprocal 0, between 0, "
+              "dma_copy 0, dma_copy 1, reciprocal 0, between, "
               "dma_copy 2, dma_copy 3, reciprocal 1, reciprocal 2, reciprocal 3");
 }
 

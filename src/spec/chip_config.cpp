@@ -19,11 +19,6 @@ namespace {
 
 constexpr int kIndent = 2;
 
-/// Text as a JSON string.
-std::string json_string(const std::string& text) {
-    return Json(text).dump();
-}
-
 std::string leaf_json(const ChipConfig::Leaf& leaf) {
     const std::string note = leaf.note.empty() ? "" : R"(, "note": )" + json_string(leaf.note);
     return fmt::format(R"({{"value": {}, "unit": {}, "source": {}{}}})",
@@ -45,9 +40,13 @@ std::vector<std::string> split(const std::string& path) {
 }
 
 /// The value of an assignment: JSON, or a bare word as a text.
-Json value_of(std::string_view text) {
-    Json value = Json::parse(text, nullptr, false);
-    return value.is_discarded() ? Json(std::string(text)) : value;
+JsonElement value_of(JsonParser& parser, const std::string& text) {
+    JsonElement value;
+    if (parser.parse(text).get(value) == simdjson::SUCCESS) {
+        return value;
+    }
+    // A text in the same parser: a bare word is not JSON only for lack of quotation marks.
+    return parse_json(parser, json_string(text), "--set");
 }
 
 }  // namespace
@@ -58,7 +57,8 @@ ChipConfig load_chip(const std::string& name_or_path) {
 }
 
 ChipConfig parse_chip(std::string_view text, const std::string& origin) {
-    return ChipReader(origin).read(parse_json(text, origin));
+    JsonParser parser;
+    return ChipReader(origin).read(parse_json(parser, text, origin));
 }
 
 namespace {
@@ -83,10 +83,13 @@ void assign_leaf(ChipConfig& config, std::string_view assignment) {
         throw ConfigError(fmt::format(
             "{}: the chip has no {}{}", where, in_quotes(path), path_suggestion(path, paths)));
     }
-    const Json value = value_of(assignment.substr(equals + 1));
-    assign(*field, value, where);
+    JsonParser parser;
+    const JsonElement value = value_of(parser, std::string(assignment.substr(equals + 1)));
+    if (!assign(*field, value)) {
+        throw ConfigError(fmt::format("{}: {}", where, misfit(*field, value)));
+    }
     ChipConfig::Leaf& leaf = config.leaves.at(static_cast<std::size_t>(field - fields.begin()));
-    leaf.value = value.dump();
+    leaf.value = value_text(value);
     leaf.source = kSetByUser;
     leaf.note.clear();
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -38,32 +39,44 @@ bool is_source(std::string_view source) {
     }
 }
 
+/// "/neuron_core/sbuf" of "neuron_core.sbuf" or "neuron_core.sbuf."
+std::string pointer_to(std::string_view path) {
+    if (path.ends_with('.')) {
+        path.remove_suffix(1);
+    }
+    std::string pointer = "/" + std::string(path);
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return pointer;
+}
+
 }  // namespace
 
 ChipReader::ChipReader(std::string origin) {
     config_.origin = std::move(origin);
     fields_ = chip_fields(config_.spec);
-    for (const Field& field : fields_) {
-        by_path_[field.path] = &field;
-        for (std::size_t dot = field.path.find('.'); dot != std::string::npos;
-             dot = field.path.find('.', dot + 1)) {
-            groups_.insert(field.path.substr(0, dot + 1));
+    config_.leaves.resize(fields_.size());
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+        const std::string_view path = fields_[i].path;
+        by_path_[path] = i;
+        for (std::size_t dot = path.find('.'); dot != std::string::npos;
+             dot = path.find('.', dot + 1)) {
+            groups_.insert(path.substr(0, dot + 1));
         }
     }
 }
 
-std::string ChipReader::at(const std::string& pointer) const {
-    return config_.origin + ": " + pointer;
+std::string ChipReader::at(std::string_view path) const {
+    return config_.origin + ": " + pointer_to(path);
 }
 
-std::vector<std::string> ChipReader::keys_below(const std::string& path) const {
+std::vector<std::string> ChipReader::keys_below(std::string_view group) const {
     std::vector<std::string> keys;
-    if (path.empty()) {
+    if (group.empty()) {
         keys.assign(kPlainKeys.begin(), kPlainKeys.end());
     }
     for (const Field& field : fields_) {
-        if (field.path.compare(0, path.size(), path) == 0) {
-            std::string key = field.path.substr(path.size());
+        if (field.path.starts_with(group)) {
+            std::string key = field.path.substr(group.size());
             key.resize(std::min(key.size(), key.find('.')));
             if (keys.empty() || keys.back() != key) {
                 keys.push_back(std::move(key));
@@ -73,132 +86,149 @@ std::vector<std::string> ChipReader::keys_below(const std::string& path) const {
     return keys;
 }
 
-ChipConfig ChipReader::read(const Json& file) {
-    if (!file.is_object()) {
+ChipConfig ChipReader::read(JsonElement file) {
+    JsonObject object;
+    if (file.get(object) != simdjson::SUCCESS) {
         throw ConfigError(
             fmt::format("{}: a chip file is a JSON object; start it with {{\"schema_version\": {}",
                         config_.origin,
                         kSchemaVersion));
     }
-    read_header(file);
-    read_object(file, "", "");
+    require_single_keys(object, "");
+    read_header(object);
+    read_group(object, "");
     require_all();
     check_relations(config_.spec, config_.origin);
-    for (const Field& field : fields_) {
-        config_.leaves.push_back(std::move(leaves_.at(field.path)));
-    }
     return std::move(config_);
 }
 
-void ChipReader::read_header(const Json& file) {
-    const auto version = file.find("schema_version");
-    if (version == file.end() || *version != kSchemaVersion) {
+void ChipReader::read_header(JsonObject file) {
+    double version = 0.0;
+    const simdjson::error_code code = file["schema_version"].get(version);
+    if (code != simdjson::SUCCESS || version != kSchemaVersion) {
         throw ConfigError(
             fmt::format("{}: is {}, but this program reads version {}; convert the file",
-                        at("/schema_version"),
-                        version == file.end() ? "missing" : "another version",
+                        at("schema_version"),
+                        code == simdjson::NO_SUCH_FIELD ? "missing" : "another version",
                         kSchemaVersion));
     }
     config_.spec.name = read_text(file, "name", "");
     config_.spec.short_name = read_text(file, "short_name", "");
 }
 
-const std::string& ChipReader::read_text(const Json& object,
-                                         const std::string& key,
-                                         const std::string& pointer) const {
-    const auto member = object.find(key);
-    const auto* text = member == object.end() ? nullptr : member->get_ptr<const std::string*>();
-    if (text == nullptr || text->empty()) {
+std::string_view ChipReader::read_text(JsonObject object,
+                                       std::string_view key,
+                                       std::string_view path) const {
+    std::string_view text;
+    const simdjson::error_code code = object[key].get(text);
+    if (code != simdjson::SUCCESS || text.empty()) {
         throw ConfigError(
             fmt::format("{}: is {}, but must be a text of at least one character; write one",
-                        at(pointer_to(pointer, key)),
-                        member == object.end() ? "missing"
-                        : text == nullptr      ? "no text"
-                                               : "empty"));
+                        at(fmt::format("{}{}{}", path, path.empty() ? "" : ".", key)),
+                        code == simdjson::NO_SUCH_FIELD ? "missing"
+                        : code != simdjson::SUCCESS     ? "no text"
+                                                        : "empty"));
     }
-    return *text;
+    return text;
 }
 
-void ChipReader::read_object(const Json& object,
-                             const std::string& path,
-                             const std::string& pointer) {
-    if (!object.is_object()) {
-        throw ConfigError(fmt::format(
-            "{}: must be an object with the keys{}", at(pointer), listed(keys_below(path))));
+void ChipReader::require_single_keys(JsonObject object, std::string_view path) const {
+    if (const auto key = repeated_key(object)) {
+        throw ConfigError(fmt::format("{}: key {} occurs twice in {}; keep one",
+                                      config_.origin,
+                                      in_quotes(*key),
+                                      path.empty() ? "the file" : pointer_to(path)));
     }
-    for (const auto& [key, member] : object.items()) {
-        const std::string member_pointer = pointer_to(pointer, key);
-        const auto field = by_path_.find(path + key);
-        if (field != by_path_.end()) {
-            read_leaf(member, *field->second, member_pointer);
-        } else if (key.find('.') == std::string::npos && groups_.contains(path + key + ".")) {
-            read_object(member, path + key + ".", member_pointer);
-        } else if (!path.empty() ||
+}
+
+void ChipReader::read_group(JsonObject object, const std::string& group) {
+    for (const auto [key, member] : object) {
+        const std::string path = group + std::string(key);
+        const bool is_one_key = key.find('.') == std::string_view::npos;
+        if (const auto field = by_path_.find(path); is_one_key && field != by_path_.end()) {
+            read_leaf(member, field->second);
+        } else if (is_one_key && groups_.contains(path + ".")) {
+            JsonObject inner;
+            if (member.get(inner) != simdjson::SUCCESS) {
+                throw ConfigError(fmt::format("{}: must be an object with the keys{}",
+                                              at(path),
+                                              listed(keys_below(path + "."))));
+            }
+            require_single_keys(inner, path);
+            read_group(inner, path + ".");
+        } else if (!group.empty() ||
                    std::find(kPlainKeys.begin(), kPlainKeys.end(), key) == kPlainKeys.end()) {
             throw ConfigError(fmt::format("{}: unknown key {} in {}{}",
                                           config_.origin,
                                           in_quotes(key),
-                                          pointer.empty() ? "the file" : pointer,
-                                          suggestion(key, keys_below(path))));
+                                          group.empty() ? "the file" : pointer_to(group),
+                                          suggestion(key, keys_below(group))));
         }
     }
 }
 
-void ChipReader::read_leaf(const Json& leaf, const Field& field, const std::string& pointer) {
+void ChipReader::read_leaf(JsonElement leaf, std::size_t index) {
     static const std::vector<std::string> keys{"value", "unit", "source", "note"};
-    if (!leaf.is_object()) {
+    const Field& field = fields_[index];
+    JsonObject object;
+    if (leaf.get(object) != simdjson::SUCCESS) {
         throw ConfigError(
             fmt::format("{}: must be an object {{\"value\": ..., \"unit\": \"{}\", \"source\": "
                         "...}}; write one",
-                        at(pointer),
+                        at(field.path),
                         field.unit));
     }
-    for (const auto& [key, member] : leaf.items()) {
+    require_single_keys(object, field.path);
+    bool has_note = false;
+    for (const auto [key, member] : object) {
         if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
             throw ConfigError(fmt::format("{}: unknown key {} in {}{}",
                                           config_.origin,
                                           in_quotes(key),
-                                          pointer,
+                                          pointer_to(field.path),
                                           suggestion(key, keys)));
         }
+        has_note = has_note || key == "note";
     }
-    const std::string& unit = read_text(leaf, "unit", pointer);
+    const std::string_view unit = read_text(object, "unit", field.path);
     if (unit != field.unit) {
         throw ConfigError(fmt::format("{}: the unit is {}, but must be \"{}\"; convert the value",
-                                      at(pointer),
+                                      at(field.path),
                                       in_quotes(unit),
                                       field.unit));
     }
-    const std::string& source = read_text(leaf, "source", pointer);
+    const std::string_view source = read_text(object, "source", field.path);
     if (!is_source(source)) {
         throw ConfigError(fmt::format(
             "{}: the source is {}, but must be tags of docs/sources.md such as \"NKI-ARCH-V3\", "
             "separated by \", \"; name the document there and its tag here",
-            at(pointer),
+            at(field.path),
             in_quotes(source)));
     }
-    const auto value = leaf.find("value");
-    if (value == leaf.end()) {
-        throw ConfigError(fmt::format("{}/value: is missing; add {}", at(pointer), allowed(field)));
+    JsonElement value;
+    if (object["value"].get(value) != simdjson::SUCCESS) {
+        throw ConfigError(
+            fmt::format("{}/value: is missing; add {}", at(field.path), allowed(field)));
     }
-    assign(field, *value, at(pointer));
-    leaves_[field.path] = {
+    if (!assign(field, value)) {
+        throw ConfigError(fmt::format("{}: {}", at(field.path), misfit(field, value)));
+    }
+    config_.leaves[index] = {
         .path = field.path,
-        .value = value->dump(),
-        .unit = unit,
-        .source = source,
-        .note = leaf.contains("note") ? read_text(leaf, "note", pointer) : std::string(),
+        .value = value_text(value),
+        .unit = std::string(unit),
+        .source = std::string(source),
+        .note = has_note ? std::string(read_text(object, "note", field.path)) : std::string(),
         .description = field.description};
 }
 
 void ChipReader::require_all() const {
-    for (const Field& field : fields_) {
-        if (!leaves_.contains(field.path)) {
-            std::string pointer = "/" + field.path;
-            std::replace(pointer.begin(), pointer.end(), '.', '/');
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+        const Field& field = fields_[i];
+        if (config_.leaves[i].path.empty()) {
             throw ConfigError(fmt::format(
                 R"({}: is missing ({}); add {{"value": {}, "unit": "{}", "source": ...}})",
-                at(pointer),
+                at(field.path),
                 field.description,
                 allowed(field),
                 field.unit));

@@ -6,9 +6,11 @@
 #include "json_text.hpp"
 #include "trnsim/spec/chip_config.hpp"
 
-#include <map>
-#include <set>
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace trnsim::spec {
@@ -22,24 +24,29 @@ class ChipReader {
 public:
     explicit ChipReader(std::string origin);
 
-    [[nodiscard]] ChipConfig read(const Json& file);
+    [[nodiscard]] ChipConfig read(JsonElement file);
 
 private:
-    void read_object(const Json& object, const std::string& path, const std::string& pointer);
-    void read_leaf(const Json& leaf, const Field& field, const std::string& pointer);
-    void read_header(const Json& file);
+    /// `group` is empty for the file, else "neuron_core.sbuf.".
+    void read_group(JsonObject object, const std::string& group);
+    void read_leaf(JsonElement leaf, std::size_t index);
+    void read_header(JsonObject file);
     void require_all() const;
-    [[nodiscard]] const std::string& read_text(const Json& object,
-                                               const std::string& key,
-                                               const std::string& pointer) const;
-    [[nodiscard]] std::vector<std::string> keys_below(const std::string& path) const;
-    [[nodiscard]] std::string at(const std::string& pointer) const;
+    /// \throws ConfigError if one occurs twice
+    void require_single_keys(JsonObject object, std::string_view path) const;
+    /// The text `key` of the object at `path`.
+    [[nodiscard]] std::string_view read_text(JsonObject object,
+                                             std::string_view key,
+                                             std::string_view path) const;
+    [[nodiscard]] std::vector<std::string> keys_below(std::string_view group) const;
+    /// "file: /neuron_core/sbuf" of "neuron_core.sbuf"
+    [[nodiscard]] std::string at(std::string_view path) const;
 
     ChipConfig config_;
-    std::vector<Field> fields_;  ///< Bound to config_.spec.
-    std::map<std::string, const Field*> by_path_;
-    std::set<std::string> groups_;  ///< Paths that are objects, with a dot at their end.
-    std::map<std::string, ChipConfig::Leaf> leaves_;
+    std::vector<Field> fields_;                                  ///< Bound to config_.spec.
+    std::unordered_map<std::string_view, std::size_t> by_path_;  ///< Into fields_.
+    std::unordered_set<std::string_view>
+        groups_;  ///< Paths that are objects, with a dot at their end.
 };
 
 /// Relations between fields that no range of a single one can say.

@@ -3,8 +3,13 @@
 #include "chip_reader.hpp"
 #include "field_value.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace trnsim::spec {
 namespace {
+
+/// Members stay in the order in which they are added.
+using Json = nlohmann::ordered_json;
 
 Json text_schema(const char* description) {
     return {{"type", "string"}, {"minLength", 1}, {"description", description}};

@@ -3,7 +3,6 @@
 #include "field_value.hpp"
 
 #include "message_text.hpp"
-#include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -15,21 +14,14 @@
 namespace trnsim::spec {
 namespace {
 
-/// The JSON text of a value, short enough for a message.
-std::string shown(const Json& value) {
-    if (value.is_object() || value.is_array()) {
-        return value.is_object() ? "an object" : "an array";
-    }
-    return value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : value.dump();
+/// The value, short enough for a message.
+std::string shown(JsonElement value) {
+    std::string_view text;
+    return value.get(text) == simdjson::SUCCESS ? in_quotes(text) : value_text(value);
 }
 
 std::string number_text(double value) {
     return fmt::format("{}", value);
-}
-
-[[noreturn]] void fail(const Field& field, const Json& value, const std::string& where) {
-    throw ConfigError(fmt::format(
-        "{}: the value is {}, but allowed is {}; correct it", where, shown(value), allowed(field)));
 }
 
 void store(const FieldTarget& target, double number) {
@@ -89,34 +81,32 @@ std::string allowed(const Field& field) {
                        field.unit == "1" ? "" : " " + field.unit);
 }
 
-void assign(const Field& field, const Json& value, const std::string& where) {
+std::string misfit(const Field& field, JsonElement value) {
+    return fmt::format(
+        "the value is {}, but allowed is {}; correct it", shown(value), allowed(field));
+}
+
+bool assign(const Field& field, JsonElement value) {
     if (is_flag(field)) {
-        if (!value.is_boolean()) {
-            fail(field, value, where);
-        }
-        *std::get<bool*>(field.target) = value.get<bool>();
-        return;
+        return value.get(*std::get<bool*>(field.target)) == simdjson::SUCCESS;
     }
     if (is_name(field)) {
-        const auto* name = value.get_ptr<const Json::string_t*>();
-        if (name == nullptr ||
-            std::find(field.names.begin(), field.names.end(), *name) == field.names.end()) {
-            fail(field, value, where);
+        std::string_view name;
+        if (value.get(name) != simdjson::SUCCESS ||
+            std::find(field.names.begin(), field.names.end(), name) == field.names.end()) {
+            return false;
         }
-        *std::get<std::string*>(field.target) = *name;
-        return;
+        *std::get<std::string*>(field.target) = name;
+        return true;
     }
-    if (!value.is_number()) {
-        fail(field, value, where);
-    }
-    const auto number = value.get<double>();
-    if (is_whole_number(field) && std::floor(number) != number) {
-        fail(field, value, where);
-    }
-    if (!(number >= field.range.least && number <= field.range.most)) {
-        fail(field, value, where);
+    double number = 0.0;
+    if (value.get(number) != simdjson::SUCCESS ||
+        (is_whole_number(field) && std::floor(number) != number) ||
+        !(number >= field.range.least && number <= field.range.most)) {
+        return false;
     }
     store(field.target, number);
+    return true;
 }
 
 }  // namespace trnsim::spec

@@ -9,10 +9,12 @@
 
 namespace trnsim::spec {
 
-/// Writes `value` into the field's target.
-/// \param where begins the message, "file: /pointer"
-/// \throws ConfigError for the wrong type or a value out of range
-void assign(const Field& field, const Json& value, const std::string& where);
+/// Writes `value` into the field's target, unless it is of another type or out of range: false, and
+/// misfit() says why.
+[[nodiscard]] bool assign(const Field& field, JsonElement value);
+
+/// "the value is 256, but allowed is ...", for messages.
+[[nodiscard]] std::string misfit(const Field& field, JsonElement value);
 
 /// "a whole number of cycles from 0 to 1000000", for messages and the schema.
 [[nodiscard]] std::string allowed(const Field& field);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON: UTF-8, no duplicate keys, errors with line and column.
+// Parses with simdjson; where that refuses, nlohmann/json says at which byte.
 #include "json_text.hpp"
 
 #include "message_text.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <utility>
-#include <vector>
+#include <cstdint>
+#include <new>
 
 namespace trnsim::spec {
 namespace {
@@ -81,108 +82,79 @@ void check_utf8(std::string_view text, const std::string& origin) {
     }
 }
 
-/// What the parser calls for each piece of a text, from front to back: puts the value together.
-class JsonBuilder {
-public:
-    JsonBuilder(std::string_view text, const std::string& origin) : text_(text), origin_(origin) {}
-
-    [[nodiscard]] Json take() { return std::move(whole_); }
-
-    bool null() { return add(nullptr); }
-    bool boolean(bool value) { return add(value); }
-    bool number_integer(Json::number_integer_t value) { return add(value); }
-    bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
-    bool number_float(Json::number_float_t value, const std::string& /*as_written*/) {
-        return add(value);
+/// \throws ConfigError about a text that simdjson refused
+[[noreturn]] void refuse(std::string_view text,
+                         simdjson::error_code code,
+                         const std::string& origin) {
+    if (code == simdjson::MEMALLOC) {
+        throw std::bad_alloc();
     }
-    bool string(std::string& value) { return add(std::move(value)); }
-    bool binary(Json::binary_t& value) { return add(std::move(value)); }
-
-    bool start_object(std::size_t /*members*/) {
-        open(Json::value_t::object);
-        open_.back()->get_ref<Json::object_t&>().reserve(kLeafMembers);
-        return true;
+    check_utf8(text, origin);
+    if (code == simdjson::DEPTH_ERROR) {
+        throw ConfigError(fmt::format(
+            "{}: nested deeper than {} levels; a chip file has at most 5", origin, kDepthMax));
     }
-    bool start_array(std::size_t /*elements*/) { return open(Json::value_t::array); }
-    bool end_object() { return close(); }
-    bool end_array() { return close(); }
-
-    bool key(const std::string& key) {
-        const auto [member, is_new] = open_.back()->emplace(key, nullptr);
-        if (!is_new) {
-            throw ConfigError(fmt::format(
-                "{}: key {} occurs twice in one object; keep one", origin_, in_quotes(key)));
-        }
-        member_ = &*member;
-        return true;
-    }
-
-    bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& what) {
-        if (dynamic_cast<const Json::out_of_range*>(&what) != nullptr) {
-            throw ConfigError(
-                fmt::format("{}: a number is too large for a double; give a smaller one", origin_));
-        }
+    try {
+        [[maybe_unused]] const auto accepted = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& error) {
         throw ConfigError(fmt::format("{}: this is not JSON; correct it here or just before",
-                                      place(text_, byte == 0 ? 0 : byte - 1, origin_)));
+                                      place(text, error.byte == 0 ? 0 : error.byte - 1, origin)));
+    } catch (const nlohmann::json::out_of_range&) {
+        // The same number, as the one parser or the other calls it.
     }
-
-private:
-    /// Of a number: its value, unit, source and note.
-    static constexpr std::size_t kLeafMembers = 4;
-
-    /// Where the next value goes: the whole, an element of the innermost array, or a member that
-    /// key() has made.
-    Json& place_of_next() {
-        if (open_.empty()) {
-            return whole_;
-        }
-        Json& around = *open_.back();
-        return around.is_array() ? around.emplace_back() : *member_;
-    }
-
-    template <typename Value>
-    bool add(Value&& value) {
-        place_of_next() = std::forward<Value>(value);
-        return true;
-    }
-
-    bool open(Json::value_t kind) {
-        if (open_.size() > kDepthMax) {
-            throw ConfigError(fmt::format(
-                "{}: nested deeper than {} levels; a chip file has at most 5", origin_, kDepthMax));
-        }
-        open_.push_back(&(place_of_next() = Json(kind)));
-        return true;
-    }
-
-    bool close() {
-        open_.pop_back();
-        return true;
-    }
-
-    std::string_view text_;
-    const std::string& origin_;
-    Json whole_;
-    std::vector<Json*>
-        open_;                ///< Objects and arrays, from the outside in. Only the last one grows.
-    Json* member_ = nullptr;  ///< Of the innermost object, without its value so far.
-};
+    throw ConfigError(fmt::format(
+        "{}: a number is too large for a double or 64 bits; give a smaller one", origin));
+}
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& origin) {
-    check_utf8(text, origin);
-    JsonBuilder builder(text, origin);
-    Json::sax_parse(text, &builder);
-    return builder.take();
+JsonElement parse_json(JsonParser& parser, std::string_view text, const std::string& origin) {
+    JsonElement element;
+    simdjson::error_code code = parser.allocate(text.size(), kDepthMax);
+    if (code == simdjson::SUCCESS) {
+        code = parser.parse(text.data(), text.size()).get(element);
+    }
+    if (code != simdjson::SUCCESS) {
+        refuse(text, code, origin);
+    }
+    return element;
 }
 
-std::string pointer_to(const std::string& pointer, std::string_view key) {
-    std::string result = pointer + "/";
-    for (const char c : key) {
-        result += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+std::optional<std::string_view> repeated_key(JsonObject object) {
+    for (auto member = object.begin(); member != object.end(); ++member) {
+        for (auto earlier = object.begin(); earlier != member; ++earlier) {
+            if (earlier.key() == member.key()) {
+                return member.key();
+            }
+        }
     }
-    return result;
+    return std::nullopt;
+}
+
+std::string value_text(JsonElement value) {
+    switch (value.type()) {
+        case simdjson::dom::element_type::ARRAY:
+            return "an array";
+        case simdjson::dom::element_type::OBJECT:
+            return "an object";
+        case simdjson::dom::element_type::STRING:
+            return json_string(value.get_string().value_unsafe());
+        case simdjson::dom::element_type::INT64:
+            return fmt::format("{}", value.get_int64().value_unsafe());
+        case simdjson::dom::element_type::UINT64:
+            return fmt::format("{}", value.get_uint64().value_unsafe());
+        case simdjson::dom::element_type::DOUBLE:
+            return fmt::format("{}", value.get_double().value_unsafe());
+        case simdjson::dom::element_type::BOOL:
+            return value.get_bool().value_unsafe() ? "true" : "false";
+        default:
+            return "null";
+    }
+}
+
+std::string json_string(std::string_view text) {
+    using Json = nlohmann::json;
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace trnsim::spec

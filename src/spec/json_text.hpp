@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON: what the parser lets pass is unambiguous.
+// JSON as a chip file and --set are written in: what the parser lets pass is unambiguous.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <simdjson.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace trnsim::spec {
 
-/// Members stay in the order of the file.
-using Json = nlohmann::ordered_json;
+/// A value of a text that was parsed; lives as long as the parser.
+using JsonElement = simdjson::dom::element;
+using JsonObject = simdjson::dom::object;
+using JsonParser = simdjson::dom::parser;
 
-/// Parses `text`, read from `origin`.
-/// \throws ConfigError with line and column for text that is not UTF-8 or not JSON, for nesting
-/// deeper than 32, and for a key that occurs twice in its object
-[[nodiscard]] Json parse_json(std::string_view text, const std::string& origin);
+/// Parses `text`, read from `origin`. Keys that occur twice in an object pass: see
+/// repeated_key().
+/// \throws ConfigError with line and column for text that is not UTF-8 or not JSON, and for
+/// nesting deeper than 32
+[[nodiscard]] JsonElement parse_json(JsonParser& parser,
+                                     std::string_view text,
+                                     const std::string& origin);
 
-/// The JSON pointer of `key` in the object at `pointer`.
-[[nodiscard]] std::string pointer_to(const std::string& pointer, std::string_view key);
+/// A key that occurs twice in `object`.
+[[nodiscard]] std::optional<std::string_view> repeated_key(JsonObject object);
+
+/// A number, text, true, false or null as JSON; "an object" or "an array" otherwise.
+[[nodiscard]] std::string value_text(JsonElement value);
+
+/// Text as a JSON string; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace trnsim::spec

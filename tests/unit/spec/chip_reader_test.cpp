@@ -141,7 +141,10 @@ TEST(ChipReader, RejectsWhatIsNotJsonWithLineAndColumn) {
                 testing::HasSubstr("this is not JSON"));
     EXPECT_THAT(complaint_with("2.4", "NaN"),
                 testing::HasSubstr("chip.json:9:30: this is not JSON"));
-    EXPECT_THAT(complaint_with("2.4", "1e999"), testing::HasSubstr("a number is too large"));
+    for (const char* number : {"1e999", "123456789012345678901"}) {
+        EXPECT_EQ(complaint_with("2.4", number),
+                  "chip.json: a number is too large for a double or 64 bits; give a smaller one");
+    }
 }
 
 TEST(ChipReader, RejectsTextThatIsNotUtf8) {
@@ -161,12 +164,22 @@ TEST(ChipReader, AcceptsUtf8InNotes) {
 
 TEST(ChipReader, RejectsDuplicateKeys) {
     EXPECT_EQ(complaint_with("\"rings\"", "\"engines\""),
-              "chip.json: key \"engines\" occurs twice in one object; keep one");
+              "chip.json: key \"engines\" occurs twice in /dma; keep one");
+    EXPECT_EQ(complaint_with("\"value\": 2.4,", "\"value\": 2.4, \"value\": 2.4,"),
+              "chip.json: key \"value\" occurs twice in /neuron_core/tensor_engine/clock_ghz; keep "
+              "one");
+    EXPECT_EQ(complaint_with("\"short_name\"", "\"name\""),
+              "chip.json: key \"name\" occurs twice in the file; keep one");
+    EXPECT_EQ(complaint_with("\"hbm\": {", "\"dma\": {}, \"hbm\": {"),
+              "chip.json: key \"dma\" occurs twice in the file; keep one");
 }
 
 TEST(ChipReader, RejectsDeepNesting) {
-    EXPECT_THAT(complaint_about(std::string(100000, '[')),
+    EXPECT_THAT(complaint_about(std::string(33, '[') + std::string(33, ']')),
                 testing::HasSubstr("nested deeper than 32"));
+    EXPECT_THAT(complaint_about(std::string(100000, '[') + std::string(100000, ']')),
+                testing::HasSubstr("nested deeper than 32"));
+    EXPECT_THAT(complaint_about(std::string(100000, '[')), testing::HasSubstr("this is not JSON"));
 }
 
 TEST(ChipReader, CutsAndEscapesWhatItQuotes) {

@@ -249,8 +249,10 @@ TEST(ClockGate, PhaseShiftsTheWindows) {
 }
 
 TEST(ClockGate, InstructionsOfNoWorkTakeNoTime) {
-    const ClockGateRun run = stream(kGate, kClock, {}, Picoseconds{500}, {});
+    const ClockGateState state{.busy_columns = 100, .active_columns = 100};
+    const ClockGateRun run = stream(kGate, kClock, state, Picoseconds{500}, {});
     EXPECT_EQ(run.end, Picoseconds{500});
+    EXPECT_EQ(run.state, state);
 }
 
 TEST(ClockGate, TimesBeforeTheStateLeaveItAlone) {

@@ -82,6 +82,13 @@ TEST(GpsimdEngineCost, TopkTakes4CyclesPerElementOfItsSnakeAndOnePerResult) {
     EXPECT_EQ(gpsimd_on_trn2(topk).interval, gpsimd_cycles(150 + 4 * 42 + 64));
 }
 
+TEST(GpsimdEngineCost, SearchesTakeThreeCyclesPerElement) {
+    for (const Opcode op : {Opcode::SequenceBounds, Opcode::NonzeroWithCount}) {
+        EXPECT_EQ(gpsimd_on_trn2(unary(op, kSbuf, kF32, kSbuf, kF32, 200)).interval,
+                  gpsimd_cycles(150 + 3 * 200));
+    }
+}
+
 TEST(GpsimdEngineCost, RsqrtTakesFourTimesAsLongAsACopy) {
     const Picoseconds start = gpsimd_cycles(150);
     const auto time = [&](Opcode op) {

@@ -64,6 +64,17 @@ TEST(InstructionCost, OfARegisterMoveIsTheSameOnEverySequencer) {
     }
 }
 
+TEST(Occupancy, AddsTheReadoutOfTheAccumulatorOnScalarOnly) {
+    const ChipSpec& trn2 = chip("trn2");
+    InstructionTemplate summed = copy();
+    EXPECT_EQ(occupancy(trn2, Engine::Scalar, summed), cost(trn2, Engine::Scalar, summed).interval);
+    summed.operands.push_back(test::vector_of(Role::ReduceResult));
+    EXPECT_EQ(occupancy(trn2, Engine::Scalar, summed),
+              cost(trn2, Engine::Scalar, summed).interval +
+                  read_accumulator_cost(trn2.neuron_core.scalar_engine).interval);
+    EXPECT_EQ(occupancy(trn2, Engine::Vector, summed), cost(trn2, Engine::Vector, summed).interval);
+}
+
 TEST(CanRun, MatmulsOnTheTensorEngineOnly) {
     for (const Engine engine : kSequencedEngines) {
         EXPECT_EQ(can_run(chip("trn2"), engine, matmul(kF32, 512)), engine == Engine::Tensor);

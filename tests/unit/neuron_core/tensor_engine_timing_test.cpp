@@ -149,6 +149,12 @@ TEST(TensorEngineCost, Tf32RunsAtTheBf16Rate) {
     EXPECT_EQ(on_trn2(matmul(Dtype::Tfloat32, 512)), on_trn2(matmul(Dtype::Bfloat16, 512)));
 }
 
+TEST(TensorEngineCost, OneFp32OperandTakesFp32Passes) {
+    auto mixed = matmul(Dtype::Tfloat32, 512);
+    mixed.operands.back() = tile(Role::Moving, kSbuf, kF32, 512);
+    EXPECT_EQ(on_trn2(mixed), on_trn2(matmul(kF32, 512)));
+}
+
 TEST(TensorEngineCost, DoubleRowDoublesTheWorkOfTheSameTime) {
     InstructionTemplate pair = matmul(Dtype::Float8E4m3, 1024, 256);
     pair.attributes.perf_mode = MatmulPerfMode::DoubleRow;

@@ -390,6 +390,41 @@ TEST(VectorEngineCost, TwoSbufInputsTakeTwoCyclesOnNeuronCoreV2UnlessSimpleBf16)
     EXPECT_DOUBLE_EQ(cycles(two(Opcode::TensorTensor, kPsum, kF32, kF32, kF32, 512)), 1.0);
 }
 
+TEST(VectorEngineCost, SimpleBf16IsContiguousOnNeuronCoreV2) {
+    const NeuronCoreSpec& core = chip("trn1").neuron_core;
+    auto apart = two(Opcode::TensorTensor, kSbuf, kBf16, kBf16, kBf16, 512);
+    apart.operands.back() = tile(Role::Data2, kSbuf, kBf16, 512, 128, 2);
+    EXPECT_DOUBLE_EQ(vector_cycles_per_element(core.vector_engine, core.sbuf, apart), 2.0);
+}
+
+TEST(VectorEngineCost, OfThreeInputsOneCombinationIsSimpleOnNeuronCoreV2) {  // [NKI-ISA-2.26]
+    const NeuronCoreSpec& core = chip("trn1").neuron_core;
+    const auto cycles = [&](const std::string& op0, const std::string& op1, std::int64_t n) {
+        auto instruction = two(Opcode::ScalarTensorTensor, kSbuf, kBf16, kBf16, kBf16, n);
+        instruction.attributes.op0 = op0;
+        instruction.attributes.op1 = op1;
+        return vector_cycles_per_element(core.vector_engine, core.sbuf, instruction);
+    };
+    EXPECT_DOUBLE_EQ(cycles("subtract", "multiply", 512), 1.0);
+    EXPECT_DOUBLE_EQ(cycles("subtract", "multiply", 511), 2.0);
+    EXPECT_DOUBLE_EQ(cycles("add", "multiply", 512), 2.0);
+    EXPECT_DOUBLE_EQ(cycles("subtract", "add", 512), 2.0);
+}
+
+TEST(VectorEngineCost, SumsAndMaximaOf16BitTakeHalfACycleOnNeuronCoreV2) {  // [NKI-ISA-2.26]
+    const NeuronCoreSpec& core = chip("trn1").neuron_core;
+    const auto cycles = [&](const std::string& op, Dtype result) {
+        auto instruction = reduce(kSbuf, kBf16, result, 512);
+        instruction.attributes.op0 = op;
+        return vector_cycles_per_element(core.vector_engine, core.sbuf, instruction);
+    };
+    for (const char* op : {"add", "max", "maximum"}) {
+        EXPECT_DOUBLE_EQ(cycles(op, kBf16), 0.5) << op;
+        EXPECT_DOUBLE_EQ(cycles(op, kF32), 1.0) << op;
+    }
+    EXPECT_DOUBLE_EQ(cycles("multiply", kBf16), 1.0);
+}
+
 TEST(VectorEngineCost, ReduceResultAddsAReadout) {
     Attributes attributes;
     attributes.op0 = "multiply";

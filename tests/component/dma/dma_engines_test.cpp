@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace trnsim::dma {
@@ -194,6 +196,37 @@ TEST_F(DmaEnginesTest, HbmStretchesATransferByWhatItDoesNotSustain) {
     sc_core::sc_start();
     EXPECT_THAT(ends(0), ElementsAre(2000));
     EXPECT_EQ(engines_->stats().hbm_limited, ns(2000));
+}
+
+TEST_F(DmaEnginesTest, RingsThatShareEnginesAskHbmForNoMoreThanOne) {
+    build(limited(200.0));
+    submit(0, kAll, 1000, 0, 400'000);  // 400 B/ns alone, 200 beside the other.
+    submit(1, kAll, 1000, 0, 400'000);
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), ElementsAre(4000));
+    EXPECT_THAT(ends(1), ElementsAre(4000));
+}
+
+TEST_F(DmaEnginesTest, HbmStretchesWhatOneEngineMoves) {
+    build(limited(100.0));
+    submit(0, 0x1, 1000, 0, 200'000);
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), ElementsAre(2000));
+}
+
+TEST_F(DmaEnginesTest, DrawsGigabytesPerSecondWhereTheyChange) {
+    build(limited(200.0));
+    test::RecordedTimeline timeline;
+    engines_->draw(timeline, timeline.add_counter("core", "DMA", "GB/s"));
+    submit(0, kAll, 1000, 100, 400'000);
+    submit(0, 0x1, 1000, 100, 100'000);
+    sc_core::sc_start();
+    std::vector<std::pair<double, double>> drawn;
+    for (const auto& sample : timeline.samples()) {
+        drawn.emplace_back(sample.at.nanoseconds(), std::round(sample.value));
+    }
+    const std::vector<std::pair<double, double>> wanted{{100, 200}, {2100, 100}, {3100, 0}};
+    EXPECT_EQ(drawn, wanted);
 }
 
 TEST_F(DmaEnginesTest, TransfersThatDoNotTouchHbmAreNotLimitedByIt) {

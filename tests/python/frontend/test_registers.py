@@ -316,6 +316,33 @@ def test_equality_of_registers_is_that_of_their_values(holds: bool, condition: A
     assert ("dma_copy" in ops(traced(kernel, TABLE))) == holds
 
 
+@pytest.mark.parametrize(("compute", "value"), [
+    (lambda r: r + 2, 15), (lambda r: 2 + r, 15), (lambda r: r - 2, 11), (lambda r: 2 - r, -11),
+    (lambda r: r * 2, 26), (lambda r: 2 * r, 26), (lambda r: r // 2, 6), (lambda r: 40 // r, 3),
+    (lambda r: r % 5, 3), (lambda r: 40 % r, 1), (lambda r: r & 6, 4), (lambda r: r | 2, 15),
+    (lambda r: r << 2, 52), (lambda r: r >> 2, 3), (lambda r: r < 13, 0), (lambda r: r <= 13, 1),
+    (lambda r: r > 12, 1), (lambda r: r >= 14, 0), (lambda r: r == r, 1), (lambda r: r - r, 0)])
+def test_registers_are_computed_with_one_instruction_each(compute: Any, value: int) -> None:
+    found = []
+
+    def kernel(table: Any) -> None:
+        found.append(int(compute(nisa.register_alloc(13))))
+    assert ops(traced(kernel, TABLE)) == ["register_move"] * 2
+    assert found == [value]
+
+
+def test_the_condition_of_a_while_loop_is_a_register() -> None:
+    def wrong_start(table: Any) -> None:
+        nl.while_loop(3, lambda condition: condition)
+
+    def wrong_end(table: Any) -> None:
+        nl.while_loop(nisa.register_alloc(3), lambda condition: 0)
+    with pytest.raises(IllegalInstruction, match="while_loop: init is 3, but must be a register"):
+        traced(wrong_start, TABLE)
+    with pytest.raises(IllegalInstruction, match="body_fun returns 0, but must return the cond"):
+        traced(wrong_end, TABLE)
+
+
 def test_a_register_is_not_none() -> None:
     def kernel(table: Any) -> None:
         register = nisa.register_alloc(3)

@@ -82,6 +82,25 @@ def test_numbers_may_come_first() -> None:
     np.testing.assert_allclose(result_of(lambda t: 2.0 ** t, DATA), 2.0 ** DATA, rtol=1e-5)
 
 
+@pytest.mark.parametrize("operation", [
+    lambda x: x + 2, lambda x: 2 + x, lambda x: x - 2, lambda x: 2 - x, lambda x: x * 3,
+    lambda x: 3 * x, lambda x: x / 2, lambda x: 2 / x, lambda x: x % 3, lambda x: -x,
+    lambda x: x ** 2, lambda x: x < 3, lambda x: x <= 3, lambda x: x > 3, lambda x: x >= 3,
+    lambda x: x == 3, lambda x: x != 3])
+def test_operators_of_tiles_are_those_of_numbers(operation: Callable[[Any], Any]) -> None:
+    x = integers(1, 6, 32, 8).astype(np.float32)
+    np.testing.assert_allclose(result_of(operation, x), operation(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("operation", [
+    lambda x: x & 6, lambda x: 6 & x, lambda x: x | 6, lambda x: 6 | x, lambda x: x ^ 6,
+    lambda x: 6 ^ x, lambda x: x << 2, lambda x: x >> 2, lambda x: ~x, lambda x: 2 << x,
+    lambda x: 4096 >> x])
+def test_operators_of_bits_are_those_of_integers(operation: Callable[[Any], Any]) -> None:
+    x = integers(0, 9, 32, 8)
+    np.testing.assert_array_equal(result_of(operation, x), operation(x))
+
+
 def test_bits_of_truth_values_are_flipped_with_a_warning() -> None:
     """A known issue of NKI, which its error page overlooks."""
     def kernel(data: Any) -> Any:

@@ -112,6 +112,34 @@ TEST(CollectiveTime, BeyondAnInstancePaysForTheNetwork) {
     EXPECT_NEAR(two - one, 15.0 + 0.5 * 32 * 1.024 / 16 / 25, 1e-3);
 }
 
+TEST(CollectiveTime, OfARingHasAHopForEveryTwoRanksOfAnInstance) {
+    const auto hops = [](std::int32_t count) {
+        const auto gather = collective(Opcode::AllGather, count, 64 * kMib);
+        ChipSpec spec = chip("trn2");
+        spec.hbm.pin_gbit_per_s = 1e6;  // Memory is not what is slow.
+        spec.collectives.ring_hop_ns = Picoseconds{};
+        const Picoseconds without = collective_time(spec, gather, 2);
+        spec.collectives.ring_hop_ns = from_nanoseconds(1);
+        return (collective_time(spec, gather, 2) - without).nanoseconds();
+    };
+    EXPECT_DOUBLE_EQ(hops(2), 1);
+    EXPECT_DOUBLE_EQ(hops(8), 3);
+    EXPECT_DOUBLE_EQ(hops(64), 31);
+    EXPECT_DOUBLE_EQ(hops(128), 31) << "two instances";
+}
+
+TEST(CollectiveTime, OfRanksThatAreWholeChipsIsThatOfOneRankOnEach) {
+    InstructionTemplate apart = collective(Opcode::AllGather, 16, 4 * kMib);
+    for (std::int32_t& rank : apart.attributes.groups.front()) {
+        rank *= static_cast<std::int32_t>(kRanksPerChip);
+    }
+    const auto whole = collective(Opcode::AllGather, 16, 4 * kMib);
+    for (const std::int64_t cores : {8, 16}) {
+        EXPECT_EQ(collective_time(chip("trn2"), whole, cores),
+                  collective_time(chip("trn2"), apart, 2));
+    }
+}
+
 TEST(CollectiveTime, IsThatOfTheSlowestGroup) {
     InstructionTemplate instruction = collective(Opcode::AllReduce, 4, 4 * kMib);
     const Picoseconds small = collective_time(chip("trn2"), instruction, 2);

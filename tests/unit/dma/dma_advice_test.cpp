@@ -52,6 +52,8 @@ TEST(DmaAdvice, TellsOfFewPartitions) {
     EXPECT_EQ(advice_on(load(Dtype::Float32, 32, 1024)),
               "32 partitions occupy 4 of 16 DMA engines; spread the tile over 128 partitions "
               "[NKI-DMA]");
+    EXPECT_EQ(advice_on(load(Dtype::Float32, 56, 1024)).substr(0, 42),
+              "56 partitions occupy 7 of 16 DMA engines; ");
     EXPECT_EQ(advice_on(load(Dtype::Float32, 64, 1024)), "") << "half of the engines";
     EXPECT_EQ(advice_on(load(Dtype::Float32, 1, 8192)),
               "1 partition occupies 1 of 16 DMA engines; spread the tile over 128 partitions "

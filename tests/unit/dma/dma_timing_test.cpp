@@ -51,6 +51,13 @@ TEST(DmaDescriptors, AreCutAtTheLongest) {
     EXPECT_EQ(count(load(128, 1024, 4096)), 128);
     EXPECT_EQ(count(load(128, 1025, 4096)), 256);
     EXPECT_EQ(count(load(4, 2048, 2048)), 8) << "4 rows of 8 KiB";
+    const auto bytes = [](std::int64_t n) {
+        return make(
+            Opcode::DmaCopy,
+            {tile(Role::Dst, kHbm, Dtype::Uint8, n), tile(Role::Src, kHbm, Dtype::Uint8, n)});
+    };
+    EXPECT_EQ(count(bytes(4096)), 1);
+    EXPECT_EQ(count(bytes(4097)), 2);
 }
 
 TEST(DmaDescriptors, MergeAdjacentRowsInHbm) {
@@ -147,6 +154,7 @@ TEST(DmaEngines, MoveASingleRowByThatOfItsPartition) {
 
 TEST(DmaEngines, ShareHbmCopiesByDescriptor) {
     EXPECT_EQ(on("trn2", in_hbm(1 << 20)).engine_mask, kAllEngines);
+    EXPECT_EQ(on("trn2", in_hbm(3L * 1024)).engine_mask, 0x7U) << "three descriptors";
 }
 
 // Element times of one engine in profiles of real kernels. [TRACES-TRN2] [ACCURACY-STUDY]
@@ -297,6 +305,8 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     transfer.operands[1].indirect = 2;
     transfer.operands.push_back(tile(Role::Index, kSbuf, Dtype::Uint32, 1));
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
+    transfer.operands.back().partitions = 2;
+    EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Software);
     transfer.operands.back().partitions = 1;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::Hardware);
     EXPECT_EQ(resolve_dge(trn1, transfer), DgeMode::Software);
@@ -325,6 +335,16 @@ TEST(Dge, ResolvesAutoByChipAndOperands) {
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None) << "only Sync and Scalar reach hardware";
     transfer.attributes.dge = DgeMode::None;
     EXPECT_EQ(resolve_dge(trn2, transfer), DgeMode::None);
+}
+
+TEST(Dge, HardwareIsAskedBySyncAndScalarAndSoftwareIsGpsimds) {  // [NKI-DGE]
+    for (const Engine engine : kSequencedEngines) {
+        const bool is_gpsimd = engine == Engine::Gpsimd;
+        const bool is_hardware = engine == Engine::Sync || engine == Engine::Scalar;
+        EXPECT_EQ(can_trigger(engine, DgeMode::Hardware), is_hardware);
+        EXPECT_EQ(can_trigger(engine, DgeMode::Software), is_gpsimd);
+        EXPECT_TRUE(can_trigger(engine, DgeMode::None));
+    }
 }
 
 TEST(DgeTrace, HardwareTakes1330nsToTheFirstByte) {  // [TRACES-TRN2]

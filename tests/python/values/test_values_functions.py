@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# What functions and searches compute.
+"""Activation functions against their definitions, derivatives against differences of what they
+derive, and the largest elements against a sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from values_helpers import (
+    BF16,
+    Array,
+    evaluate,
+    nisa,
+    nl,
+    normal,
+    run_kernel,
+    stored,
+    tile,
+)
+
+X = normal(64, 32)
+POSITIVE = np.abs(X) + 0.1
+
+
+def into(shape: tuple[int, ...], operation: Any) -> Any:
+    """A new tile that `operation` has written."""
+    result = tile(shape)
+    operation(result)
+    return result
+
+
+def activated(name: str, x: Array) -> Array:
+    return evaluate(lambda x: into(x.shape, lambda d: nisa.activation(d, getattr(nl, name), x)), x)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("abs", np.abs(X)), ("copy", X), ("gelu_apprx_sigmoid", X / (1 + np.exp(-1.702 * X)))])
+def test_functions_of_any_number(name: str, wanted: Array) -> None:
+    assert_allclose(activated(name, X), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("sqrt", np.sqrt(POSITIVE)), ("rsqrt", 1 / np.sqrt(POSITIVE)),
+    ("reciprocal", 1 / POSITIVE), ("log", np.log(POSITIVE))])
+def test_functions_of_positive_numbers(name: str, wanted: Array) -> None:
+    assert_allclose(activated(name, POSITIVE), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gelu", "gelu_apprx_sigmoid", "silu", "erf"])
+def test_a_derivative_is_the_slope_of_its_function(name: str) -> None:
+    step = np.float32(2.0 ** -6)
+    slope = (activated(name, X + step) - activated(name, X - step)) / (2 * step)
+    assert_allclose(activated(f"{name}_dx", X), slope, atol=1e-3)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("cos", np.cos), ("tan", np.tan), ("ceil", np.ceil), ("floor", np.floor), ("trunc", np.trunc),
+    ("negative", np.negative), ("sin", np.sin)])
+def test_functions_that_no_activation_has_take_several_instructions(name: str,
+                                                                     wanted: Any) -> None:
+    x = np.clip(X, -1.4, 1.4)
+    found = evaluate(lambda x: getattr(nl, name)(x), x)
+    assert_allclose(found, wanted(x), rtol=1e-4, atol=1e-5)
+
+
+def activated_twice(op0: Any, op1: Any, **options: Any) -> Array:
+    return evaluate(lambda x: into(x.shape, lambda d: nisa.activate2(
+        d, nl.copy, x, 3.0, 0.5, op0, op1, **options)), X, chip="trn3")
+
+
+def test_activate2_has_two_operators_and_reverse_flags() -> None:
+    assert_allclose(activated_twice(nl.multiply, nl.add), X * 3 + 0.5, rtol=1e-6)
+    assert_allclose(activated_twice(nl.multiply, nl.subtract), X * 3 - 0.5, rtol=1e-6)
+    assert_allclose(activated_twice(nl.multiply, nl.subtract, reverse1=True), 0.5 - X * 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "wanted"), [
+    (nl.add, lambda x: x.sum(1)), (nl.maximum, lambda x: x.max(1)), (nl.minimum, lambda x: x.min(1)),
+    (nl.abs_max, lambda x: x[np.arange(len(x)), np.abs(x).argmax(1)])])
+def test_activate2_reduces_what_it_returns(op: Any, wanted: Any) -> None:
+    def body(x: Any) -> Any:
+        result, total = tile(x.shape), tile((x.shape[0], 1))
+        nisa.activate2(result, nl.square, x, 2.0, 1.0, nl.multiply, nl.subtract, reduce_op=op,
+                       reduce_res=total, reduce_cmd=nisa.reduce_cmd.reset_reduce)
+        return result, total
+    result, total = evaluate(body, X, chip="trn3")
+    squares = (X * 2 - 1) ** 2
+    assert_allclose(result, squares, rtol=1e-5)
+    assert_allclose(total[:, 0], wanted(squares), rtol=1e-4)
+
+
+def test_prelu_has_a_slope_for_each_partition_left_of_zero() -> None:
+    slopes = np.abs(normal(64, 1))
+
+    def body(x: Any, slope: Any) -> Any:
+        return into(x.shape, lambda d: nisa.activate2(d, nl.prelu, x, 1.0, 0.0, nl.multiply, nl.add,
+                                                      relu_param=slope))
+    assert_allclose(evaluate(body, X, slopes, chip="trn3"), np.where(X >= 0, X, slopes * X), rtol=1e-6)
+    assert_allclose(activated("prelu", X), np.maximum(X, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [64, 50])
+def test_topk_finds_the_largest_of_sixteen_partitions(count: int) -> None:
+    x = normal(32, 4, kind=BF16)
+
+    def body(x: Any) -> Any:
+        values, places = tile((32, 8), nl.bfloat16), tile((32, 8), nl.uint32)
+        nisa.topk(values, places, x, count)
+        return values, places
+    values, places = evaluate(body, x)
+    for first in (0, 16):
+        snake = x[first:first + 16].T.reshape(-1)[:count].astype(np.float32)
+        wanted = np.sort(snake)[-8:]
+        for row in range(first, first + 16):
+            assert_array_equal(values[row].astype(np.float32), wanted)
+            assert_array_equal(snake[places[row]], wanted)
+
+
+def test_a_softmax_over_some_dimensions_sums_to_one_over_those() -> None:
+    x = normal(64, 4, 8)
+    found = evaluate(lambda x: nl.softmax(x, axis=-1), x)
+    raised = np.exp(x - x.max(2, keepdims=True))
+    assert_allclose(found, raised / raised.sum(2, keepdims=True), rtol=1e-5)
+    everything = evaluate(lambda x: nl.softmax(x, axis=(1, 2)), x)
+    assert_allclose(everything.sum((1, 2)), np.ones(64), rtol=1e-5)
+
+
+def test_truths_of_rows() -> None:
+    x = (normal(64, 8) > -1).astype(np.float32)
+    assert_array_equal(evaluate(lambda x: nl.all(x, axis=1), x).ravel(), x.all(1))
+
+
+def test_a_view_repeats_where_it_has_one_element() -> None:
+    x = normal(64, 1, 8)
+    assert_array_equal(evaluate(lambda x: nl.copy(x.broadcast_to((64, 4, 8))), x),
+                       np.broadcast_to(x, (64, 4, 8)))
+
+
+
+
+def test_a_transposing_load_has_columns_for_rows() -> None:
+    x = normal(64, 32, kind=BF16)
+
+    def kernel(x: Any) -> Any:
+        return stored(nl.load_transpose2d(x))
+    assert_array_equal(run_kernel(kernel, x, api="nki"), x.T)
+
+
+@pytest.mark.parametrize("shapes", [((1, 8), (64, 8)), ((64, 8), (1, 8))])
+def test_one_partition_is_combined_with_many(shapes: tuple[Any, Any]) -> None:
+    x, y = (normal(*shape, seed=seed) for seed, shape in enumerate(shapes))
+    assert_allclose(evaluate(nl.multiply, x, y), x * y, rtol=1e-6)
+
+
+def test_integers_and_fractions_are_combined_as_fractions() -> None:
+    x = np.arange(64, dtype=np.int32).reshape(32, 2)
+    y = normal(32, 2, kind=BF16)
+    found = evaluate(nl.add, x, y)
+    assert found.dtype == BF16
+    assert_array_equal(found, (x + y.astype(np.float32)).astype(BF16))

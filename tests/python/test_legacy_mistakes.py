@@ -189,3 +189,27 @@ def test_a_scalar_of_the_run_time_is_not_here() -> None:
 def test_a_number_has_another_type_after_a_static_cast() -> None:
     """As a tile has."""
     assert nl.static_cast(2.7, nl.int32) == 2
+
+
+def uneven(t: Any) -> Any:
+    """Columns 0, 1, 4, 5, 8, 9, … of a tile."""
+    i = nl.arange(32)
+    return t[nl.arange(128)[:, None], (i // 2 * 4 + i % 2)[None, :]]
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t: nl.broadcast_to(t, shape=(128,)),
+     r"a tile of shape \[128, 512\] does not broadcast to \[128\]; sizes must be equal or 1"),
+    (lambda t: nl.broadcast_to(t, shape=(128, 2, 512)), r"not broadcast to \[128, 2, 512\]"),
+    (lambda t: nl.broadcast_to(t, shape=(128, 1024)), r"not broadcast to \[128, 1024\]"),
+    (lambda t: nl.arange(8)["a"], "an index expression is subscripted with str; use :, None or an"),
+    (lambda t: nl.arange(8)[:, :], "an index expression with 1 axes is subscripted with more"),
+    (lambda t: t[:, ::2].view(nl.bfloat16),
+     r"a view of float32 elements with strides \[0, 2\] cannot be seen as bfloat16; make it cont"),
+    (lambda t: uneven(t)[:, 0:4],
+     "whose index is not affine is indexed again, which is not possible; copy it first"),
+    (lambda t: nl.ndarray((4, nl.par_dim(128), 4), nl.float32, buffer=nl.sbuf) and 1, "the truth of"),
+])
+def test_what_indices_and_views_do_not_do_is_told(body: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        tracing(body)

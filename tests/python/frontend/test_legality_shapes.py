@@ -174,6 +174,13 @@ def test_two_rows_at_once_need_a_chip_that_has_them() -> None:
      "data has 64 partitions and indices 32, but each partition is looked up in itself; slice one"),
     (lambda h: nl.broadcast_to(sbuf(64, 2), (64, 4)),
      r"broadcast_to: \[64, 2\] does not broadcast to \[64, 4\]; equal ranks and sizes 1 do"),
+    (lambda h: nl.where(sbuf(128, 64), sbuf(128, 64), sbuf(128, 32)),
+     r"where: shapes \[128, 64\], \[128, 64\] and \[128, 32\] do not broadcast; equal ranks and"),
+    (lambda h: nl.where(sbuf(128, 64), 1.0, sbuf(128, 8, 8)),
+     r"where: shapes \[128, 64\] and \[128, 8, 8\] do not broadcast; equal ranks and sizes"),
+    (lambda h: nl.where(sbuf(128, 64), sbuf(64, 64), 1.0), "do not broadcast; equal ranks and sizes"),
+    (lambda h: nl.add(sbuf(128, 64), sbuf(128, 32)),
+     r"add: shapes \[128, 64\] and \[128, 32\] do not broadcast; equal ranks and sizes"),
     (lambda h: sbuf(128, 64).__setitem__((slice(0, 128), slice(0, 32)), sbuf(128, 64)),
      "is assigned to .* but both must have the same shape; slice or reshape one"),
 ])

@@ -5,6 +5,7 @@ derive, and the largest elements against a sort."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,32 @@ def test_integers_and_fractions_are_combined_as_fractions() -> None:
     found = evaluate(nl.add, x, y)
     assert found.dtype == BF16
     assert_array_equal(found, (x + y.astype(np.float32)).astype(BF16))
+
+
+@pytest.mark.parametrize("shapes", [
+    ((64, 8), (64, 8), (64, 8)), ((64, 8), (64, 1), (64, 8)), ((64, 1), (64, 8), (64, 8)),
+    ((64, 1), (64, 8), (64, 1)), ((64, 8), (1, 8), (64, 1)), ((1, 8), (64, 8), (64, 8)),
+    ((64, 2, 1), (64, 1, 8), (1, 2, 8))])
+def test_choices_broadcast_as_in_numpy(shapes: tuple[Any, Any, Any]) -> None:
+    condition, x, y = (normal(*shape, seed=seed) for seed, shape in enumerate(shapes))
+    condition = (condition > 0).astype(np.float32)
+    found = evaluate(nl.where, condition, x, y)
+    assert_array_equal(found, np.where(condition != 0, x, y))
+
+
+@pytest.mark.parametrize(("shape", "axes"), [
+    ((64, 8), (1,)), ((64, 2, 4), (2,)), ((64, 2, 4), (1, 2)), ((64, 2, 3, 4), (2, 3)),
+    ((64, 1, 8), (2,)), ((64, 8, 1), (2,))])
+def test_rms_norm_divides_by_the_root_of_its_own_mean(shape: Any, axes: Any) -> None:
+    x, w = normal(*shape), normal(*shape, seed=1)
+    n = math.prod(shape[axis] for axis in axes)
+    found = evaluate(lambda x, w: nl.rms_norm(x, w, axis=axes, n=n), x, w)
+    wanted = x / np.sqrt((x * x).mean(axes, keepdims=True) + 1e-6) * w
+    assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_integers_are_normalized_as_fractions() -> None:
+    x, w = np.arange(1, 257, dtype=np.int32).reshape(32, 8), np.full((32, 8), 10, np.float32)
+    found = evaluate(lambda x, w: nl.rms_norm(x, w, axis=1, n=8), x, w)
+    wanted = 10 * x / np.sqrt((x.astype(float) ** 2).mean(1, keepdims=True))
+    assert_array_equal(found, np.rint(wanted))

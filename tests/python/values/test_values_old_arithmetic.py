@@ -132,6 +132,22 @@ def test_means_of_integers_are_numbers_with_fractions() -> None:
     np.testing.assert_allclose(found, np.full((32, 1), 100.025), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("body", "wanted"), [
+    (lambda x: nl.divide(7.0, x, dtype=nl.int32), lambda x: 7.0 / x),
+    (lambda x: nl.mean(x, axis=1, dtype=nl.int32), lambda x: x.mean(1, keepdims=True)),
+    (lambda x: nl.rms_norm(x, nl.full((64, 8), 10.0, nl.float32), axis=1, n=8, dtype=nl.int32),
+     lambda x: 10 * x / np.sqrt((x * x).mean(1, keepdims=True))),
+    (lambda x: nl.softmax(x, axis=1, dtype=nl.int32), lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+    (lambda x: nl.softmax(x.reshape((64, 2, 4)), axis=2, dtype=nl.int32).reshape((64, 8)),
+     lambda x: (np.exp(x).reshape(64, 2, 4)
+                / np.exp(x).reshape(64, 2, 4).sum(2, keepdims=True)).reshape(64, 8))],
+    ids=["divide", "mean", "rms_norm", "softmax", "softmax of some axes"])
+def test_integers_are_rounded_once_at_the_end(body: Callable[[Any], Any],
+                                              wanted: Callable[[Any], Any]) -> None:
+    x = np.abs(normal(64, 8)) + 0.25
+    np.testing.assert_array_equal(result_of(body, x).reshape(64, -1), np.rint(wanted(x)))
+
+
 def test_all_makes_truth_values() -> None:
     """Of whatever type the operand is."""
     data = integers(0, 2, 64, 3).astype(np.float32)

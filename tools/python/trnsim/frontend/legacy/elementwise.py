@@ -103,11 +103,11 @@ def _fitted(tile: Tensor, shape: Shape) -> Tensor:
 def kind_of(op: str, dtype: Any, default: DType) -> DType:
     """The type of a result: truth values, fractions of divided integers, else the default."""
     if op == "divide":
-        default = _fraction(default)
+        default = fraction(default)
     return result_dtype(dtype, bool_ if op in _TRUTH else default)
 
 
-def _fraction(kind: DType) -> DType:
+def fraction(kind: DType) -> DType:
     """What a division of numbers of that type makes, as in numpy."""
     return kind if kind.is_float else float32
 
@@ -156,14 +156,16 @@ def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """1 / x on the vector engine."""
     tile = as_tile(x, "x of nl.reciprocal")
     return produce("reciprocal", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, _fraction(tile.dtype)), mask=mask)
+                   result_dtype(dtype, fraction(tile.dtype)), mask=mask)
 
 
 def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
     """x / y: by a number a tensor_scalar; a number by a tile a reciprocal and a product."""
     if is_number(x) and not is_number(y):
-        result = reciprocal(y, dtype=dtype, mask=mask)
-        return result if float(x) == 1.0 else binary("multiply", result, x, dtype=dtype, mask=mask)
+        if float(x) == 1.0:
+            return reciprocal(y, dtype=dtype, mask=mask)
+        kind = None if dtype is None else fraction(result_dtype(dtype, float32))
+        return binary("multiply", reciprocal(y, dtype=kind, mask=mask), x, dtype=dtype, mask=mask)
     return binary("divide", x, y, dtype=dtype, mask=mask)
 
 

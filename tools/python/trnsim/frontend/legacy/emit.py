@@ -229,7 +229,7 @@ def broadcast_free(tile: Tensor, shape: Shape) -> Tensor:
     have = tile.shape
     if tile.form.free_elements == 1 and have[0] == shape[0] and len(have) != len(shape):
         return with_form(tile, shape, (0,) * len(shape))
-    if len(have) < len(shape):
+    if len(have) != len(shape):
         raise no_broadcast(have, shape)
     strides = list(tile.form.strides)
     for axis in range(1, len(shape)):

@@ -15,7 +15,8 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
-from trnsim.frontend.legacy.elementwise import as_vector, binary, reciprocal, unary
+from trnsim.frontend.legacy.elementwise import (as_vector, binary, fraction, reciprocal,
+                                                unary)
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, result_dtype, touch)
 from trnsim.frontend.legacy.index import as_integer
@@ -104,14 +105,13 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
          keepdims: bool = False) -> Tensor:
     """The sum, times one over the number of elements."""
     tile = as_tile(x, "x of nl.mean")
-    if dtype is None and not tile.dtype.is_float:
-        dtype = float32
-    total = reduce("add", tile, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+    kind = result_dtype(dtype, fraction(tile.dtype))
+    total = reduce("add", tile, axis, dtype=fraction(kind), mask=mask, keepdims=keepdims)
     kept = clip_of(mask, tile.shape)[0] or [(0, size) for size in tile.shape]
     count = prod(kept[at][1] for at in axes_of(axis, len(tile.shape)))
     left = None if total.held is None else total.held.clip
     return binary("multiply", total, 1.0 / count,  # type: ignore[no-any-return]
-                  dtype=total.dtype, mask=left)
+                  dtype=kind, mask=left)
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
@@ -167,7 +167,7 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     powers = flush(produce(
         "activation_reduce", (("data", "read", tile), ("bias", "read", bias),
                               ("reduce_result", "write", total)),
-        {"function": "exp", "reduce_op": "add"}, tile.shape, kind, mask=mask))
+        {"function": "exp", "reduce_op": "add"}, tile.shape, fraction(kind), mask=mask))
     inverse = flush(reciprocal(total))
     return binary("multiply", powers, inverse, dtype=kind, mask=mask)  # type: ignore
 
@@ -177,7 +177,7 @@ def _softmax_of_some_axes(tile: Tensor, axis: Any, kind: Any, mask: Any) -> Tens
     least = flush(reduce("maximum", tile, axis, dtype=float32, mask=mask, negate=True,
                          keepdims=True))
     shifted = flush(binary("add", tile, least, dtype=float32, mask=mask))
-    powers = flush(unary("exp", shifted, dtype=kind, mask=mask))
+    powers = flush(unary("exp", shifted, dtype=fraction(kind), mask=mask))
     total = flush(reduce("add", powers, axis, dtype=float32, mask=mask, keepdims=True))
     inverse = flush(reciprocal(total))
     return binary("multiply", powers, inverse, dtype=kind, mask=mask)  # type: ignore[no-any-return]
@@ -195,7 +195,7 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype:
                                 immediates=(1.0 / n, False, epsilon)))
     inverse = flush(unary("rsqrt", mean_square))
     kind = result_dtype(compute_dtype if dtype is None else dtype, tile.dtype)
-    scaled = flush(binary("multiply", tile, inverse, dtype=kind, mask=mask))
+    scaled = flush(binary("multiply", tile, inverse, dtype=fraction(kind), mask=mask))
     return binary("multiply", scaled, w, dtype=kind, mask=mask)  # type: ignore[no-any-return]
 
 

@@ -61,14 +61,20 @@ def broadcast_pair(x: View, y: View, name: str) -> tuple[View, View]:
     """Both tiles in one shape; free dimensions of size 1 are repeated by their access pattern."""
     if x.shape == y.shape:
         return x, y
-    rank = max(x.ndim, y.ndim)
-    if x.ndim != y.ndim or any(a != b and 1 not in (a, b) for a, b in zip(x.shape, y.shape)) or (
-            x.shape[0] != y.shape[0]):
-        raise IllegalInstruction(f"{source.here()}: {name}: shapes {list(x.shape)} and "
-                                 f"{list(y.shape)} do not broadcast; equal ranks and sizes that "
-                                 "are equal or 1 do")
-    shape = tuple(max(x.shape[axis], y.shape[axis]) for axis in range(rank))
+    shape = common_shape((x, y), name)
     return repeated(x, shape), repeated(y, shape)
+
+def common_shape(tiles: Sequence[View], name: str) -> tuple[int, ...]:
+    """The shape to which tiles are repeated; IllegalInstruction if there is none."""
+    shapes = [one.shape for one in tiles]
+    largest = tuple(map(max, zip(*shapes)))
+    if any(len(shape) != len(largest) for shape in shapes) or any(
+            size not in (1, most) for shape in shapes for size, most in zip(shape, largest)):
+        listed = ", ".join(str(list(shape)) for shape in shapes[:-1])
+        raise IllegalInstruction(f"{source.here()}: {name}: shapes {listed} and "
+                                 f"{list(shapes[-1])} do not broadcast; equal ranks and sizes that "
+                                 "are equal or 1 do")
+    return largest
 
 def repeated(x: View, shape: tuple[int, ...]) -> View:
     """`x` with its free dimensions of size 1 repeated to `shape`."""
@@ -78,13 +84,13 @@ def repeated(x: View, shape: tuple[int, ...]) -> View:
 
 def over_same_partitions(x: View, y: View) -> tuple[View, View]:
     """Both tiles, one of a single partition copied to all those of the other."""
-    from trnsim.frontend.nki.reductions import broadcast_to
     partitions = max(x.shape[0], y.shape[0])
-    if x.shape[0] == 1 < partitions:
-        x = broadcast_to(x, (partitions, *x.shape[1:]))
-    if y.shape[0] == 1 < partitions:
-        y = broadcast_to(y, (partitions, *y.shape[1:]))
-    return x, y
+    return over_partitions(x, partitions), over_partitions(y, partitions)
+
+def over_partitions(x: View, partitions: int) -> View:
+    """`x`, copied to as many partitions if it has one."""
+    from trnsim.frontend.nki.reductions import broadcast_to
+    return broadcast_to(x, (partitions, *x.shape[1:])) if x.shape[0] == 1 < partitions else x
 
 def is_vector(value: View, like: View) -> bool:
     """Whether a tile holds one value per partition of another, larger tile."""
@@ -209,25 +215,32 @@ def rounded(name: str, x: Any, dtype: Any = None) -> View:
 
 def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
     """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
+    given = [tile(one, "where") for one in (x, y) if isinstance(one, View)]
     mask = tile(condition, "where")
-    kind = result_dtype(dtype, *([one for one in (x, y) if isinstance(one, View)] or [mask]))
+    kind = result_dtype(dtype, *(given or [mask]))
+    shape = common_shape([mask, *given], "where")
     active = recorder.required()
     if mask.dtype.name not in ("uint8", "uint16", "uint32"):
         mask = emit("tensor_copy", fresh(mask.shape, uint8, name="predicate"),
                     (("data", "read", mask),))
-    result = fresh(mask.shape, kind)
+    result = fresh(shape, kind)
     if isinstance(y, View):
-        other = repeated(tile(y, "where"), mask.shape)
+        other = spread(y, shape)
         active.record("tensor_copy", None, (("dst", "write", result), ("data", "read", other)), {})
     else:
         active.record("memset", None, (("dst", "write", result),), {"value": y})
     data: tuple[Operand, ...] = ()
     if isinstance(x, View):
-        chosen = repeated(tile(x, "where"), mask.shape)
+        chosen = spread(x, shape)
         data = (("data", "read", chosen if chosen.dtype is kind else copy(chosen, kind)),)
     active.record("tensor_copy_predicated", None,
-                  (("dst", "update", result), *data, ("predicate", "read", mask)), {}, None, (x,))
+                  (("dst", "update", result), *data, ("predicate", "read", spread(mask, shape))),
+                  {}, None, (x,))
     return result
+
+def spread(x: View, shape: tuple[int, ...]) -> View:
+    """`x` in a shape to which it broadcasts: partitions by a copy, the others by their pattern."""
+    return x if x.shape == shape else repeated(over_partitions(x, shape[0]), shape)
 
 def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
     """x with elements zeroed at random."""

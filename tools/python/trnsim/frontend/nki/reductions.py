@@ -136,20 +136,33 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-06, dtype: A
     """x * rsqrt(mean(x^2) + epsilon) * w."""
     data = tile(x, "rms_norm")
     inner = result_dtype(compute_dtype, data)
-    reduced_axes(axis, data.ndim, f"{source.here()}: rms_norm")
-    column = (data.shape[0], 1)
-    squares = fresh(data.shape, float32, name="squares")
-    total = fresh(column, float32, name="sum_of_squares")
-    active = recorder.required()
-    active.record("activation_reduce", None,
-                  (("dst", "write", squares), ("data", "read", data),
-                   ("reduce_result", "write", total)), {"function": "square", "reduce_op": "add"})
-    mean = emit("tensor_scalar", fresh(column, float32, name="mean_square"),
+    if not inner.is_float:
+        inner = float32
+    total = _sum_of_squares(data, axis)
+    mean = emit("tensor_scalar", fresh(total.shape, float32, name="mean_square"),
                 (("data", "read", total),), (1.0 / n, False, epsilon), op0="multiply", op1="add")
     scale = unary_function("rsqrt", mean, float32)
-    scaled = emit("tensor_scalar", fresh(data.shape, inner, name="normalized"),
-                  (("data", "read", data), ("operand0", "read", scale)), op0="multiply")
+    if scale.ndim == data.ndim and scale.form.free_elements > 1:
+        scaled = binary("multiply", data, repeated(scale, data.shape), inner)
+    else:
+        scaled = emit("tensor_scalar", fresh(data.shape, inner, name="normalized"),
+                      (("data", "read", data), ("operand0", "read", scale)), op0="multiply")
     return binary("multiply", scaled, w, dtype or data.dtype)
+
+
+def _sum_of_squares(data: View, axis: Any) -> View:
+    """Over whole rows the scalar engine adds up its squares; over parts of them a reduction does,
+    which keeps their dimensions."""
+    axes = reduced_axes(axis, data.ndim, f"{source.here()}: rms_norm")
+    if len(axes) < data.ndim - 1:
+        return sum_of(unary_function("square", data, float32), axis, float32, True)
+    squares = fresh(data.shape, float32, name="squares")
+    total = fresh((data.shape[0], 1), float32, name="sum_of_squares")
+    recorder.required().record("activation_reduce", None,
+                               (("dst", "write", squares), ("data", "read", data),
+                                ("reduce_result", "write", total)),
+                               {"function": "square", "reduce_op": "add"})
+    return total
 
 
 def transpose(x: Any, dtype: Any = None) -> View:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from values_helpers import normal, run_kernel
 
-from trnsim.frontend.errors import ProgramError, UserError
+from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 
 nl: Any = importlib.import_module("neuronxcc.nki.language")
 nisa: Any = importlib.import_module("neuronxcc.nki.isa")
@@ -118,6 +118,44 @@ def test_a_mask_that_couples_axes_may_shorten_them_too(body: Callable[[Any, Any,
     rows = 50 if np.all(found[50:] == 0) else 64
     np.testing.assert_array_equal(
         found, kept(DATA, (ROW >= COLUMN) & (COLUMN < 40) & (ROW < rows)))
+
+
+CHANGES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
+    "load": (lambda x, at, mask: nl.load(x[at], mask=mask), DATA),
+    "copy": (lambda x, at, mask: nl.copy(nl.load(x), mask=mask), DATA),
+    "function": (lambda x, at, mask: nl.exp(nl.load(x), mask=mask), np.exp(DATA)),
+    "number": (lambda x, at, mask: nl.multiply(nl.load(x), 3.0, mask=mask), DATA * 3),
+    "tiles": (lambda x, at, mask: nl.add(nl.load(x), nl.load(x), mask=mask), DATA * 2),
+    "instruction": (lambda x, at, mask: nisa.activation(nl.square, nl.load(x), mask=mask), DATA**2)}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_random_masks_keep_what_numpy_keeps(change: str) -> None:
+    """Of rows, columns or both together, one condition or two; refused where no engine starts."""
+    body, expected = CHANGES[change]
+    random = np.random.default_rng(0)
+    accepted = 0
+    for _ in range(40):
+        rows, columns = random.choice([(1, 0), (0, 1), (1, 1), (1, -1)])
+        least, most = int(random.integers(-20, 90)), int(random.integers(1, 65))
+
+        def keeps(p: Any, f: Any) -> Any:
+            return (rows * p + columns * f >= least) & (f < most)  # noqa: B023
+
+        def kernel(x: Any) -> Any:
+            at = tuple(nl.mgrid[0:64, 0:64])
+            result, output = nl.zeros((64, 64), nl.float32), nl.ndarray(
+                (64, 64), nl.float32, buffer=nl.shared_hbm)
+            result[at] = body(x, at, keeps(*at))  # noqa: B023
+            nl.store(output, result)
+            return output
+        try:
+            found = run_kernel(kernel, DATA, api="neuronxcc.nki")
+        except IllegalInstruction:
+            continue
+        np.testing.assert_allclose(found, kept(expected, keeps(ROW, COLUMN)), rtol=1e-5)
+        accepted += 1
+    assert accepted > 20
 
 
 @pytest.mark.parametrize(("body", "expected"), [

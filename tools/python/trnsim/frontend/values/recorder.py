@@ -227,10 +227,11 @@ class ValueRecorder(Recorder):
         return super().retarget(value, destination, access=access, attributes=attributes)
 
     def flush(self) -> None:
-        """Issues the pending instruction into its fresh tile."""
+        """Issues the pending instruction into its fresh tile. The next one keeps its mask."""
         if self.pending is not None:
-            self.mask, self._held_mask = self._held_mask, None
+            mask, self.mask, self._held_mask = self.mask, self._held_mask, None
             super().flush()
+            self.mask = mask
 
 
 def _kept(mask: Any, operands: Sequence[Operand]) -> Array | None:

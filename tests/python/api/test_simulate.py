@@ -303,3 +303,10 @@ def test_a_trace_has_its_trip_counts(tmp_path: Path) -> None:
     trnsim.trace(double, X).save(tmp_path / "x.nkt")
     with pytest.raises(trnsim.UserError, match="whose loops have their counts; leave trip_counts"):
         trnsim.simulate(tmp_path / "x.nkt", trip_counts={"rows": 3})
+
+
+def test_a_trace_has_no_values(tmp_path: Path) -> None:
+    trnsim.trace(double, X).save(tmp_path / "x.nkt")
+    with pytest.raises(trnsim.UserError, match="x.nkt: is a trace, which has no values; leave "
+                                               "values=True out or give the kernel"):
+        trnsim.simulate(tmp_path / "x.nkt", values=True)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a benchmarked kernel says after its launch, and what it refuses.
+"""TimedKernel: one latency for every percentile, and stand-ins for the files that AWS writes."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trnsim.frontend import UserError, install
+
+install()
+nki: Any = importlib.import_module("neuronxcc.nki")
+
+
+def benchmarked(**options: Any) -> Any:
+    @nki.benchmark(warmup=1, iters=2, **options)
+    def kernel(x: Any) -> Any:
+        return x
+    return kernel
+
+
+def test_every_percentile_is_the_simulated_latency() -> None:
+    kernel = benchmarked()
+    kernel.launched(12.5)
+    latency = kernel.benchmark_result.nc_latency
+    assert [latency.get_latency_percentile(one) for one in (0, 50, 99.9, 100)] == [12.5] * 4
+    assert repr(kernel.benchmark_result) == "BenchmarkResult(nc_latency=Latency(12.50 us, simulated))"
+
+
+@pytest.mark.parametrize("percentile", [-1, 100.5])
+def test_a_percentile_is_from_0_to_100(percentile: float) -> None:
+    kernel = benchmarked()
+    kernel.launched(12.5)
+    with pytest.raises(UserError, match=f"percentile {percentile}, but it is 0 to 100"):
+        kernel.benchmark_result.nc_latency.get_latency_percentile(percentile)
+
+
+def test_there_is_no_result_before_a_launch() -> None:
+    with pytest.raises(UserError, match="kernel kernel has no benchmark_result; launch it before"):
+        _ = benchmarked().benchmark_result
+
+
+def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    benchmarked(save_neff_name="k.neff", working_directory=str(tmp_path / "new")).launched(3.0)
+    assert "kernel kernel, simulated latency 3.000 us" in (tmp_path / "new" / "k.neff").read_text()
+    with pytest.raises(UserError, match="k.neff: File exists; name another file or working_dir"):
+        benchmarked(save_neff_name="k.neff",
+                    working_directory=str(tmp_path / "new" / "k.neff")).launched(3.0)

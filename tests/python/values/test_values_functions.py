@@ -192,3 +192,14 @@ def test_integers_are_normalized_as_fractions() -> None:
     found = evaluate(lambda x, w: nl.rms_norm(x, w, axis=1, n=8), x, w)
     wanted = 10 * x / np.sqrt((x.astype(float) ** 2).mean(1, keepdims=True))
     assert_array_equal(found, np.rint(wanted))
+
+
+def test_a_tensor_is_iterated_over_by_its_rows() -> None:
+    x = normal(3, 64, 8)
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        for row, target in zip(x, out, strict=True):
+            nisa.dma_copy(target, row)
+        return out
+    assert_array_equal(run_kernel(kernel, x, api="nki"), x)

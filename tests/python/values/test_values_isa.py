@@ -70,6 +70,12 @@ def test_tensor_scalar_has_two_operators_and_reverse_flags(reverse0: bool, rever
     assert_allclose(found, 2.5 - first if reverse1 else first - np.float32(2.5), rtol=1e-6)
 
 
+def test_operands_stand_behind_unless_they_are_reversed() -> None:
+    found = evaluate(lambda x: into(x.shape, lambda d: nisa.tensor_scalar(
+        d, x, nl.subtract, 3.0, op1=nl.subtract, operand1=2.5)), X)
+    assert_allclose(found, X - np.float32(5.5), rtol=1e-5, atol=1e-6)
+
+
 def test_scalar_tensor_tensor() -> None:
     found = evaluate(lambda x, y: into(x.shape, lambda d: nisa.scalar_tensor_tensor(
         d, x, nl.multiply, 3.0, nl.subtract, y, reverse1=True)), X, Y)

@@ -90,7 +90,7 @@ def apply_bitwise(op: str, x: Array, y: Any, is_reversed: bool = False) -> Array
     if op == "invert":
         return np.invert(left).view(x.dtype)
     right = (np.asarray(int(y) & ((1 << width) - 1), dtype=bits) if isinstance(y, (int, float))
-             else _as_bits(y, bits))
+             else y.astype(bits))
     if is_reversed:
         left, right = right, left
     if op in ("left_shift", "right_shift"):
@@ -100,12 +100,6 @@ def apply_bitwise(op: str, x: Array, y: Any, is_reversed: bool = False) -> Array
         result = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
                   "bitwise_xor": np.bitwise_xor}[op](left, right)
     return result.astype(bits).view(x.dtype)
-
-
-def _as_bits(values: Array, bits: np.dtype[Any]) -> Array:
-    if values.dtype.kind == "f":
-        values = values.astype(np.int64)
-    return values.astype(bits)
 
 
 def apply_integer(op: str, x: Array, y: Array) -> Array | None:

@@ -89,6 +89,18 @@ TEST(GpsimdEngineCost, SearchesTakeThreeCyclesPerElement) {
     }
 }
 
+TEST(GpsimdEngineCost, AReductionOverPartitionsTakes16CyclesPerElement) {
+    EXPECT_EQ(gpsimd_on_trn2(unary(Opcode::TensorPartitionReduce, kSbuf, kF32, kSbuf, kF32, 200))
+                  .interval,
+              gpsimd_cycles(150 + 16 * 200));
+}
+
+TEST(GpsimdEngineCost, AStateOfRandomNumbersStreamsNothing) {
+    for (const Opcode op : {Opcode::RandGetState, Opcode::RandSetState}) {
+        EXPECT_EQ(gpsimd_on_trn2(unary(op, kSbuf, kF32, kSbuf, kF32, 6)).streaming, Picoseconds{});
+    }
+}
+
 TEST(GpsimdEngineCost, RsqrtTakesFourTimesAsLongAsACopy) {
     const Picoseconds start = gpsimd_cycles(150);
     const auto time = [&](Opcode op) {

@@ -425,6 +425,46 @@ TEST(VectorEngineCost, SumsAndMaximaOf16BitTakeHalfACycleOnNeuronCoreV2) {  // [
     EXPECT_DOUBLE_EQ(cycles("multiply", kBf16), 1.0);
 }
 
+/// Cycles per element of dst and data of 512.
+double cycles_of(const std::string& name, Opcode op, Dtype dtype = kF32) {
+    const NeuronCoreSpec& core = chip(name).neuron_core;
+    return vector_cycles_per_element(
+        core.vector_engine, core.sbuf, unary(op, kSbuf, dtype, kSbuf, dtype, 512));
+}
+
+TEST(VectorEngineCost, WhatIsSerialTakesACycleForEachElement) {
+    for (const Opcode op : {Opcode::TensorScalarReduce,
+                            Opcode::TensorScalarCumulative,
+                            Opcode::BnStats,
+                            Opcode::Dropout,
+                            Opcode::Rng}) {
+        EXPECT_DOUBLE_EQ(cycles_of("trn2", op), 1.0) << name(op);
+    }
+    EXPECT_NEAR(cycles_of("trn2", Opcode::BnAggr), 13.0 / 3.0, 1e-3);  // [NKI-ISA-2.26]
+}
+
+TEST(VectorEngineCost, NeuronCoreV4MakesFourElementsInACycle) {  // [NKI-ARCH-V4]
+    for (const Opcode op : {Opcode::Exponential, Opcode::QuantizeMx, Opcode::Rand2}) {
+        EXPECT_DOUBLE_EQ(cycles_of("trn3", op, kBf16), 0.25) << name(op);
+    }
+}
+
+TEST(VectorEngineCost, PredicatedCopiesReadTwoTilesOfSbufInTurn) {  // [NKI-ISA-2.26]
+    const NeuronCoreSpec& core = chip("trn2").neuron_core;
+    const auto cycles = [&](Space data, Space predicate) {
+        return vector_cycles_per_element(
+            core.vector_engine,
+            core.sbuf,
+            make(Opcode::TensorCopyPredicated,
+                 {tile(Role::Dst, kSbuf, kF32, 512),
+                  tile(Role::Data, data, kF32, 512),
+                  tile(Role::Predicate, predicate, Dtype::Uint32, 512)}));
+    };
+    EXPECT_DOUBLE_EQ(cycles(kSbuf, kSbuf), 2.0);
+    EXPECT_DOUBLE_EQ(cycles(kPsum, kSbuf), 1.065);
+    EXPECT_DOUBLE_EQ(cycles(kSbuf, kPsum), 1.065);
+}
+
 TEST(VectorEngineCost, ReduceResultAddsAReadout) {
     Attributes attributes;
     attributes.op0 = "multiply";

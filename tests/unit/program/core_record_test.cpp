@@ -128,6 +128,18 @@ TEST(CoreRecordTest, RanksChannelsAndBytesOfACollectiveFitEachOther) {
            R"("pairs":[[0,1]],"channels":2,"bytes":128)",
            R"("channels" is 2, but there are 1 of "dst";)");
     expect("collective_permute", R"("pairs":[[0,1]],"channels":5,"bytes":128)", "1 to 4");
+    expect("collective_permute",
+           R"("pairs":[[0,1,2]],"bytes":128)",
+           "\"pairs\", entry 0, is an array of 3; write [from, to]");
+    expect("all_to_all", R"("groups":[[]],"bytes":128)", "is an array of 0; write the ranks");
+}
+
+TEST(CoreRecordTest, ABarrierNamesItsCores) {
+    const std::string data = operand("dst", 'h', 0, 32);
+    EXPECT_NE(error_of(around_template("core_barrier", R"("sync")", data, R"("cores":[])"))
+                  .find("\"cores\" is empty; name the cores that take part"),
+              std::string::npos)
+        << error_of(around_template("core_barrier", R"("sync")", data, R"("cores":[])"));
 }
 
 TEST(CoreRecordTest, AnExchangeNamesCoresThatAChipHas) {

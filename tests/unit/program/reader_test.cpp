@@ -138,6 +138,11 @@ TEST(ReaderTest, RejectsJsonThatIsNoRecord) {
     EXPECT_EQ(error_of("{\"format\":\"nkt\",\"record\":\"header\"}\n"),
               "t.nkt:1: the first key is not \"record\"; put it first");
     EXPECT_EQ(error_of("{\"record\":7}\n"), "t.nkt:1: \"record\" is an integer; write a string");
+    EXPECT_EQ(error_of("{\"record\":null}\n"), "t.nkt:1: \"record\" is null; write a string");
+    EXPECT_EQ(error_of("{\"record\":[]}\n"), "t.nkt:1: \"record\" is an array; write a string");
+    EXPECT_EQ(error_of("{\"record\":{}}\n"), "t.nkt:1: \"record\" is an object; write a string");
+    EXPECT_EQ(error_of("{\"record\":\"\\q\"}\n"),
+              "t.nkt:1: a string holds an unknown escape or half a surrogate pair; correct it");
     EXPECT_EQ(error_of("{\"record\":\"a\" \"b\"}\n"),
               "t.nkt:1: the line is not one JSON value; write one record, complete, on a line");
     EXPECT_EQ(

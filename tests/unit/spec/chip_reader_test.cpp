@@ -97,6 +97,12 @@ TEST(ChipReader, RejectsTheWrongType) {
                 testing::HasSubstr("the value is \"2.4\", but allowed is a number from 0.1 to 10"));
     EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": [2.4]"),
                 testing::HasSubstr("the value is an array, but allowed is a number"));
+    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": {}"),
+                testing::HasSubstr("the value is an object, but allowed is a number"));
+    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": 18446744073709551615"),
+                testing::HasSubstr("the value is 18446744073709551615, but allowed is a number"));
+    EXPECT_THAT(complaint_with("\"dma\": {", "\"dma\": 3, \"dna\": {"),
+                testing::HasSubstr("chip.json: /dma: must be an object with the keys \"engines\""));
     EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": null"),
                 testing::HasSubstr("the value is null, but allowed is a number"));
     EXPECT_THAT(complaint_with("\"value\": 128, ", "\"value\": 128.5, "),
@@ -150,7 +156,8 @@ TEST(ChipReader, RejectsWhatIsNotJsonWithLineAndColumn) {
 TEST(ChipReader, RejectsTextThatIsNotUtf8) {
     EXPECT_EQ(complaint_about("{\n  \"n\xff\": 1}"),
               "chip.json:2:5: byte 0xff is not UTF-8; save the file as UTF-8");
-    for (const char* bytes : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"}) {
+    for (const char* bytes :
+         {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xe2\x82(", "\x80"}) {
         EXPECT_THAT(complaint_about(std::string("\"") + bytes), testing::HasSubstr("is not UTF-8"));
     }
 }

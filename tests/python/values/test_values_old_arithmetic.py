@@ -63,6 +63,8 @@ def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: 
     def body(tile: Any) -> Any:
         a = nl.copy(tile, dtype=getattr(nl, kind))
         assert nl.add(a, number).dtype == (number * a).dtype == getattr(nl, expected)
+        fraction = expected if "float" in expected else "float32"
+        assert nl.divide(number, a).dtype == getattr(nl, fraction)
         assert nisa.tensor_scalar(a, nl.add, number).dtype == getattr(nl, kind)
         return tile
     result_of(body, DATA)

@@ -162,10 +162,12 @@ def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
 def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
     """x / y: by a number a tensor_scalar; a number by a tile a reciprocal and a product."""
     if is_number(x) and not is_number(y):
+        tile = as_tile(y, "y of nl.divide")
+        kind = kind_of("divide", dtype, promoted(tile.dtype, type_of_number(x)))
         if float(x) == 1.0:
-            return reciprocal(y, dtype=dtype, mask=mask)
-        kind = None if dtype is None else fraction(result_dtype(dtype, float32))
-        return binary("multiply", reciprocal(y, dtype=kind, mask=mask), x, dtype=dtype, mask=mask)
+            return reciprocal(tile, dtype=kind, mask=mask)
+        inverse = reciprocal(tile, dtype=fraction(kind), mask=mask)
+        return binary("multiply", inverse, x, dtype=kind, mask=mask)
     return binary("divide", x, y, dtype=dtype, mask=mask)
 
 

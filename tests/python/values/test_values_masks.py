@@ -264,3 +264,17 @@ def test_masks_are_comparisons(mask: Callable[[Any, Any, Any], Any], message: st
     """Everything else is refused."""
     with pytest.raises(UserError, match=message):
         masked(lambda t, p, f: nl.exp(t, mask=mask(t, p, f)))
+
+
+@pytest.mark.parametrize("column", [
+    lambda f: 5 - (f >= 2), lambda f: (f >= 2) - (-3), lambda f: (f >= 2) + 3,
+    lambda f: 3 + (f >= 2), lambda f: (f >= 2) * 4, lambda f: 4 * (f >= 2)])
+def test_a_comparison_of_indices_counts_as_zero_or_one(column: Callable[[Any], Any]) -> None:
+    def kernel(x: Any) -> Any:
+        row, at = nl.arange(64)[:, None], nl.arange(4)[None, :]
+        found = nl.load(x[row, column(at)])
+        output = nl.ndarray(found.shape, found.dtype, buffer=nl.shared_hbm)
+        nl.store(output, found)
+        return output
+    wanted = DATA[:, column(np.arange(4))]
+    np.testing.assert_array_equal(run_kernel(kernel, DATA, api="neuronxcc.nki"), wanted)

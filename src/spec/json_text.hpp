@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as a chip file and --set are written in: what the parser lets pass is unambiguous.
+// JSON as chip files and --set are written in. What passes is unambiguous but for repeated keys,
+// which repeated_key() finds.
 #pragma once
 
 #include <simdjson.h>
@@ -15,10 +16,9 @@ using JsonElement = simdjson::dom::element;
 using JsonObject = simdjson::dom::object;
 using JsonParser = simdjson::dom::parser;
 
-/// Parses `text`, read from `origin`. Keys that occur twice in an object pass: see
-/// repeated_key().
-/// \throws ConfigError with line and column for text that is not UTF-8 or not JSON, and for
-/// nesting deeper than 32
+/// Parses `text`, read from `origin`.
+/// \throws ConfigError with line and column for text that is not UTF-8 or not JSON; for nesting
+/// deeper than 32, and numbers beyond a double or integers beyond 64 bits
 [[nodiscard]] JsonElement parse_json(JsonParser& parser,
                                      std::string_view text,
                                      const std::string& origin);

@@ -178,6 +178,8 @@ def test_two_rows_at_once_need_a_chip_that_has_them() -> None:
      r"where: shapes \[128, 64\], \[128, 64\] and \[128, 32\] do not broadcast; equal ranks and"),
     (lambda h: nl.where(sbuf(128, 64), 1.0, sbuf(128, 8, 8)),
      r"where: shapes \[128, 64\] and \[128, 8, 8\] do not broadcast; equal ranks and sizes"),
+    (lambda h: nl.where(sbuf(128, 8), sbuf(128, 8, 1), 1.0),
+     r"where: shapes \[128, 8\] and \[128, 8, 1\] do not broadcast; equal ranks and sizes"),
     (lambda h: nl.where(sbuf(128, 64), sbuf(64, 64), 1.0), "do not broadcast; equal ranks and sizes"),
     (lambda h: nl.add(sbuf(128, 64), sbuf(128, 32)),
      r"add: shapes \[128, 64\] and \[128, 32\] do not broadcast; equal ranks and sizes"),

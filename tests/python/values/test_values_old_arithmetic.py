@@ -70,6 +70,15 @@ def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: 
     result_of(body, DATA)
 
 
+def test_one_divided_by_a_tile_has_the_type_of_other_quotients() -> None:
+    def body(tile: Any) -> Any:
+        a = nl.copy(tile, dtype=nl.bfloat16)
+        assert nl.divide(1.0, a).dtype == nl.divide(2.5, a).dtype == nl.float32
+        assert nl.divide(1, a).dtype == nl.divide(2, a).dtype == nl.bfloat16
+        return tile
+    result_of(body, DATA)
+
+
 def test_negatives_keep_their_type() -> None:
     """The constant of an operator with one operand has no say."""
     assert result_of(lambda t: -t, DATA.astype(BF16)).dtype == BF16
@@ -140,10 +149,12 @@ def test_means_of_integers_are_numbers_with_fractions() -> None:
     (lambda x: nl.rms_norm(x, nl.full((64, 8), 10.0, nl.float32), axis=1, n=8, dtype=nl.int32),
      lambda x: 10 * x / np.sqrt((x * x).mean(1, keepdims=True))),
     (lambda x: nl.softmax(x, axis=1, dtype=nl.int32), lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+    (lambda x: nl.softmax(x[:, 0:3], axis=1, dtype=nl.int32),
+     lambda x: np.exp(x[:, :3]) / np.exp(x[:, :3]).sum(1, keepdims=True)),
     (lambda x: nl.softmax(x.reshape((64, 2, 4)), axis=2, dtype=nl.int32).reshape((64, 8)),
      lambda x: (np.exp(x).reshape(64, 2, 4)
                 / np.exp(x).reshape(64, 2, 4).sum(2, keepdims=True)).reshape(64, 8))],
-    ids=["divide", "mean", "rms_norm", "softmax", "softmax of some axes"])
+    ids=["divide", "mean", "rms_norm", "softmax", "softmax of three", "softmax of some axes"])
 def test_integers_are_rounded_once_at_the_end(body: Callable[[Any], Any],
                                               wanted: Callable[[Any], Any]) -> None:
     x = np.abs(normal(64, 8)) + 0.25

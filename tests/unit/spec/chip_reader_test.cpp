@@ -57,6 +57,10 @@ TEST(ChipReader, RejectsDottedKeysThatSpellAPath) {
     EXPECT_THAT(
         complaint_with("\"neuron_core\": {", "\"neuron_core.sbuf\": {}, \"neuron_core\": {"),
         testing::HasSubstr("unknown key \"neuron_core.sbuf\" in the file"));
+    EXPECT_THAT(complaint_with("\"hbm\": {",
+                               "\"dma.rings\": {\"value\": 16, \"unit\": \"rings\", \"source\": "
+                               "\"NKI-DMA\"}, \"hbm\": {"),
+                testing::HasSubstr("unknown key \"dma.rings\" in the file"));
 }
 
 TEST(ChipReader, RejectsMissingKeysAndSaysWhatToAdd) {
@@ -93,25 +97,36 @@ TEST(ChipReader, RejectsValuesOutOfRangeAndSaysTheRange) {
 }
 
 TEST(ChipReader, RejectsTheWrongType) {
-    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": \"2.4\""),
-                testing::HasSubstr("the value is \"2.4\", but allowed is a number from 0.1 to 10"));
-    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": [2.4]"),
-                testing::HasSubstr("the value is an array, but allowed is a number"));
-    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": {}"),
-                testing::HasSubstr("the value is an object, but allowed is a number"));
-    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": 18446744073709551615"),
-                testing::HasSubstr("the value is 18446744073709551615, but allowed is a number"));
-    EXPECT_THAT(complaint_with("\"dma\": {", "\"dma\": 3, \"dna\": {"),
-                testing::HasSubstr("chip.json: /dma: must be an object with the keys \"engines\""));
-    EXPECT_THAT(complaint_with("\"value\": 2.4", "\"value\": null"),
-                testing::HasSubstr("the value is null, but allowed is a number"));
-    EXPECT_THAT(complaint_with("\"value\": 128, ", "\"value\": 128.5, "),
-                testing::HasSubstr("the value is 128.5, but allowed is a whole number"));
-    EXPECT_THAT(complaint_with("\"value\": true", "\"value\": 1"),
-                testing::HasSubstr("the value is 1, but allowed is true or false"));
-    EXPECT_THAT(
-        complaint_with("{\"value\": 2.4, \"unit\": \"GHz\", \"source\": \"NKI-ARCH-V3\"}", "2.4"),
-        testing::HasSubstr("/neuron_core/tensor_engine/clock_ghz: must be an object"));
+    struct Wrong {
+        const char* is;
+        const char* becomes;
+        const char* complaint;
+    };
+    constexpr auto kClock = "\"value\": 2.4";
+    for (const Wrong& wrong : {
+             Wrong{kClock,
+                   R"("value": "2.4")",
+                   "the value is \"2.4\", but allowed is a number from 0.1 to 10"},
+             Wrong{kClock, "\"value\": [2.4]", "the value is an array, but allowed is a number"},
+             Wrong{kClock, "\"value\": {}", "the value is an object, but allowed is a number"},
+             Wrong{kClock,
+                   "\"value\": 18446744073709551615",
+                   "the value is 18446744073709551615, but allowed is a number"},
+             Wrong{kClock, "\"value\": null", "the value is null, but allowed is a number"},
+             Wrong{"\"dma\": {",
+                   R"("dma": 3, "dna": {)",
+                   "chip.json: /dma: must be an object with the keys \"engines\""},
+             Wrong{"\"value\": 128, ",
+                   "\"value\": 128.5, ",
+                   "the value is 128.5, but allowed is a whole number"},
+             Wrong{
+                 "\"value\": true", "\"value\": 1", "the value is 1, but allowed is true or false"},
+             Wrong{R"({"value": 2.4, "unit": "GHz", "source": "NKI-ARCH-V3"})",
+                   "2.4",
+                   "/neuron_core/tensor_engine/clock_ghz: must be an object"},
+         }) {
+        EXPECT_THAT(complaint_with(wrong.is, wrong.becomes), testing::HasSubstr(wrong.complaint));
+    }
     EXPECT_THAT(complaint_about("[]"),
                 testing::HasSubstr("chip.json: a chip file is a JSON object"));
 }

@@ -142,8 +142,8 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-06, dtype: A
     mean = emit("tensor_scalar", fresh(total.shape, float32, name="mean_square"),
                 (("data", "read", total),), (1.0 / n, False, epsilon), op0="multiply", op1="add")
     scale = unary_function("rsqrt", mean, float32)
-    if scale.ndim == data.ndim and scale.form.free_elements > 1:
-        scaled = binary("multiply", data, repeated(scale, data.shape), inner)
+    if scale.form.free_elements > 1:
+        scaled = binary("multiply", data, scale, inner)
     else:
         scaled = emit("tensor_scalar", fresh(data.shape, inner, name="normalized"),
                       (("data", "read", data), ("operand0", "read", scale)), op0="multiply")

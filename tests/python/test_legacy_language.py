@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from legacy_helpers import (F32, attribute, nki, nl, ops, pattern, program, tensor, traced,
+from legacy_helpers import (F32, attribute, nisa, nki, nl, ops, pattern, program, tensor, traced,
                             where)
 from trnsim.frontend import (IllegalInstruction, ProgramError, UnsupportedFeature, UserError,
                              trace)
@@ -146,6 +146,28 @@ def test_the_ones_of_broadcasts_are_written_once_before_the_loops() -> None:
     executed = traced(kernel, F32)
     assert ops(executed)[:3] == ["memset", "dma_copy", "nc_matmul"]
     assert ops(executed).count("memset") == 1
+
+
+def test_zeros_of_blocks_are_written_before_a_matmul_reads_them() -> None:
+    def kernel(x: Any) -> None:
+        zeros = nl.zeros((2, nl.par_dim(128), 512), x.dtype)
+        nl.matmul(nl.load(x[:, 0:128]), zeros[1], transpose_x=True)
+        nisa.nc_matmul(zeros[0][:, 0:128], zeros[1])
+
+    assert ops(traced(kernel, F32)) == ["dma_copy", *["memset"] * 2, *["nc_matmul"] * 2]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [
+    ("f < 9", ["dma_copy", "memset", "activation"]), ("p + f < 9", ["dma_copy", "memset", "activation"]),
+    ("f < 512", ["dma_copy", "activation"]), ("p + f < 2000", ["dma_copy", "activation"])])
+def test_zeros_of_blocks_are_written_if_a_mask_keeps_some(limit: str, expected: list[str]) -> None:
+    """Also one that couples axes, which is no access pattern."""
+    def kernel(x: Any) -> None:
+        p, f = nl.mgrid[0:128, 0:512]
+        zeros = nl.zeros((2, nl.par_dim(128), 512), x.dtype)
+        zeros[0, p, f] = nl.exp(nl.load(x), mask=eval(limit, {"p": p, "f": f}))
+
+    assert ops(traced(kernel, F32)) == expected
 
 
 def test_a_variance_over_a_long_row_takes_several_statistics() -> None:

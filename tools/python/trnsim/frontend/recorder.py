@@ -150,6 +150,8 @@ class Recorder:
         """Its fresh tile."""
         self.mask: Any = None
         """The mask of the instruction that comes next, if operands do not express it."""
+        self.held_mask: Any = None
+        """That of the instruction that is held back."""
         self.session: Any = None
         """What a dialect remembers about the trace."""
         self._canonical: dict[Template, int] = {}
@@ -322,6 +324,7 @@ class Recorder:
         """
         if self.pending is not None:
             self.flush()
+        self.mask = None
         at = site or source.site()
         number = 0
         given = attributes
@@ -443,8 +446,10 @@ class Recorder:
 
         The instruction is validated when it is flushed, since its dst may still change.
         """
+        mask, self.mask = self.mask, None
         if self.pending is not None:
             self.flush()
+        self.held_mask = mask
         self.pending = (op, engines, operands, attributes, site or source.site(), immediates)
         self.pending_view = view = operands[0][2]
         return view
@@ -473,6 +478,7 @@ class Recorder:
         op, engines, operands, given, site, immediates = pending
         role, old_access, _ = operands[0]
         self.pending = self.pending_view = None
+        self.mask, self.held_mask = self.held_mask, None
         value.storage = destination.storage
         value.form = destination.form
         value.position = destination.position
@@ -481,11 +487,13 @@ class Recorder:
         return True
 
     def flush(self) -> None:
-        """Issues the pending instruction into its fresh tile."""
+        """Issues the pending instruction into its fresh tile. The next one keeps its mask."""
         pending = self.pending
         if pending is not None:
             self.pending = self.pending_view = None
+            mask, self.mask, self.held_mask = self.mask, self.held_mask, None
             self.record(*pending)
+            self.mask = mask
 
     # Loops ------------------------------------------------------------------------------------
 

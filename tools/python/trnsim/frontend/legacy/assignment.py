@@ -142,11 +142,11 @@ def retarget(target: Tensor, value: Tensor, *, accumulate: bool = False) -> bool
             if promise is not None and promise[1] == 0.0:
                 del promised[id(target.storage)]
                 active.initialise(target.storage, 0.0)
-            touch(view, "update" if accumulate else "write")
+            touch(view, "update" if accumulate or active.held_mask is not None else "write")
         start = begins_group(here, view, accumulate)
         attributes, access = {"start": start}, "write" if start else "accumulate"
     elif promised:
-        touch(view, "write")
+        touch(view, "write" if active.held_mask is None else "update")
     active.retarget(dst, view, access=access, attributes=attributes)
     value.held = None
     value.storage, value.form, value.position = target.storage, target.form, target.position

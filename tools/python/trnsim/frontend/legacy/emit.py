@@ -201,16 +201,18 @@ def _ready(op: str, operands: Sequence[Role], bounds: Any) -> Sequence[Role]:
                 view.check_inside()
     if any(view.indices is not None for _, _, view in ready):
         _check_gather(op, ready)
-    if session().promised:
+    here = session()
+    if here.promised:
         for _, access, view in sorted(ready, key=lambda operand: operand[1] == "write"):
-            touch(view, access)
+            touch(view, access if here.recorder.mask is None else "update")
     return ready
 
 
 def touch(view: Tensor, access: str) -> None:
     """Before an access: writes the initial value that a declaration promised, if it matters.
 
-    An instruction that is held back stays so: it does not access the tile yet.
+    `access` is "update" if a write may keep some elements. An instruction that is held back stays
+    so: it does not access the tile yet.
     """
     here = session()
     promise = here.promised.pop(id(view.storage), None) if here.promised else None

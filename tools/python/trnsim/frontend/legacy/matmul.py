@@ -9,7 +9,7 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds
+from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds, touch
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
@@ -94,10 +94,10 @@ def _issued(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], shap
             f"their partitions: transpose it, or take {columns} columns at a time")
     tile = fresh(shape, float32, PSUM, at)
     view = tile if bounds is None else tile.clipped(bounds)
-    if stationary.excess is not None:
-        stationary.check_inside()
-    if moving.excess is not None:
-        moving.check_inside()
+    for operand in (stationary, moving):
+        if operand.excess is not None:
+            operand.check_inside()
+        touch(operand, "read")
     recorder.required().hold("nc_matmul", None, (("dst", "write", view),
                                                  ("stationary", "read", stationary),
                                                  ("moving", "read", moving)),

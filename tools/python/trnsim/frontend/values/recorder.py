@@ -49,7 +49,6 @@ class ValueRecorder(Recorder):
         self.machine = Machine(seed, chip.partitions, reads_unwritten, core, self._team)
         self._random = np.random.default_rng(seed)
         self._is_recording = False
-        self._held_mask: Any = None
         self._arguments: list[tuple[Storage, Any]] = []
 
     def another_core(self) -> ValueRecorder:
@@ -207,31 +206,6 @@ class ValueRecorder(Recorder):
             raise UnsupportedFeature.named(str(source.position(at)), f"the values of {op}")
         call = Call(self.machine, op, operands, attributes, engines, at, _kept(mask, operands))
         evaluator(call, *immediates)
-
-    # Fresh tiles ------------------------------------------------------------------------------
-
-    def hold(self, op: str, engines: tuple[str, ...] | None, operands: Sequence[Operand],
-             attributes: dict[str, Any], site: source.Site | None = None,
-             immediates: tuple[Any, ...] = ()) -> View:
-        """Holds an instruction back, and its mask with it."""
-        mask, self.mask = self.mask, None
-        view = super().hold(op, engines, operands, attributes, site, immediates)
-        self._held_mask = mask
-        return view
-
-    def retarget(self, value: View, destination: View, *, access: str | None = None,
-                 attributes: dict[str, Any] | None = None) -> bool:
-        """Lets the pending instruction write `destination`."""
-        if self.is_pending(value):
-            self.mask, self._held_mask = self._held_mask, None
-        return super().retarget(value, destination, access=access, attributes=attributes)
-
-    def flush(self) -> None:
-        """Issues the pending instruction into its fresh tile. The next one keeps its mask."""
-        if self.pending is not None:
-            mask, self.mask, self._held_mask = self.mask, self._held_mask, None
-            super().flush()
-            self.mask = mask
 
 
 def _kept(mask: Any, operands: Sequence[Operand]) -> Array | None:

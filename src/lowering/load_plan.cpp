@@ -127,6 +127,9 @@ void LoadPlan::read() {
     }
     const Item item = kept_.keep(*step);
     kept_[item].ended = ended_;
+    if (program_->runs[step->run].has_edges()) {
+        kept_.keep_iterations(item, step->iterations);
+    }
     if (!find_tiles(*step, accesses, item)) {
         is_impossible_ = true;
     } else if (accesses.load) {
@@ -373,6 +376,7 @@ const Step* LoadPlan::next() {
     out_.pop_front();
     Step& step = kept_[*current_].step;
     step.at = kept_.at(*current_);
+    step.iterations = kept_.iterations(*current_);
     return &step;
 }
 

@@ -55,7 +55,7 @@ void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direc
                 use.high += std::max<std::int64_t>(reach, 0);
             }
         }
-        is_opaque_ = is_opaque_ || operand.indirect.has_value() ||
+        is_opaque_ = is_opaque_ || operand.indirect.has_value() || run.has_edges() ||
                      program_.buffers[operand.buffer].address.has_value();
         uses_[operand.buffer].push_back(use);
     }

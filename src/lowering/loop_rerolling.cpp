@@ -125,7 +125,7 @@ private:
                               const Run& of_body,
                               std::int32_t depth,
                               std::int64_t back) {
-        return run.instruction == of_body.instruction &&
+        return run.instruction == of_body.instruction && !run.has_edges() && !of_body.has_edges() &&
                run.value.has_value() == of_body.value.has_value() &&
                (!run.value || *run.value == before_first(*of_body.value, depth, back)) &&
                std::ranges::equal(run.at, of_body.at, [&](const Position& a, const Position& b) {

@@ -270,6 +270,7 @@ void Lowering::plan(const Step& step) {
     planned.known = &emitter_.known(planned.queue);
     planned.control = plan.is_barrier ? &barriers_ : &control_;
     resolve(step, plan, planned);
+    add_edges(step, planned);
     tiles_.admit(planned);
     window_.admit(planned);
     if (!plan.is_fence) {
@@ -282,6 +283,27 @@ void Lowering::plan(const Step& step) {
     }
     if (plan.is_control || plan.is_barrier) {
         barriers_.need_done(queue, emitter_.last_number(queue));
+    }
+}
+
+void Lowering::add_edges(const Step& step, PlannedStep& planned) {
+    const program::Run& run = program_.runs[step.run];
+    for (const program::Affine& number : run.after) {
+        const std::int64_t event = program::evaluate(number, step.iterations);
+        const Event* earlier = events_.find(event);
+        if (earlier == nullptr) {
+            const InstructionTemplate& instruction = program_.templates[planned.instruction];
+            throw ProgramError(
+                fmt::format("{}: {}: comes after event {}, but no run before it is "
+                            "that event; order them as they are executed",
+                            program_.source_text(instruction),
+                            name(instruction.op),
+                            event));
+        }
+        planned.after.push_back(earlier);
+    }
+    if (run.event) {
+        planned.event = &events_.add(program::evaluate(*run.event, step.iterations), planned);
     }
 }
 
@@ -408,6 +430,9 @@ void Lowering::lower_next() {
     give_bytes(step);
     window_.settle(step);
     emitter_.emit(step);
+    if (step.event != nullptr) {
+        *step.event = {.queue = step.queue, .number = emitter_.last_number(step.queue)};
+    }
     expect(queues_of_[step.instruction], -1);
     window_.retire(step);
     if (tiles_.retire(step)) {

@@ -97,6 +97,13 @@ std::vector<bool> loaded_sites(const Program& program) {
             }
         }
     }
+    for (const program::Run& run : program.runs) {  // Loads that the program orders stay.
+        if (run.has_edges()) {
+            for (const Operand& operand : program.templates[run.instruction].operands) {
+                loaded[operand.buffer] = loaded[operand.buffer] && !operand.writes();
+            }
+        }
+    }
     return loaded;
 }
 

@@ -44,12 +44,23 @@ void ResolvedOperand::withdraw(const PlannedStep& step) const {
 
 void PlannedStep::clear() {
     operands.clear();
+    after.clear();
+    event = nullptr;
     trigger.reset();
     is_in_order = false;
     has_waits = false;
     has_guess = false;
     blockers = 0;
     lack = {};
+}
+
+void PlannedStep::wait_for_events(std::uint32_t queues) const {
+    for (const Event* earlier : after) {
+        if ((queues >> earlier->queue & 1U) != 0) {
+            when->own.waits.need_done(earlier->queue, earlier->number);
+            when->load.waits.need_done(earlier->queue, earlier->number);
+        }
+    }
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {
@@ -60,6 +71,7 @@ void PlannedStep::find_waits(const TilePlaces& places) {
         const std::uint32_t others = queue < neuron_core::kEngineQueues ? ~(1U << queue) : ~0U;
         when->own.waits.need(*control, others);
         when->load.waits.need(*control, others);
+        wait_for_events(others);
     }
     has_waits = true;
     for (ResolvedOperand& operand : operands) {

@@ -66,7 +66,7 @@ void ReorderWindow::admit(PlannedStep& step) {
     }
 }
 
-void ReorderWindow::come_after(PlannedStep& step, PlannedStep& earlier) {
+inline void ReorderWindow::come_after(PlannedStep& step, PlannedStep& earlier) {
     const bool is_new = earlier.blocked == nullptr || earlier.blocked->step != &step;
     if (is_new && &earlier != &step) {
         PlannedStep::Link* link = unused_links_ != nullptr ? unused_links_ : &links_.emplace_back();
@@ -91,6 +91,11 @@ void ReorderWindow::block(PlannedStep& step) {
     for (const ResolvedOperand& operand : step.operands) {
         operand.for_each_before(comes_after);
         operand.announce(step);
+    }
+    for (const Event* event : step.after) {
+        if (event->step != nullptr) {
+            come_after(step, *event->step);
+        }
     }
 }
 

@@ -175,12 +175,41 @@ void read_number(ReaderState& state, const JsonFields& fields, Run& run) {
     }
 }
 
+/// The number of an event: a natural one in every iteration.
+Affine read_event(ReaderState& state, const JsonValue& value, std::string_view key) {
+    Affine event = read_affine(state, value);
+    const Interval range = interval_of(state, event, key);
+    if (range.low < 0) {
+        state.place.fail(
+            fmt::format("\"{}\" falls to {}; events are counted from 0", key, range.low));
+    }
+    return event;
+}
+
+/// Edges of the schedule.
+void read_edges(ReaderState& state, const JsonFields& fields, Run& run) {
+    if (fields.has("event")) {
+        run.event = read_event(state, fields["event"], "event");
+    }
+    if (fields.has("after")) {
+        fields["after"].for_each([&](const JsonValue& entry) {
+            const Place::Part part(state.place, "after", std::ssize(run.after));
+            run.after.push_back(read_event(state, entry, "after"));
+        });
+        if (run.after.empty()) {
+            fields["after"].fail("an empty array; leave the key out");
+        }
+    }
+}
+
 JsonFields run_fields(const ReaderState& state, JsonObject record) {
     static constexpr std::array kKeys{
         JsonKey{"record"},
         JsonKey{"template"},
         JsonKey{"at"},
         optional_key("value"),
+        optional_key("event"),
+        optional_key("after"),
         optional_key("wait"),
         optional_key("signal"),
     };
@@ -189,6 +218,11 @@ JsonFields run_fields(const ReaderState& state, JsonObject record) {
         state.place.fail(
             "\"wait\" and \"signal\" are for lowered traces; leave them out, the "
             "lowering orders what depends on each other");
+    }
+    if (state.is_lowered() && (fields.has("event") || fields.has("after"))) {
+        state.place.fail(
+            "\"event\" and \"after\" are for program traces; write the semaphores of a lowered "
+            "one");
     }
     return fields;
 }
@@ -316,6 +350,7 @@ void read_run(ReaderState& state, JsonObject record) {
     part.label(name(state.program.templates[run.instruction].op));
     read_positions(state, fields["at"], run);
     read_number(state, fields, run);
+    read_edges(state, fields, run);
     if (fields.has("wait")) {
         read_waits(state, fields["wait"], run);
     }

@@ -262,8 +262,23 @@ private:
             json_.key("value");
             affine(*run.value);
         }
+        write_edges(run);
         write_semaphores(run);
         end();
+    }
+
+    void write_edges(const Run& run) {
+        if (run.event) {
+            json_.key("event");
+            affine(*run.event);
+        }
+        if (!run.after.empty()) {
+            json_.key("after").begin_array();
+            for (const Affine& event : run.after) {
+                affine(event);
+            }
+            json_.end_array();
+        }
     }
 
     void write_semaphores(const Run& run) {

@@ -79,6 +79,11 @@ public:
         for (std::size_t loop = 0; shape_.has_parts && loop < program.loops.size(); loop += 2) {
             program.loops[loop].kind = program::LoopKind::Runtime;
         }
+        for (std::size_t run = 1; shape_.edge_one_in > 0 && run < program.runs.size(); ++run) {
+            if (one_in(shape_.edge_one_in)) {
+                add_edge(program, run);
+            }
+        }
         return program;
     }
 
@@ -99,6 +104,13 @@ private:
     template <typename T>
     T pick(std::initializer_list<T> choices) {
         return choices.begin()[roll(static_cast<std::int64_t>(choices.size()))];
+    }
+
+    /// Some runs are known by their number, and come after earlier ones.
+    void add_edge(program::Program& program, std::size_t later) {
+        const std::int64_t earlier = roll(static_cast<std::int64_t>(later));
+        program.runs[static_cast<std::size_t>(earlier)].event = affine(earlier);
+        program.runs[later].after.push_back(affine(earlier));
     }
 
     // First pass.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -18,7 +19,7 @@ class KeptSteps {
 public:
     using Item = std::uint32_t;
     struct Kept {
-        program::Step step{};     ///< But for its positions, at().
+        program::Step step{};     ///< But for its positions, at(), and iterations().
         std::int64_t time = 0;    ///< Start, in picoseconds of a plan.
         std::int64_t ended = 0;   ///< Iterations (RuntimeIterations) before it.
         std::uint32_t tiles = 0;  ///< How many it has.
@@ -29,7 +30,12 @@ public:
 
     /// Copies a step; it has no tiles yet, and begins at 0.
     [[nodiscard]] Item keep(const program::Step& step);
-    void drop(Item item) { unused_.push_back(item); }
+    void drop(Item item) {
+        unused_.push_back(item);
+        if (!iterations_.empty()) {
+            iterations_.erase(item);
+        }
+    }
 
     [[nodiscard]] Kept& operator[](Item item) { return kept_[item]; }
     [[nodiscard]] const Kept& operator[](Item item) const { return kept_[item]; }
@@ -38,6 +44,19 @@ public:
     [[nodiscard]] std::span<const program::Step::At> at(Item item) const {
         const std::size_t count = std::min(positions_, kept_[item].step.at.size());
         return std::span(at_).subspan(item * positions_, count);
+    }
+
+    /// Keeps the iterations of a step, too, which few are asked for.
+    void keep_iterations(Item item, std::span<const std::int64_t> iterations) {
+        iterations_[item].assign(iterations.begin(), iterations.end());
+    }
+    /// Those of the loops around it, if they are kept; until it is dropped.
+    [[nodiscard]] std::span<const std::int64_t> iterations(Item item) const {
+        if (iterations_.empty()) {
+            return {};
+        }
+        const auto found = iterations_.find(item);
+        return found == iterations_.end() ? std::span<const std::int64_t>() : found->second;
     }
 
     /// \pre it has fewer than the most
@@ -55,6 +74,7 @@ private:
     std::vector<Kept> kept_{};
     std::vector<program::Step::At> at_{};  ///< Of each as many as are kept at the most.
     std::vector<std::uint32_t> tiles_{};   ///< The same.
+    std::unordered_map<Item, std::vector<std::int64_t>> iterations_{};
     std::vector<Item> unused_{};
 };
 

@@ -32,7 +32,7 @@ struct PlannedAccesses {
 };
 
 /// By buffer: whether it is a site in SBUF whose tiles nothing writes but loads (`dma_copy`) of
-/// what HBM holds from the start on.
+/// what HBM holds from the start on, and none that edges of the schedule order.
 [[nodiscard]] std::vector<bool> loaded_sites(const program::Program& program);
 
 /// By template. `is_planned`: by buffer.

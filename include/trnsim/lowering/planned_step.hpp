@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/event_table.hpp"
 #include "trnsim/lowering/memory_history.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 
@@ -85,6 +86,8 @@ struct alignas(64) PlannedStep {
     std::vector<ResolvedOperand> operands{};
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     const WaitSet* control = &kNoNeeds;        ///< What decides whether it is executed, and where.
+    std::vector<const Event*> after{};         ///< What it comes after by the program's word,
+    Event* event = nullptr;                    ///< and what it is for others.
     /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
     Conditions* when = nullptr;
 
@@ -97,6 +100,10 @@ struct alignas(64) PlannedStep {
 
     /// Bytes were moved: what it waits for has to be looked up again.
     void forget_waits() { has_waits = has_guess = false; }
+
+private:
+    /// Adds those that are on `queues`, a bit each.
+    void wait_for_events(std::uint32_t queues) const;
 };
 
 }  // namespace trnsim::lowering

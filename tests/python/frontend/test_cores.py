@@ -176,13 +176,6 @@ def test_a_chip_without_logical_cores_runs_one_program() -> None:
         trace(halves[2], [X], "trn1")
 
 
-def test_scheduling_edges_are_accepted_and_noted() -> None:
-    kernel = halves.with_schedule([("b", "a"), ("c", ["a", "b"])])[2]
-    assert any("with_schedule" in note for note in trace(kernel, [X]).notes)
-    with pytest.raises(UserError, match="with_schedule: 'b' is not a pair"):
-        halves.with_schedule(["b"])
-
-
 @pytest.mark.parametrize(("name", "is_returned", "is_warned"), [
     (None, False, True), ("scores", False, False), (None, True, False)])
 def test_a_barrier_over_a_tensor_without_a_name_is_warned_of(name: str | None, is_returned: bool,

@@ -247,15 +247,6 @@ def test_no_reorder_is_a_loop_of_one_iteration_that_keeps_its_order() -> None:
     assert not parse(program(nki.jit(kernel), X).lines()).notes
 
 
-def test_a_dependency_leaves_a_note() -> None:
-    def kernel(x: Any) -> Any:
-        tile = nl.load(x)
-        nisa.memset(tile, value=0).depends_on(nisa.memset(tile, value=1))
-        return x
-    (note,) = parse(program(nki.jit(kernel), X).lines()).notes
-    assert "depends_on" in note["text"]
-
-
 def test_an_unsupported_function_is_named() -> None:
     function = unsupported("nki.language.yet_to_come")
     with pytest.raises(UnsupportedFeature, match="nki.language.yet_to_come is not part"):

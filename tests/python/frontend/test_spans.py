@@ -166,8 +166,8 @@ def test_one_that_leaves_something_behind_executes_more(
 def test_a_first_iteration_that_uses_an_older_tile_for_the_first_time_is_not_spanned(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = []
-    traced = tracing._trace
-    monkeypatch.setattr(tracing, "_trace", lambda *one: attempts.append(1) or traced(*one))
+    made = tracing._Attempt
+    monkeypatch.setattr(tracing, "_Attempt", lambda *one: attempts.append(1) or made(*one))
     body = "nisa.tensor_copy(dst=state.late[0], src=state.tile)"
     late = f"""state.late = []
     for _ in range(2):

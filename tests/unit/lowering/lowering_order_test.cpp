@@ -29,6 +29,7 @@ struct Setting {
     bool must_reorder = false;
     bool must_trigger = false;
     bool must_plan = false;
+    bool must_obey = false;
 };
 
 class LoweringOrder : public testing::TestWithParam<Setting> {};
@@ -44,12 +45,14 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
     int overtaken = 0;
     int triggers = 0;
     int planned = 0;
+    int edges = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const program::Program program = test::random_program(seed, setting.shape);
         const test::PhysicalAccesses lowered(program, chip, setting.policies);
         ASSERT_EQ(lowered.first_unordered(), "") << "program of seed " << seed;
         ASSERT_EQ(lowered.first_exchanged(), "") << "program of seed " << seed;
         ASSERT_EQ(lowered.first_collision(), "") << "program of seed " << seed;
+        ASSERT_EQ(lowered.first_broken_edge(), "") << "program of seed " << seed;
         ASSERT_EQ(lowered.first_stale_stationary(), "") << "program of seed " << seed;
         saves += lowered.spill_saves();
         overlays += lowered.overlays();
@@ -58,11 +61,13 @@ TEST_P(LoweringOrder, OrdersEveryTwoAccessesToACommonByte) {
         overtaken += lowered.overtaken();
         triggers += lowered.triggers();
         planned += lowered.is_planned() ? 1 : 0;
+        edges += lowered.edges();
     }
     EXPECT_TRUE(!setting.must_spill || saves > 0) << "nothing spilled";
     EXPECT_TRUE(!setting.must_overlay || overlays > 0) << "no site took over another's bytes";
     EXPECT_TRUE(!setting.must_pool || pooled > 0) << "no program shared a pool";
     EXPECT_TRUE(!setting.must_plan || planned > 0) << "no loads were planned";
+    EXPECT_EQ(setting.must_obey, edges > 0) << edges << " edges";
     EXPECT_TRUE(!setting.must_trigger || triggers > 0) << "no engine triggered a transfer";
     EXPECT_EQ(setting.must_reorder, overtaken > 0) << overtaken << " steps were overtaken";
     RecordProperty("spill_saves", saves);
@@ -77,6 +82,11 @@ const test::RandomProgramShape kFixed{.sbuf_sites = 6, .items = 24, .fixed_one_i
 const test::RandomProgramShape kLoads{.sbuf_sites = 2, .items = 24, .loaded_sites = 3};
 const test::RandomProgramShape kParts{
     .sbuf_sites = 2, .items = 24, .loaded_sites = 3, .has_parts = true};
+const test::RandomProgramShape kEdges{.sbuf_sites = 4, .items = 30, .edge_one_in = 4};
+const test::RandomProgramShape kLoadsEdges{
+    .sbuf_sites = 2, .items = 24, .loaded_sites = 3, .edge_one_in = 8};
+const test::RandomProgramShape kSpillingEdges{
+    .sbuf_sites = 2, .items = 40, .old_tile_one_in = 2, .edge_one_in = 4};
 const Policies kNewApi{.buffer_factor = 1.25, .buffer_extra = 2, .matmul_window = 256};
 const Policies kJustInTime{.loads = LoadTiming::JustInTime, .dma_rings = 2};
 const Policies kJustInTimeWindow{.buffer_factor = 1.25,
@@ -168,6 +178,32 @@ INSTANTIATE_TEST_SUITE_P(
                 .must_pool = true,
                 .must_reorder = true,
                 .must_plan = true},
+        Setting{.name = "Edges", .shape = kEdges, .must_obey = true},
+        Setting{.name = "EdgesTriggered",
+                .shape = kEdges,
+                .policies = kTriggeredWindow,
+                .must_reorder = true,
+                .must_trigger = true,
+                .must_obey = true},
+        Setting{.name = "EdgesWindows",
+                .shape = kEdges,
+                .policies = kOldApi,
+                .must_reorder = true,
+                .must_obey = true},
+        Setting{.name = "EdgesSpilling",
+                .shape = kSpillingEdges,
+                .sbuf_kib = 6,
+                .policies = kOldApi,
+                .must_spill = true,
+                .must_reorder = true,
+                .must_obey = true},
+        Setting{.name = "EdgesJustInTime",
+                .shape = kLoadsEdges,
+                .policies = kJustInTimeWindow,
+                .must_pool = true,
+                .must_reorder = true,
+                .must_plan = true,
+                .must_obey = true},
         Setting{.name = "WithoutReuse", .policies = {.reuse_stationary = false}},
         Setting{.name = "MatmulWindow", .shape = kLong, .policies = kNewApi, .must_reorder = true},
         Setting{.name = "BothWindows", .shape = kLong, .policies = kOldApi, .must_reorder = true},

@@ -50,6 +50,41 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
+TEST(LoweringTest, WhatComesAfterAnEventWaitsForItsLatestEnd) {
+    ProgramBuilder builder;
+    const auto first = builder.tile("first", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto second = builder.tile("second", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto set = builder.add(
+        Opcode::Memset, {Engine::Gpsimd}, {builder.whole(Role::Dst, first)}, {.value = 0.0});
+    const auto other = builder.add(
+        Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, second)}, {.value = 0.0});
+    builder.alloc(first).alloc(second).loop(3).run(set).run(other).end().run(other);
+    program::Program program = builder.build();
+    const auto waits = [](const program::Program& of) {
+        std::vector<std::string> found;
+        const LoweredProgram lowered(of);
+        for (const auto& instruction : lowered.of(queue_of(Engine::Vector))) {
+            found.push_back(waits_of(instruction));
+        }
+        return found;
+    };
+    EXPECT_THAT(waits(program), ElementsAre("", "", "", ""));
+
+    program.runs[0].event = affine(4, {1});
+    program.runs[1].after = {affine(4, {1})};
+    program.runs[2].after = {affine(5)};  // The second iteration's, which has been waited for.
+    EXPECT_THAT(waits(program), ElementsAre("3>=1", "3>=2", "3>=3", ""));
+    program.runs[0].event = affine(9);  // Of several executions the latest counts.
+    program.runs[1].after = {};
+    program.runs[2].after = {affine(9)};
+    EXPECT_THAT(waits(program), ElementsAre("", "", "", "3>=3"));
+
+    program.runs[2].after = {affine(7)};
+    EXPECT_EQ(error_of(program),
+              "kernel.py:102: memset: comes after event 7, but no run before it is that event; "
+              "order them as they are executed");
+}
+
 TEST(LoweringTest, TheEndOfAnIterationCountsToItsLastInstruction) {
     ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});

@@ -106,6 +106,7 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
 
 template <typename Next>
 void PhysicalAccesses::read_program(Next next) {
+    std::map<std::int64_t, std::size_t> events;
     for (const Step* step = next(); step != nullptr; step = next()) {
         if (step->is_alloc) {
             continue;
@@ -113,6 +114,14 @@ void PhysicalAccesses::read_program(Next next) {
         Executed& executed =
             steps_.emplace_back(Executed{.instruction = program_.runs[step->run].instruction,
                                          .at = {step->at.begin(), step->at.end()}});
+        const program::Run& run = program_.runs[step->run];
+        for (const program::Affine& event : run.after) {
+            executed.after.push_back(events.at(program::evaluate(event, step->iterations)));
+            ++edges_;
+        }
+        if (run.event) {
+            events[program::evaluate(*run.event, step->iterations)] = steps_.size() - 1;
+        }
         const auto& operands = program_.templates[executed.instruction].operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
             executed.parts.push_back(
@@ -199,16 +208,8 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {
         accesses.push_back(place(executed.parts[i], step.operands[i]));
     }
-    skip_waits();
-    if (queues_.entries()[next_entry_].instruction.what->name == "LOOP_BARRIER") {
-        take_node();
-        skip_waits();
-    }
-    if (queues_.entries()[next_entry_].instruction.what->operation ==
-        Operation::ActivationTableLoad) {
-        take_node();
-    }
-    skip_trigger();
+    skip_preparation();
+    executed.first = nodes_.size();
     const InstructionTemplate& instruction = program_.templates[step.instruction];
     if (instruction.op == Opcode::NcMatmul) {
         assign_matmul(executed, accesses);
@@ -231,6 +232,7 @@ void PhysicalAccesses::lowered(const lowering::PlannedStep& step) {
         }
     }
     EXPECT_EQ(nodes_.back().queue, step.queue);
+    executed.last = nodes_.size() - 1;
     for (std::size_t i = 0; i < executed.parts.size(); ++i) {
         const PhysicalAccess& part = executed.parts[i];
         if (step.operands[i].tile != nullptr) {
@@ -290,6 +292,19 @@ void PhysicalAccesses::skip_trigger() {
         take_node();
         ++triggers_;
     }
+}
+
+void PhysicalAccesses::skip_preparation() {
+    skip_waits();
+    if (queues_.entries()[next_entry_].instruction.what->name == "LOOP_BARRIER") {
+        take_node();
+        skip_waits();
+    }
+    if (queues_.entries()[next_entry_].instruction.what->operation ==
+        Operation::ActivationTableLoad) {
+        take_node();
+    }
+    skip_trigger();
 }
 
 Node& PhysicalAccesses::take_node() {
@@ -371,6 +386,25 @@ std::string PhysicalAccesses::first_exchanged() const {
                                            program_.buffers[first.memory.buffer].name);
                     }
                 }
+            }
+        }
+    }
+    return {};
+}
+
+std::string PhysicalAccesses::first_broken_edge() const {
+    for (const Executed& later : steps_) {
+        const Node& start = nodes_[later.first];
+        for (const std::size_t step : later.after) {
+            const Node& end = nodes_[steps_[step].last];
+            const bool is_behind = end.queue == start.queue && end.number < start.number &&
+                                   end.queue < neuron_core::kEngineQueues;
+            if (!is_behind && start.known[end.queue] < end.number) {
+                return fmt::format("{} (node {}) after {} (node {})",
+                                   start.name,
+                                   later.first,
+                                   end.name,
+                                   steps_[step].last);
             }
         }
     }

@@ -59,6 +59,8 @@ public:
     /// Whether loads are planned.
     [[nodiscard]] bool is_planned() const { return is_planned_; }
     [[nodiscard]] int reused_stationaries() const { return reused_stationaries_; }
+    /// How often a step comes after another one by an edge.
+    [[nodiscard]] int edges() const { return edges_; }
     /// Transfers that an engine triggers, spills among them.
     [[nodiscard]] int triggers() const { return triggers_; }
     /// Steps that came onto their queue after a later one.
@@ -70,6 +72,8 @@ public:
     /// The first two steps that touch the same bytes of a tile or tensor, one of them writing, and
     /// are not in program order.
     [[nodiscard]] std::string first_exchanged() const;
+    /// The first step that may begin before one has ended that it comes after by an edge.
+    [[nodiscard]] std::string first_broken_edge() const;
     /// The first two tiles in the same bytes at the same time.
     [[nodiscard]] std::string first_collision() const;
     /// The first matmul without LoadStationary that does not find its tile in the array.
@@ -82,6 +86,9 @@ private:
         std::vector<program::Step::At> at{};
         std::vector<PhysicalAccess> parts{};  ///< Operands, relative to their tiles and tensors.
         std::optional<std::size_t> place{};   ///< Among all steps that were lowered.
+        std::vector<std::size_t> after{};     ///< Earlier steps: edges of the schedule.
+        std::size_t first = 0;                ///< Its own nodes: the first,
+        std::size_t last = 0;                 ///< and the last.
     };
     /// What was written to a tile, while it lies at one place.
     struct Stay {
@@ -110,6 +117,8 @@ private:
     Node& take_node();
     void skip_waits();
     void skip_trigger();
+    /// What comes before a step's own instruction: barriers, activation tables, its trigger.
+    void skip_preparation();
     void learn(Node& node, const neuron_core::QueuedInstruction& instruction);
     void assign_matmul(const Executed& step, std::vector<PhysicalAccess> accesses);
     void check_stationary(const PhysicalAccess& wanted, const std::string& name);
@@ -132,6 +141,7 @@ private:
     std::string stale_;
     int spill_saves_ = 0;
     int triggers_ = 0;
+    int edges_ = 0;
     int overlays_ = 0;
     bool is_pooled_ = false;
     bool is_planned_ = false;

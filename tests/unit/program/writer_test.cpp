@@ -118,6 +118,12 @@ TEST(WriterTest, KeepsNumbersThatLoopsChange) {
     EXPECT_EQ(written(read_text(text)), text);
 }
 
+TEST(WriterTest, KeepsEdgesOfTheSchedule) {
+    const std::string text =
+        with_memset_run("3", R"(,"event":{"m":2},"after":[7,{"base":1,"m":2}])");
+    EXPECT_EQ(written(read_text(text)), text);
+}
+
 TEST(WriterTest, KeepsEveryAttribute) {
     const std::string attributes =
         "\"start\":false,\"is_transpose\":true,\"onezero\":\"both\",\"tile_position\":[32,0],"

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.schedule import Edge
 
-
-Edge = tuple[str, Any]
 CORES = (1, 2)
 """Cores of a logical NeuronCore, for the API that launches one program on each. [NKI-LANGUAGE]"""
 _AS_WRITTEN = "__trnsim_as_written__"
@@ -100,7 +99,7 @@ class Kernel:
     def with_schedule(self, edges: Sequence[Edge]) -> Kernel:
         """The kernel with scheduling edges: pairs of an instruction's name and its producers'."""
         for edge in edges:
-            if len(edge) != 2 or not isinstance(edge[0], str):
+            if not _is_edge(edge):
                 raise UserError(f"{source.here()}: with_schedule: {edge!r} is not a pair of the "
                                 "name of an instruction and the names that it runs after")
         return self.changed(schedule=(*self.schedule, *edges))
@@ -119,6 +118,15 @@ class Kernel:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+def _is_edge(edge: Any) -> bool:
+    """Whether it is a pair of a name and one or several names."""
+    if not isinstance(edge, (list, tuple)) or len(edge) != 2:
+        return False
+    consumer, producers = edge
+    names = producers if isinstance(producers, (list, tuple)) else (producers,)
+    return all(isinstance(one, str) for one in (consumer, *names))
 
 
 def _named(home: Any, path: str) -> Any:

@@ -47,6 +47,7 @@ from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.immediates import separate
 from trnsim.frontend.indices import Reference, kinds, references
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.schedule import Schedule
 from trnsim.frontend.shortcuts import Shortcuts
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
                                     View, check_declaration)
@@ -71,6 +72,9 @@ class Template(NamedTuple):
     operands: tuple[tuple[str, str, Form, Reference], ...]
     attributes: tuple[tuple[str, Any], ...]
     position: source.Position
+    edges: tuple[str, ...] = ()
+    """Numbers of events behind the positions of its operands: what it is, or comes after
+    (schedule.py)."""
 
 
 class LoopOrigin(NamedTuple):
@@ -150,6 +154,8 @@ class Recorder:
         """Its fresh tile."""
         self.mask: Any = None
         """The mask of the instruction that comes next, if operands do not express it."""
+        self.schedule: Schedule | None = None
+        """What the kernel says about the order of its instructions, if that is asked for."""
         self.held_mask: Any = None
         """That of the instruction that is held back."""
         self.session: Any = None
@@ -425,16 +431,19 @@ class Recorder:
         else:
             validate.check_engines(self.chip, proposal)
         validate.check(self.chip, proposal._replace(engines=engines))
-        record = Template(
+        return self.shape_of(Template(
             op, engines,
             tuple((role, "write" if access == "accumulate" and attributes.get("start") else access,
                    view.form.unplaced, indirect)
                   for (role, access, view), indirect in zip(operands, references(operands))),
             tuple(sorted((name, freeze(name, value)) for name, value in attributes.items())),
-            position)
-        shape = self._canonical.get(record)
+            position))
+
+    def shape_of(self, template: Template) -> int:
+        """The shape of a template that is known to be right."""
+        shape = self._canonical.get(template)
         if shape is None:
-            shape = self._canonical[record] = self.table.add(record, 1, 1)
+            shape = self._canonical[template] = self.table.add(template, 1, 1)
         return shape
 
     # Fresh tiles ------------------------------------------------------------------------------

@@ -22,13 +22,16 @@ class Retrace(BaseException):
     """A shortcut turned out to be wrong: the kernel is traced again without it.
 
     `remembers` says that it was the pattern of an earlier run of the loop; others may be right.
-    `site` is that of the loop, if it alone is to be executed in full.
+    `site` is that of the loop, if it alone is to be executed in full. `asks_order`: the kernel
+    has edges of the schedule.
     """
 
-    def __init__(self, remembers: bool = False, site: source.Site | None = None) -> None:
+    def __init__(self, remembers: bool = False, site: source.Site | None = None,
+                 asks_order: bool = False) -> None:
         super().__init__()
         self.remembers = remembers
         self.site = site
+        self.asks_order = asks_order
 
 
 class Allowed(NamedTuple):
@@ -40,9 +43,13 @@ class Allowed(NamedTuple):
     """Use what earlier runs of a loop have shown."""
     refused: frozenset[source.Site] = frozenset()
     """Loops that it has to execute in full."""
+    has_order: bool = False
+    """Count the instructions, for edges of the schedule."""
 
     def after(self, problem: Retrace) -> Allowed:
         """What the next attempt may do, which has one shortcut less."""
+        if problem.asks_order:
+            return self._replace(shortcuts=False, has_order=True)
         if problem.remembers and self.memory:
             return self._replace(memory=False)
         refused = self.refused if problem.site is None else self.refused | {problem.site}

@@ -28,6 +28,7 @@ from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.schedule import Edge, Edges, Schedule, check_names
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
 from trnsim.frontend.tensor import View
 from trnsim.frontend.writer import FORMAT_VERSION
@@ -61,11 +62,23 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str
     if values:
         return _evaluated([launch], api, seed, reads_unwritten)[0]
     allowed = Allowed() if takes_shortcuts else NO_SHORTCUTS
+    known: Found | None = None
     while True:
+        attempt = _Attempt(launch, api, allowed, known)
         try:
-            return _trace(launch, api, allowed)
+            for core in range(attempt.cores):
+                attempt.run(core)
         except Retrace as problem:
             allowed = allowed.after(problem)
+            continue
+        found = attempt.edges()
+        if known is not None or not any(found):
+            return attempt.program()
+        known = found
+
+
+Found = list[Edges | None]
+"""The edges of the schedule, by core."""
 
 
 class Launch(NamedTuple):
@@ -81,16 +94,22 @@ class Launch(NamedTuple):
 
 
 class _Attempt:
-    """One attempt at a trace: the programs of all cores of a launch."""
+    """One attempt at a trace: the programs of all cores of a launch.
 
-    def __init__(self, launch: Launch, api: str | None, allowed: Allowed) -> None:
+    `known`: the edges of the schedule that the one before found.
+    """
+
+    def __init__(self, launch: Launch, api: str | None, allowed: Allowed,
+                 known: Found | None = None) -> None:
         function, chip = launch.function, launch.chip
         self._launch = launch
         self._kernel = function if isinstance(function, Kernel) else None
         self._body = self._kernel.function if self._kernel is not None else function
         self._used = dialect(api or api_of(function))
         self._grid = self._kernel.grid if self._kernel is not None else ()
-        self._allowed = allowed
+        self._named: Sequence[Edge] = self._kernel.schedule if self._kernel is not None else ()
+        self._known = known
+        self._allowed = allowed._replace(shortcuts=allowed.shortcuts and not self._named)
         self._recorders: dict[int, Recorder] = {}
         self._results: dict[int, Any] = {}
         self._rewarding: dict[source.Site, int] = {}
@@ -105,18 +124,24 @@ class _Attempt:
         used = self._used
         active = (self._launch.make or Recorder)(self._launch.chip, used.api, core, self.cores)
         active.shortcuts = Shortcuts(self._allowed, self._rewarding)
+        if self._named or self._allowed.has_order:
+            known = None if self._known is None else self._known[core]
+            active.schedule = Schedule(self._named, known)
         active.sample = used.sample
         active.grid_rank = len(self._grid)
         active.trip_counts = self._launch.trip_counts
         self._recorders[core] = active
         self._results[core] = _record(active, self._body, self._launch, self._grid, used)
 
+    def edges(self) -> Found:
+        """The edges of the schedule that the programs of all cores have, when they have run."""
+        recorders = [self._recorders[core] for core in range(self.cores)]
+        schedules = [one.schedule for one in recorders if one.schedule is not None]
+        check_names(self._named, schedules, getattr(self._kernel, "name", ""))
+        return [None if one.schedule is None else one.schedule.edges(one) for one in recorders]
+
     def program(self) -> Program:
         """The trace, when the programs of all cores have run."""
-        if self._kernel is not None and self._kernel.schedule:
-            self._recorders[0].note(
-                "assumption", "with_schedule: instructions run in program order where the data "
-                "allow it; its edges are not in the trace")
         recorders = [self._recorders[core] for core in range(self.cores)]
         result = self._results[0]
         for line, text in self._used.advise(self._body):
@@ -124,14 +149,6 @@ class _Attempt:
                               source.Position(self._body.__code__.co_filename, line))
         warn_of_lost_results(recorders, self._body, result, list(_views(result)))
         return Program(recorders, _header(self._body, self._launch, self._used, self.cores), result)
-
-
-def _trace(launch: Launch, api: str | None, allowed: Allowed) -> Program:
-    """One attempt at a trace: the programs of all cores, one after the other."""
-    attempt = _Attempt(launch, api, allowed)
-    for core in range(attempt.cores):
-        attempt.run(core)
-    return attempt.program()
 
 
 def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tuple[Any, ...],
@@ -185,6 +202,19 @@ def trace_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]]
 def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
                reads_unwritten: bool) -> list[Program]:
     """Traces with values of ranks; numpy's warnings of overflow and invalid operations are off."""
+    attempts = _evaluations(launches, api, seed, reads_unwritten, None)
+    found = [attempt.edges() for attempt in attempts]
+    if any(edges is not None for cores in found for edges in cores):
+        attempts = _evaluations(launches, api, seed, reads_unwritten, found)
+    programs = [attempt.program() for attempt in attempts]
+    for program in programs:
+        program.collect()
+    return programs
+
+
+def _evaluations(launches: Sequence[Launch], api: str | None, seed: int, reads_unwritten: bool,
+                 known: Sequence[Found] | None) -> list[_Attempt]:
+    """Attempts at traces with values of ranks that have run together."""
     values = importlib.import_module("trnsim.frontend.values.recorder")
     numpy = importlib.import_module("numpy")
     world = values.World(len(launches))
@@ -197,7 +227,8 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
             found: Recorder = values.ValueRecorder(chip, name, core, cores, seed, reads_unwritten,
                                                    team)
             return found
-        return _Attempt(launch._replace(make=make), api, NO_SHORTCUTS)
+        return _Attempt(launch._replace(make=make), api, NO_SHORTCUTS._replace(has_order=True),
+                        None if known is None else known[rank])
 
     attempts = [attempt_of(rank, launch) for rank, launch in enumerate(launches)]
     cores = attempts[0].cores
@@ -207,10 +238,7 @@ def _evaluated(launches: Sequence[Launch], api: str | None, seed: int,
                             lambda number: attempts[number // cores].run(number % cores))
     finally:
         world.turns.end()
-    programs = [attempt.program() for attempt in attempts]
-    for program in programs:
-        program.collect()
-    return programs
+    return attempts
 
 
 def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, Any]) -> Any:

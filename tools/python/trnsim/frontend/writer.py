@@ -19,6 +19,7 @@ from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import LoopShape
 from trnsim.frontend.immediates import number_in
 from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.schedule import AFTER, EVENT
 from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
@@ -179,8 +180,16 @@ class TraceWriter:
                 if affine:
                     place[key] = affine
             at.append(place)
+        edges: dict[str, list[Any]] = {EVENT: [], AFTER: []}
+        for kind in template.edges:
+            event, _, _, value = split_operand(value)
+            lanes = [(name, split_operand(delta)) for name, delta in loops]
+            loops = [(name, lane[3]) for name, lane in lanes]
+            edges[kind].append(_affine(event, [(name, lane[0]) for name, lane in lanes]))
         self._record("run", template=self._templates[shape, number], at=at,
-                     **({"value": _affine(value, loops)} if number == RUN else {}))
+                     **({"value": _affine(value, loops)} if number == RUN else {}),
+                     **({EVENT: edges[EVENT][0]} if edges[EVENT] else {}),
+                     **({AFTER: edges[AFTER]} if edges[AFTER] else {}))
 
 
 def _affine(base: int, terms: Iterable[tuple[str, int]]) -> Any:
@@ -223,7 +232,7 @@ def _number(template: Template, value: int, deltas: Iterable[int]) -> Number:
     kinds = [kind for _, kind in template.attributes if isinstance(kind, type)]
     if not kinds:
         return None
-    operands = len(template.operands)
+    operands = len(template.operands) + len(template.edges)
     if any(number_in(delta, operands) for delta in deltas):
         return RUN
     number: int | float = kinds[0](number_in(value, operands))

@@ -12,7 +12,8 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality_operators import take
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
+from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
+                                       scheduled)
 from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_rows, check_skipped,
                                                 check_transpose, check_trigger)
@@ -51,7 +52,7 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
             check_rows(view, dge_mode)
         active.record("dma_copy", None, operands, _generated(attributes, operands),
                       None, (oob_mode,))
-        return HANDLE
+        return scheduled(active, name)
     if shape is None:
         attributes = _attributes(dst, src, priority, dge_mode, engine)
         operands = (("dst", "write", dst), ("src", "read", src))
@@ -59,7 +60,7 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
         if source.is_user(frame.f_code):
             active.templates[key] = shape
     active.issue_two(shape, dst, src)
-    return HANDLE
+    return HANDLE if active.schedule is None else scheduled(active, name)
 
 
 def _is_skipped(oob_mode: Any, *views: View) -> bool:

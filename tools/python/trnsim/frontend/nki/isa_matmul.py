@@ -11,7 +11,8 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import HANDLE, NkiInstruction, indexed, issue, not_a_tensor
+from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
+                                       scheduled)
 from trnsim.frontend.psum import begins_group
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
@@ -55,7 +56,7 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
         attributes = _attributes(start, is_stationary_onezero, is_moving_onezero, is_transpose,
                                  tile_position, tile_size, perf_mode)
         if is_indirect:
-            return _indexed(dst, operands, attributes)
+            return _indexed(dst, operands, attributes, name)
         if shape is None:
             shape = active.template("nc_matmul", None, operands, attributes, source.site())
             if source.is_user(frame.f_code):
@@ -63,7 +64,7 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
         check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
                                             source.here()))
     active.issue_three(shape, dst, stationary, moving)
-    return HANDLE
+    return HANDLE if active.schedule is None else scheduled(active, name)
 
 
 def _adds_to_others(dst: View, is_all: bool) -> bool:
@@ -81,14 +82,14 @@ def _adds_to_others(dst: View, is_all: bool) -> bool:
 
 
 def _indexed(dst: View, operands: tuple[Operand, ...],
-             attributes: dict[str, Any]) -> NkiInstruction:
+             attributes: dict[str, Any], name: str | None) -> NkiInstruction:
     """Records a matmul some of whose operands are selected by indices or moved by registers."""
     active = recorder.required()
     check_bank(active.chip, Instruction("nc_matmul", operands, attributes, None,
                                         source.here()))
     active.record("nc_matmul", None, indexed(operands), attributes)
     _keep_group(dst, attributes["start"])
-    return HANDLE
+    return scheduled(active, name)
 
 
 def _keep_group(dst: View, start: bool) -> None:

@@ -10,29 +10,43 @@ from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32, int32, uint32
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.errors import IllegalInstruction, UserError
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.nki.grids import NkiGrid
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.parameter_names import called
-from trnsim.frontend.recorder import Operand
+from trnsim.frontend.recorder import Operand, Recorder
+from trnsim.frontend.shortcuts import Retrace
 from trnsim.frontend.tensor import View
 
 
 class NkiInstruction:
     """The handle that an instruction returns."""
 
-    __slots__ = ()
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int | None = None) -> None:
+        """`number`: the one that the schedule knows it by; None if it was left out."""
+        self._number = number
 
     def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
-        """Accepted; the trace holds the dependencies that the data implies."""
-        recorder.required().note("assumption", "depends_on: dependencies follow from the data; "
-                                               "explicit ones are not in the trace")
+        """Lets it run after others, whatever their data. UserError if one is no instruction."""
+        for one in producers:
+            if not isinstance(one, NkiInstruction):
+                raise UserError(f"{source.here()}: depends_on: {one!r} is no instruction; pass "
+                                "what functions of nki.isa return")
+        schedule = recorder.required().schedule
+        if schedule is None:
+            raise Retrace(asks_order=True)
+        if self._number is not None:
+            schedule.depend(self._number,
+                            [one._number for one in producers if one._number is not None])
         return self
 
 
 HANDLE = NkiInstruction()
+"""Of all instructions, as long as nobody asks for their order."""
 INDEXED_THEMSELVES = ("dma_transpose", "dma_compute")
 """Operations whose functions have appended the indices already."""
 _any = enums.engine.unknown
@@ -55,7 +69,15 @@ def issue(op: str, operands: Sequence[Operand], attributes: dict[str, Any],
     except AttributeError:
         _reject_operands(op, operands)
         raise
-    return HANDLE
+    if active.schedule is None:
+        return HANDLE
+    return scheduled(active, sys._getframe(1).f_locals.get("name"))
+
+
+def scheduled(active: Recorder, name: str | None) -> NkiInstruction:
+    """The handle of the instruction that was recorded last, which the program calls `name`."""
+    return (HANDLE if active.schedule is None else
+            NkiInstruction(active.schedule.issued(active, name)))
 
 
 def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:

@@ -79,10 +79,8 @@ public:
         for (std::size_t loop = 0; shape_.has_parts && loop < program.loops.size(); loop += 2) {
             program.loops[loop].kind = program::LoopKind::Runtime;
         }
-        for (std::size_t run = 1; shape_.edge_one_in > 0 && run < program.runs.size(); ++run) {
-            if (one_in(shape_.edge_one_in)) {
-                add_edge(program, run);
-            }
+        if (shape_.edge_one_in > 0) {
+            add_edges(program);
         }
         return program;
     }
@@ -106,11 +104,38 @@ private:
         return choices.begin()[roll(static_cast<std::int64_t>(choices.size()))];
     }
 
-    /// Some runs are known by their number, and come after earlier ones.
-    void add_edge(program::Program& program, std::size_t later) {
-        const std::int64_t earlier = roll(static_cast<std::int64_t>(later));
-        program.runs[static_cast<std::size_t>(earlier)].event = affine(earlier);
-        program.runs[later].after.push_back(affine(earlier));
+    /// Some runs come after earlier ones, each iteration of whose loop is an event of its own.
+    void add_edges(program::Program& program) {
+        constexpr std::int64_t kNumbers = 1000;  // Of each run.
+        std::vector<std::uint32_t> open;
+        std::vector<std::vector<std::uint32_t>> loops_of(program.runs.size());
+        for (const program::Node& node : program.nodes) {
+            if (node.kind == program::Node::Kind::Loop) {
+                open.push_back(node.index);
+            } else if (node.kind == program::Node::Kind::End) {
+                open.pop_back();
+            } else if (node.kind == program::Node::Kind::Run) {
+                loops_of[node.index] = open;
+            }
+        }
+        for (std::size_t later = 1; later < program.runs.size(); ++later) {
+            if (!one_in(shape_.edge_one_in)) {
+                continue;
+            }
+            const std::int64_t earlier = roll(static_cast<std::int64_t>(later));
+            const auto& loops = loops_of[static_cast<std::size_t>(earlier)];
+            Affine event = affine(earlier * kNumbers);
+            Affine last = event;
+            if (!loops.empty()) {
+                const auto depth = static_cast<std::int32_t>(loops.size()) - 1;
+                event.terms.push_back({.depth = depth, .coefficient = 1});
+                last.base += program.loops[loops.back()].count - 1;
+            }
+            program.runs[static_cast<std::size_t>(earlier)].event = event;
+            const bool is_inside = !loops.empty() && loops_of[later].size() >= loops.size() &&
+                                   loops_of[later][loops.size() - 1] == loops.back();
+            program.runs[later].after.push_back(is_inside ? event : last);
+        }
     }
 
     // First pass.

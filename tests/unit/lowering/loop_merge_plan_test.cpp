@@ -87,6 +87,16 @@ TEST(LoopMergePlanTest, OnlyAffineLoopsAreMerged) {
     }
 }
 
+TEST(LoopMergePlanTest, ALoopWithEdgesOfTheScheduleStaysAsItIs) {
+    program::Program program = Tiles().loop();
+    program.runs[0].event = affine(0, {1});
+    EXPECT_EQ(merged(program), program);
+    program.runs[0].event.reset();
+    EXPECT_NE(merged(program), program);
+    program.runs[1].after = {affine(0)};
+    EXPECT_EQ(merged(program), program);
+}
+
 TEST(LoopMergePlanTest, ATileWithAnAddressOfTheProgramsStaysWhereItIs) {
     const program::Program program = Tiles(8, ProgramBuilder::FixedAddress{0, 1024}).loop();
     EXPECT_EQ(merged(program), program);

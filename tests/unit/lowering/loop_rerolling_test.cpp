@@ -96,6 +96,14 @@ TEST(LoopRerollingTest, AFirstIterationOfALoopThatKeepsItsOrderStaysApart) {
     EXPECT_EQ(merged(program), program);
 }
 
+TEST(LoopRerollingTest, AFirstIterationWithEdgesOfTheScheduleStaysApart) {
+    for (const std::size_t run : {0U, 1U, 2U, 3U}) {
+        program::Program program = Pack(16).first_apart();
+        program.runs[run].event = affine(3);
+        EXPECT_EQ(merged(program), program) << run;
+    }
+}
+
 TEST(LoopRerollingTest, AFirstIterationThatIsALoopIsTakenInAfterItsOwn) {
     // for i in 2: for j in 8, of which i = 0 stands alone, and there j = 0.
     Pack pack(0);

@@ -36,6 +36,21 @@ def double(x, times=1):
 
 
 @nki.jit
+def beside(x):
+    tile = nl.load(x)
+    for k in range(4):
+        squares, sums = (nl.ndarray(x.shape, x.dtype, buffer=nl.sbuf) for _ in range(2))
+        nisa.activation(squares, nl.square, tile, name=f"square{k}")
+        nisa.tensor_tensor(sums, tile, tile, nl.add, name=f"add{k}")
+    return x
+
+
+in_turn = beside.with_schedule([
+    (f"{later}{k}", f"{earlier}{k - step}") for k in range(4)
+    for later, earlier, step in (("add", "square", 0), ("square", "add", 1)) if k >= step])
+
+
+@nki.jit
 def raising(x):
     raise ValueError("the kernel says no")
 '''
@@ -54,6 +69,16 @@ def ending(x):
 @pytest.fixture(autouse=True)
 def kernels(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS)
+
+
+def test_what_the_schedule_orders_waits(trnsim: CommandLine) -> None:
+    """Two engines that need nothing of each other work at the same time, unless they are told."""
+    plain, scheduled = (trnsim.result(f"kernels.py::{name}", "--arg", "float32[128,2048]")
+                        for name in ("beside", "in_turn"))
+    before, after = (one["engines"]["vector"] for one in (plain, scheduled))
+    assert after["active_ns"] == before["active_ns"]
+    assert after["wait_semaphore_ns"] > 0.9 * before["active_ns"] > before["wait_semaphore_ns"]
+    assert scheduled["summary"]["latency_us"] > plain["summary"]["latency_us"]
 
 
 def test_a_kernel_is_traced_and_simulated(trnsim: CommandLine) -> None:

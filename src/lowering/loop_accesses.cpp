@@ -40,6 +40,7 @@ void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direc
     }
     const program::Run& run = program_.runs[item.index];
     const InstructionTemplate& instruction = program_.templates[run.instruction];
+    is_opaque_ = is_opaque_ || run.has_edges();
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         Use use{.child = child,
@@ -55,7 +56,7 @@ void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direc
                 use.high += std::max<std::int64_t>(reach, 0);
             }
         }
-        is_opaque_ = is_opaque_ || operand.indirect.has_value() || run.has_edges() ||
+        is_opaque_ = is_opaque_ || operand.indirect.has_value() ||
                      program_.buffers[operand.buffer].address.has_value();
         uses_[operand.buffer].push_back(use);
     }

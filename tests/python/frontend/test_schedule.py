@@ -100,6 +100,17 @@ def test_of_a_name_in_a_loop_the_latest_instruction_before_counts() -> None:
         ("memset", 2, ()), ("activation", None, (2,)), ("memset", None, (2,))]
 
 
+def test_instructions_of_one_name_run_one_after_the_other() -> None:
+    def kernel(x: Any) -> Any:
+        for engine in (nisa.engine.vector, nisa.engine.gpsimd, nisa.engine.vector):
+            nisa.memset(sbuf(), value=0, name="set", engine=engine)
+        return x
+    program = trace(nki.jit(kernel).with_schedule([("set", "set")]), [X])
+    assert edges(expand(program.lines())) == [("memset", 0, ()), ("memset", 1, (0,)),
+                                              ("memset", None, (1,))]
+    assert not program.notes
+
+
 def test_each_core_has_edges_of_its_own() -> None:
     def kernel(x: Any) -> Any:
         first = nisa.memset(sbuf(), value=0)
@@ -116,6 +127,8 @@ def test_an_order_against_the_program_is_told_and_not_obeyed() -> None:
     program = trace(named.with_schedule([("inverse", "exp"), ("sum", "exp")]), [X])
     assert edges(expand(program.lines())) == [("activation", 0, ()), ("tensor_tensor", None, (0,))]
     (note,) = parse(program.lines()).notes
+    with_values = trace(named.with_schedule([("inverse", "exp")]), [X], values=True)
+    assert parse(with_values.lines()).notes == [note]
     assert note["text"].startswith("an instruction is to run after that of ")
     assert note["text"].endswith("later in the program: that edge of the schedule is not obeyed")
 
@@ -183,6 +196,17 @@ def test_names_have_to_exist(given: Any, message: str) -> None:
 def test_edges_are_pairs_of_names(edge: Any) -> None:
     with pytest.raises(FrontendError, match="is not a pair of the name of an instruction and the"):
         named.with_schedule([edge])
+
+
+def test_an_instruction_does_not_run_after_itself() -> None:
+    def kernel(x: Any) -> Any:
+        first = nisa.memset(sbuf(), value=0)
+        first.depends_on(first)
+        return x
+    message = r"test_schedule.py:\d+: the instruction is to run after itself; name another one"
+    for wrong in (nki.jit(kernel), named.with_schedule([("exp", "exp")])):
+        with pytest.raises(FrontendError, match=message):
+            trace(wrong, [X])
 
 
 def test_only_instructions_are_depended_on() -> None:

@@ -154,10 +154,10 @@ class Recorder:
         """Its fresh tile."""
         self.mask: Any = None
         """The mask of the instruction that comes next, if operands do not express it."""
-        self.schedule: Schedule | None = None
-        """What the kernel says about the order of its instructions, if that is asked for."""
         self.held_mask: Any = None
         """That of the instruction that is held back."""
+        self.schedule: Schedule | None = None
+        """What the kernel says about the order of its instructions, if that is asked for."""
         self.session: Any = None
         """What a dialect remembers about the trace."""
         self._canonical: dict[Template, int] = {}

@@ -14,12 +14,13 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import Folder
 from trnsim.frontend.tensor import OPERAND_BITS
 
 if TYPE_CHECKING:
-    from trnsim.frontend.recorder import Frame, Recorder
+    from trnsim.frontend.recorder import Frame, Recorder, Template
 
 Edge = tuple[str, str | Sequence[str]]
 """The name of an instruction, and those of its producers."""
@@ -70,37 +71,54 @@ class Schedule:
         self._producers.setdefault(consumer, set()).update(producers)
 
     def edges(self, active: Recorder) -> Edges | None:
-        """What was found when the program has ended; None if nothing was. Says what is not obeyed.
+        """What was found when the program has ended; None if nothing was.
 
-        UserError for an edge into a loop of the run time, or out of one.
+        UserError for an edge from an instruction to itself, into a loop of the run time or out of
+        one.
         """
+        after: dict[int, list[int]] = {}
+        for consumer, producer in self._pairs():
+            self._check(active, consumer, producer)
+            if producer < consumer:
+                after.setdefault(consumer, []).append(producer)
+        numbers = sorted({producer for producers in after.values() for producer in producers})
+        events = {number: event for event, number in enumerate(numbers)}
+        return Edges(events, {consumer: tuple(events[one] for one in producers)
+                              for consumer, producers in after.items()}) if after else None
+
+    def note_unobeyed(self, active: Recorder) -> None:
+        """Notes the edges against the order of the program."""
+        for consumer, producer in self._pairs():
+            if producer > consumer:
+                here, there = self._position(active, consumer), self._position(active, producer)
+                active.note("assumption", f"an instruction is to run after that of {there}, which "
+                            "comes later in the program: that edge of the schedule is not obeyed",
+                            here)
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Consumers and their producers, in the order of the program."""
+        pairs = {(consumer, one) for consumer, producers in self._producers.items()
+                 for one in producers}
         for consumer, producers in self._named:
             for number in self.names.get(consumer, ()):
                 for name in [producers] if isinstance(producers, str) else producers:
-                    self.depend(number, _latest(self.names.get(name, ()), number))
-        kept = {consumer: sorted(one for one in producers if self._is_obeyed(active, consumer, one))
-                for consumer, producers in sorted(self._producers.items())}
-        numbers = sorted({one for producers in kept.values() for one in producers})
-        events = {number: event for event, number in enumerate(numbers)}
-        after = {consumer: tuple(events[one] for one in producers)
-                 for consumer, producers in kept.items() if producers}
-        return Edges(events, after) if after else None
+                    pairs.update((number, one) for one in _latest(self.names.get(name, ()), number))
+        return sorted(pairs)
 
-    def _is_obeyed(self, active: Recorder, consumer: int, producer: int) -> bool:
-        """Whether the program has the producer first."""
-        here, there = (active.table.entries[self._shapes[one]].position
-                       for one in (consumer, producer))
+    def _position(self, active: Recorder, number: int) -> source.Position:
+        template: Template = active.table.entries[self._shapes[number]]
+        return template.position
+
+    def _check(self, active: Recorder, consumer: int, producer: int) -> None:
+        here = self._position(active, consumer)
+        if consumer == producer:
+            raise UserError(f"{here}: the instruction is to run after itself; name another one")
         loops = self._loops.get(producer, ())
         if self._loops.get(consumer, ())[:len(loops)] != loops:
-            raise UserError(f"{here}: the instruction runs after that of {there}, which is in a "
-                            "loop of the run time that it is not in: its semaphore would be raised "
-                            "another number of times; put both into one, or the producer before it")
-        if producer < consumer:
-            return True
-        active.note("assumption", f"an instruction is to run after that of {there}, which comes "
-                                  "later in the program: that edge of the schedule is not obeyed",
-                    here)
-        return False
+            raise UserError(f"{here}: the instruction runs after that of "
+                            f"{self._position(active, producer)}, which is in a loop of the run "
+                            "time that it is not in: its semaphore would be raised another number "
+                            "of times; put both into one, or the producer before it")
 
 
 def _loops_around(frame: Frame | None) -> tuple[Folder, ...]:
@@ -113,9 +131,13 @@ def _loops_around(frame: Frame | None) -> tuple[Folder, ...]:
 
 
 def _latest(producers: Sequence[int], consumer: int) -> list[int]:
-    """Of the executions of an instruction the last one before another one; else its first."""
+    """Of the executions of an instruction the last one before another one; else its first.
+
+    The first of several that come after each other comes after none.
+    """
     before = [one for one in producers if one < consumer]
-    return before[-1:] or [one for one in producers if one > consumer][:1]
+    is_first = len(producers) > 1 and producers[0] == consumer
+    return before[-1:] or ([] if is_first else list(producers[:1]))
 
 
 def _record(active: Recorder, event: int | None, after: Sequence[int]) -> None:

@@ -143,6 +143,9 @@ class _Attempt:
     def program(self) -> Program:
         """The trace, when the programs of all cores have run."""
         recorders = [self._recorders[core] for core in range(self.cores)]
+        for one in recorders:
+            if one.schedule is not None:
+                one.schedule.note_unobeyed(one)
         result = self._results[0]
         for line, text in self._used.advise(self._body):
             recorders[0].note("warning", text,

@@ -101,13 +101,14 @@ void set(ChipConfig& config, std::string_view assignment) {
 }
 
 void set(ChipConfig& config, const std::vector<std::string>& assignments) {
+    if (assignments.empty()) {
+        return;
+    }
     ChipConfig changed = config;
     for (const std::string& assignment : assignments) {
         assign_leaf(changed, assignment);
     }
-    if (!assignments.empty()) {
-        check_relations(changed.spec, fmt::format("--set {}", fmt::join(assignments, " --set ")));
-    }
+    check_relations(changed.spec, fmt::format("--set {}", fmt::join(assignments, " --set ")));
     config = std::move(changed);
 }
 

@@ -55,6 +55,7 @@ ChipReader::ChipReader(std::string origin) {
     config_.origin = std::move(origin);
     fields_ = chip_fields(config_.spec);
     config_.leaves.resize(fields_.size());
+    by_path_.reserve(fields_.size());
     for (std::size_t i = 0; i < fields_.size(); ++i) {
         const std::string_view path = fields_[i].path;
         by_path_[path] = i;

@@ -288,22 +288,23 @@ void Lowering::plan(const Step& step) {
 
 void Lowering::add_edges(const Step& step, PlannedStep& planned) {
     const program::Run& run = program_.runs[step.run];
-    for (const program::Affine& number : run.after) {
-        const std::int64_t event = program::evaluate(number, step.iterations);
-        const Event* earlier = events_.find(event);
+    for (const program::Affine& number : run.depends_on) {
+        const std::int64_t producer = program::evaluate(number, step.iterations);
+        const ProducerExecution* earlier = producers_.find(producer);
         if (earlier == nullptr) {
             const InstructionTemplate& instruction = program_.templates[planned.instruction];
             throw ProgramError(
-                fmt::format("{}: {}: comes after event {}, but no run before it is "
-                            "that event; order them as they are executed",
+                fmt::format("{}: {}: depends on producer {}, but no run before it is "
+                            "that one; order them as they are executed",
                             program_.source_text(instruction),
                             name(instruction.op),
-                            event));
+                            producer));
         }
-        planned.after.push_back(earlier);
+        planned.depends_on.push_back(earlier);
     }
-    if (run.event) {
-        planned.event = &events_.add(program::evaluate(*run.event, step.iterations), planned);
+    if (run.producer) {
+        planned.producer =
+            &producers_.add(program::evaluate(*run.producer, step.iterations), planned);
     }
 }
 
@@ -430,8 +431,8 @@ void Lowering::lower_next() {
     give_bytes(step);
     window_.settle(step);
     emitter_.emit(step);
-    if (step.event != nullptr) {
-        *step.event = {.queue = step.queue, .number = emitter_.last_number(step.queue)};
+    if (step.producer != nullptr) {
+        *step.producer = {.queue = step.queue, .number = emitter_.last_number(step.queue)};
     }
     expect(queues_of_[step.instruction], -1);
     window_.retire(step);

@@ -44,8 +44,8 @@ void ResolvedOperand::withdraw(const PlannedStep& step) const {
 
 void PlannedStep::clear() {
     operands.clear();
-    after.clear();
-    event = nullptr;
+    depends_on.clear();
+    producer = nullptr;
     trigger.reset();
     is_in_order = false;
     has_waits = false;
@@ -54,8 +54,8 @@ void PlannedStep::clear() {
     lack = {};
 }
 
-void PlannedStep::wait_for_events(std::uint32_t queues) const {
-    for (const Event* earlier : after) {
+void PlannedStep::wait_for_producers(std::uint32_t queues) const {
+    for (const ProducerExecution* earlier : depends_on) {
         if ((queues >> earlier->queue & 1U) != 0) {
             when->own.waits.need_done(earlier->queue, earlier->number);
             when->load.waits.need_done(earlier->queue, earlier->number);
@@ -71,7 +71,7 @@ void PlannedStep::find_waits(const TilePlaces& places) {
         const std::uint32_t others = queue < neuron_core::kEngineQueues ? ~(1U << queue) : ~0U;
         when->own.waits.need(*control, others);
         when->load.waits.need(*control, others);
-        wait_for_events(others);
+        wait_for_producers(others);
     }
     has_waits = true;
     for (ResolvedOperand& operand : operands) {

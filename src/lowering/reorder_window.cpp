@@ -92,9 +92,9 @@ void ReorderWindow::block(PlannedStep& step) {
         operand.for_each_before(comes_after);
         operand.announce(step);
     }
-    for (const Event* event : step.after) {
-        if (event->step != nullptr) {
-            come_after(step, *event->step);
+    for (const ProducerExecution* producer : step.depends_on) {
+        if (producer->step != nullptr) {
+            come_after(step, *producer->step);
         }
     }
 }

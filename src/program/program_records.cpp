@@ -175,29 +175,29 @@ void read_number(ReaderState& state, const JsonFields& fields, Run& run) {
     }
 }
 
-/// The number of an event: a natural one in every iteration.
-Affine read_event(ReaderState& state, const JsonValue& value, std::string_view key) {
-    Affine event = read_affine(state, value);
-    const Interval range = interval_of(state, event, key);
+/// The number of a producer: a natural one in every iteration.
+Affine read_producer(ReaderState& state, const JsonValue& value, std::string_view key) {
+    Affine producer = read_affine(state, value);
+    const Interval range = interval_of(state, producer, key);
     if (range.low < 0) {
         state.place.fail(
-            fmt::format("\"{}\" falls to {}; events are counted from 0", key, range.low));
+            fmt::format("\"{}\" falls to {}; producers are counted from 0", key, range.low));
     }
-    return event;
+    return producer;
 }
 
 /// Edges of the schedule.
 void read_edges(ReaderState& state, const JsonFields& fields, Run& run) {
-    if (fields.has("event")) {
-        run.event = read_event(state, fields["event"], "event");
+    if (fields.has("producer")) {
+        run.producer = read_producer(state, fields["producer"], "producer");
     }
-    if (fields.has("after")) {
-        fields["after"].for_each([&](const JsonValue& entry) {
-            const Place::Part part(state.place, "after", std::ssize(run.after));
-            run.after.push_back(read_event(state, entry, "after"));
+    if (fields.has("depends_on")) {
+        fields["depends_on"].for_each([&](const JsonValue& entry) {
+            const Place::Part part(state.place, "depends_on", std::ssize(run.depends_on));
+            run.depends_on.push_back(read_producer(state, entry, "depends_on"));
         });
-        if (run.after.empty()) {
-            fields["after"].fail("an empty array; leave the key out");
+        if (run.depends_on.empty()) {
+            fields["depends_on"].fail("an empty array; leave the key out");
         }
     }
 }
@@ -208,8 +208,8 @@ JsonFields run_fields(const ReaderState& state, JsonObject record) {
         JsonKey{"template"},
         JsonKey{"at"},
         optional_key("value"),
-        optional_key("event"),
-        optional_key("after"),
+        optional_key("producer"),
+        optional_key("depends_on"),
         optional_key("wait"),
         optional_key("signal"),
     };
@@ -219,9 +219,10 @@ JsonFields run_fields(const ReaderState& state, JsonObject record) {
             "\"wait\" and \"signal\" are for lowered traces; leave them out, the "
             "lowering orders what depends on each other");
     }
-    if (state.is_lowered() && (fields.has("event") || fields.has("after"))) {
+    if (state.is_lowered() && (fields.has("producer") || fields.has("depends_on"))) {
         state.place.fail(
-            "\"event\" and \"after\" are for program traces; write the semaphores of a lowered "
+            "\"producer\" and \"depends_on\" are for program traces; write the semaphores of a "
+            "lowered "
             "one");
     }
     return fields;

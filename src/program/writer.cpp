@@ -268,14 +268,14 @@ private:
     }
 
     void write_edges(const Run& run) {
-        if (run.event) {
-            json_.key("event");
-            affine(*run.event);
+        if (run.producer) {
+            json_.key("producer");
+            affine(*run.producer);
         }
-        if (!run.after.empty()) {
-            json_.key("after").begin_array();
-            for (const Affine& event : run.after) {
-                affine(event);
+        if (!run.depends_on.empty()) {
+            json_.key("depends_on").begin_array();
+            for (const Affine& producer : run.depends_on) {
+                affine(producer);
             }
             json_.end_array();
         }

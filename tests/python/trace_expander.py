@@ -31,8 +31,8 @@ class Executed:
     places: tuple[Any, ...] = field(compare=False)
     """Of each operand: (buffer id, instance, offset, partition), or (memory, byte, partition) if
     the program fixes its address."""
-    event: int | None = None
-    after: tuple[int, ...] = ()
+    producer: int | None = None
+    depends_on: tuple[int, ...] = ()
 
     def operand(self, role: str) -> tuple[Any, ...]:
         return next(one for one in self.operands if one[0] == role)
@@ -170,11 +170,11 @@ def _run(trace: Trace, record: dict[str, Any], indices: dict[str, int],
     if not isinstance(given.get("value", ""), str):
         given = {**given, "value": float(given["value"])}
     attributes = tuple(sorted((key, json.dumps(value)) for key, value in given.items()))
-    event = _value(record["event"], indices) if "event" in record else None
-    after = tuple(_value(one, indices) for one in record.get("after", ()))
-    assert min((*after, event or 0)) >= 0
+    producer = _value(record["producer"], indices) if "producer" in record else None
+    depends_on = tuple(_value(one, indices) for one in record.get("depends_on", ()))
+    assert min((*depends_on, producer or 0)) >= 0
     return Executed(template["op"], tuple(template["engines"]), source[1] if source else None,
-                    tuple(operands), attributes, tuple(places), event, after)
+                    tuple(operands), attributes, tuple(places), producer, depends_on)
 
 
 def accesses(executed: Iterable[Executed]) -> list[Any]:

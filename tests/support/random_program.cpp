@@ -104,7 +104,7 @@ private:
         return choices.begin()[roll(static_cast<std::int64_t>(choices.size()))];
     }
 
-    /// Some runs come after earlier ones, each iteration of whose loop is an event of its own.
+    /// Some runs depend on earlier ones, each iteration of whose loop is a producer of its own.
     void add_edges(program::Program& program) {
         constexpr std::int64_t kNumbers = 1000;  // Of each run.
         std::vector<std::uint32_t> open;
@@ -124,17 +124,17 @@ private:
             }
             const std::int64_t earlier = roll(static_cast<std::int64_t>(later));
             const auto& loops = loops_of[static_cast<std::size_t>(earlier)];
-            Affine event = affine(earlier * kNumbers);
-            Affine last = event;
+            Affine producer = affine(earlier * kNumbers);
+            Affine last = producer;
             if (!loops.empty()) {
                 const auto depth = static_cast<std::int32_t>(loops.size()) - 1;
-                event.terms.push_back({.depth = depth, .coefficient = 1});
+                producer.terms.push_back({.depth = depth, .coefficient = 1});
                 last.base += program.loops[loops.back()].count - 1;
             }
-            program.runs[static_cast<std::size_t>(earlier)].event = event;
+            program.runs[static_cast<std::size_t>(earlier)].producer = producer;
             const bool is_inside = !loops.empty() && loops_of[later].size() >= loops.size() &&
                                    loops_of[later][loops.size() - 1] == loops.back();
-            program.runs[later].after.push_back(is_inside ? event : last);
+            program.runs[later].depends_on.push_back(is_inside ? producer : last);
         }
     }
 

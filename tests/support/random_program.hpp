@@ -21,7 +21,7 @@ struct RandomProgramShape {
     /// Further SBUF sites, of two parts each; a tile of them is loaded where it is allocated, and
     /// only read from then on. With them there are no register moves, as loads do not pass those.
     int loaded_sites = 0;
-    std::int64_t edge_one_in = 0;  ///< Of so many runs one comes after another one; 0: none.
+    std::int64_t edge_one_in = 0;  ///< Of so many runs one depends on another one; 0: none.
     bool has_parts = false;  ///< But with this there are, and every other loop is of the run time.
 };
 

@@ -76,7 +76,7 @@ private:
     bool read_step();
     void plan(const program::Step& step);
     void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);
-    /// Edges of the schedule. \throws ProgramError for an event that no earlier run is
+    /// Edges of the schedule. \throws ProgramError for a producer that no earlier run is
     void add_edges(const program::Step& step, PlannedStep& planned);
     [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
                                   const Operand& operand,
@@ -116,7 +116,7 @@ private:
     std::array<MemoryHistory, 2> fixed_;
     std::vector<bool> is_written_;   ///< By buffer: HBM tensors the program writes.
     std::vector<bool> is_in_order_;  ///< By run of the program.
-    EventTable events_;
+    ProducerTable producers_;
     RuntimeIterations runtime_iterations_;
     std::int64_t ended_iterations_ = 0;     ///< Before the last step read,
     std::uint32_t last_instruction_ = 0;    ///< and its template.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "trnsim/lowering/access_history.hpp"
-#include "trnsim/lowering/event_table.hpp"
 #include "trnsim/lowering/memory_history.hpp"
+#include "trnsim/lowering/producer_table.hpp"
 #include "trnsim/lowering/tile_places.hpp"
 
 #include <cstdint>
@@ -86,8 +86,8 @@ struct alignas(64) PlannedStep {
     std::vector<ResolvedOperand> operands{};
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     const WaitSet* control = &kNoNeeds;        ///< What decides whether it is executed, and where.
-    std::vector<const Event*> after{};         ///< What it comes after by the program's word,
-    Event* event = nullptr;                    ///< and what it is for others.
+    std::vector<const ProducerExecution*> depends_on{};  ///< By the program's word.
+    ProducerExecution* producer = nullptr;  ///< What it is for those that depend on it.
     /// Final once whatever conflicts with it and comes before it is on its queue; its window's.
     Conditions* when = nullptr;
 
@@ -103,7 +103,7 @@ struct alignas(64) PlannedStep {
 
 private:
     /// Adds those that are on `queues`, a bit each.
-    void wait_for_events(std::uint32_t queues) const;
+    void wait_for_producers(std::uint32_t queues) const;
 };
 
 }  // namespace trnsim::lowering

@@ -21,10 +21,11 @@ namespace trnsim::lowering {
 ///     program order --> [ operands found; up to `capacity` steps ] --> earliest start first
 ///
 /// A step comes after every earlier one in the window with which it shares bytes that one of them
-/// writes, after its events, after those of its queue where the program wants them in order, and
-/// not before there are bytes for its tiles. Of a queue only the first `reach` steps are looked at:
-/// 1 keeps its program order, with the triggers of transfers that stand in it. Among steps that
-/// could start at the same time the earlier in the program wins. [ACCURACY-STUDY, 1, 5]
+/// writes, after the producers that it depends on, after those of its queue where the program wants
+/// them in order, and not before there are bytes for its tiles. Of a queue only the first `reach`
+/// steps are looked at: 1 keeps its program order, with the triggers of transfers that stand in it.
+/// Among steps that could start at the same time the earlier in the program wins. [ACCURACY-STUDY,
+/// 1, 5]
 class ReorderWindow {
 public:
     using Reach = std::array<int, neuron_core::kQueues>;
@@ -104,7 +105,7 @@ private:
         [[nodiscard]] std::uint64_t farthest(std::size_t reach) const;
     };
 
-    /// Lets a step wait for its events and earlier ones with its bytes, and later ones for it.
+    /// Lets a step wait for its producers and earlier ones with its bytes, and later ones for it.
     void block(PlannedStep& step);
     /// Lets it wait for an earlier one, once for however many bytes,
     void come_after(PlannedStep& step, PlannedStep& earlier);

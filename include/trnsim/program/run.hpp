@@ -50,13 +50,13 @@ struct Run {
     std::uint32_t instruction = 0;  ///< Index into Program::templates.
     std::vector<Position> at{};     ///< One per operand.
     std::optional<Affine> value{};  ///< What a memset writes whose template leaves it to its runs.
-    std::optional<Affine> event{};  ///< The number by which others know its end.
-    std::vector<Affine> after{};    ///< Events before it; of each number the latest counts.
+    std::optional<Affine> producer{};  ///< Its number, for those that depend on it.
+    std::vector<Affine> depends_on{};  ///< Producers; of each number the latest execution counts.
     std::vector<SemaphoreWait> waits{};
     std::vector<SemaphoreSignal> signals{};
 
     /// Whether the program orders it beyond what its data say.
-    [[nodiscard]] bool has_edges() const { return event.has_value() || !after.empty(); }
+    [[nodiscard]] bool has_edges() const { return producer.has_value() || !depends_on.empty(); }
     friend bool operator==(const Run&, const Run&) = default;
 };
 

@@ -33,9 +33,9 @@ def named(x: Any) -> Any:
 
 
 def edges(executed: list[Executed]) -> list[tuple[str, int | None, tuple[int, ...]]]:
-    """Operations that are events or come after some."""
-    return [(one.op, one.event, one.after) for one in executed
-            if one.event is not None or one.after]
+    """Operations that are producers or depend on some."""
+    return [(one.op, one.producer, one.depends_on) for one in executed
+            if one.producer is not None or one.depends_on]
 
 
 def edges_of(kernel: Any, *arguments: Any) -> list[tuple[str, int | None, tuple[int, ...]]]:
@@ -81,8 +81,8 @@ def test_edges_of_loops_stay_loops() -> None:
         return x
     lines = trace(nki.jit(kernel), [X]).lines()
     executed = [one for one in expand(lines) if one.op == "memset"]
-    assert [one.after for one in executed[::2]] == [(), *((number,) for number in range(199))]
-    assert [one.event for one in executed[1::2]] == [*range(199), None]
+    assert [one.depends_on for one in executed[::2]] == [(), *((number,) for number in range(199))]
+    assert [one.producer for one in executed[1::2]] == [*range(199), None]
     assert [dict(one.attributes)["value"] for one in executed[::2]] == [
         f"{number}.0" for number in range(200)]
     assert len(lines) < 40

@@ -89,11 +89,11 @@ TEST(LoopMergePlanTest, OnlyAffineLoopsAreMerged) {
 
 TEST(LoopMergePlanTest, ALoopWithEdgesOfTheScheduleStaysAsItIs) {
     program::Program program = Tiles().loop();
-    program.runs[0].event = affine(0, {1});
+    program.runs[0].producer = affine(0, {1});
     EXPECT_EQ(merged(program), program);
-    program.runs[0].event.reset();
+    program.runs[0].producer.reset();
     EXPECT_NE(merged(program), program);
-    program.runs[1].after = {affine(0)};
+    program.runs[1].depends_on = {affine(0)};
     EXPECT_EQ(merged(program), program);
 }
 

@@ -99,7 +99,7 @@ TEST(LoopRerollingTest, AFirstIterationOfALoopThatKeepsItsOrderStaysApart) {
 TEST(LoopRerollingTest, AFirstIterationWithEdgesOfTheScheduleStaysApart) {
     for (const std::size_t run : {0U, 1U, 2U, 3U}) {
         program::Program program = Pack(16).first_apart();
-        program.runs[run].event = affine(3);
+        program.runs[run].producer = affine(3);
         EXPECT_EQ(merged(program), program) << run;
     }
 }

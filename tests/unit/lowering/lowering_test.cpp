@@ -50,7 +50,7 @@ TEST(LoweringTest, KeepsProgramOrderInEveryQueue) {
             "tensor_copy", "reciprocal", "reciprocal", "tensor_copy", "reciprocal", "reciprocal"));
 }
 
-TEST(LoweringTest, WhatComesAfterAnEventWaitsForItsLatestEnd) {
+TEST(LoweringTest, WhatDependsOnAProducerWaitsForItsLatestEnd) {
     ProgramBuilder builder;
     const auto first = builder.tile("first", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto second = builder.tile("second", Space::Sbuf, Dtype::Float32, {128, 64});
@@ -70,18 +70,18 @@ TEST(LoweringTest, WhatComesAfterAnEventWaitsForItsLatestEnd) {
     };
     EXPECT_THAT(waits(program), ElementsAre("", "", "", ""));
 
-    program.runs[0].event = affine(4, {1});
-    program.runs[1].after = {affine(4, {1})};
-    program.runs[2].after = {affine(5)};  // The second iteration's, which has been waited for.
+    program.runs[0].producer = affine(4, {1});
+    program.runs[1].depends_on = {affine(4, {1})};
+    program.runs[2].depends_on = {affine(5)};  // The second iteration's, which has been waited for.
     EXPECT_THAT(waits(program), ElementsAre("3>=1", "3>=2", "3>=3", ""));
-    program.runs[0].event = affine(9);  // Of several executions the latest counts.
-    program.runs[1].after = {};
-    program.runs[2].after = {affine(9)};
+    program.runs[0].producer = affine(9);  // Of several executions the latest counts.
+    program.runs[1].depends_on = {};
+    program.runs[2].depends_on = {affine(9)};
     EXPECT_THAT(waits(program), ElementsAre("", "", "", "3>=3"));
 
-    program.runs[2].after = {affine(7)};
+    program.runs[2].depends_on = {affine(7)};
     EXPECT_EQ(error_of(program),
-              "kernel.py:102: memset: comes after event 7, but no run before it is that event; "
+              "kernel.py:102: memset: depends on producer 7, but no run before it is that one; "
               "order them as they are executed");
 }
 

@@ -106,7 +106,7 @@ PhysicalAccesses::PhysicalAccesses(const program::Program& program,
 
 template <typename Next>
 void PhysicalAccesses::read_program(Next next) {
-    std::map<std::int64_t, std::size_t> events;
+    std::map<std::int64_t, std::size_t> producers;
     for (const Step* step = next(); step != nullptr; step = next()) {
         if (step->is_alloc) {
             continue;
@@ -115,12 +115,13 @@ void PhysicalAccesses::read_program(Next next) {
             steps_.emplace_back(Executed{.instruction = program_.runs[step->run].instruction,
                                          .at = {step->at.begin(), step->at.end()}});
         const program::Run& run = program_.runs[step->run];
-        for (const program::Affine& event : run.after) {
-            executed.after.push_back(events.at(program::evaluate(event, step->iterations)));
+        for (const program::Affine& producer : run.depends_on) {
+            executed.depends_on.push_back(
+                producers.at(program::evaluate(producer, step->iterations)));
             ++edges_;
         }
-        if (run.event) {
-            events[program::evaluate(*run.event, step->iterations)] = steps_.size() - 1;
+        if (run.producer) {
+            producers[program::evaluate(*run.producer, step->iterations)] = steps_.size() - 1;
         }
         const auto& operands = program_.templates[executed.instruction].operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -395,7 +396,7 @@ std::string PhysicalAccesses::first_exchanged() const {
 std::string PhysicalAccesses::first_broken_edge() const {
     for (const Executed& later : steps_) {
         const Node& start = nodes_[later.first];
-        for (const std::size_t step : later.after) {
+        for (const std::size_t step : later.depends_on) {
             const Node& end = nodes_[steps_[step].last];
             const bool is_behind = end.queue == start.queue && end.number < start.number &&
                                    end.queue < neuron_core::kEngineQueues;

@@ -84,11 +84,11 @@ private:
     struct Executed {
         std::uint32_t instruction = 0;
         std::vector<program::Step::At> at{};
-        std::vector<PhysicalAccess> parts{};  ///< Operands, relative to their tiles and tensors.
-        std::optional<std::size_t> place{};   ///< Among all steps that were lowered.
-        std::vector<std::size_t> after{};     ///< Earlier steps: edges of the schedule.
-        std::size_t first = 0;                ///< Its own nodes: the first,
-        std::size_t last = 0;                 ///< and the last.
+        std::vector<PhysicalAccess> parts{};    ///< Operands, relative to their tiles and tensors.
+        std::optional<std::size_t> place{};     ///< Among all steps that were lowered.
+        std::vector<std::size_t> depends_on{};  ///< Earlier steps: edges of the schedule.
+        std::size_t first = 0;                  ///< Its own nodes: the first,
+        std::size_t last = 0;                   ///< and the last.
     };
     /// What was written to a tile, while it lies at one place.
     struct Stay {

@@ -325,24 +325,27 @@ TEST(RunRecordTest, NumbersThatLoopsChangeAreInRuns) {
 
 TEST(RunRecordTest, EdgesOfTheScheduleAreInRuns) {
     const auto with = [](std::string_view keys) { return with_memset_run("3", keys); };
-    const Program program = read_text(with(R"(,"event":{"m":2},"after":[7,{"base":1,"m":2}])"));
+    const Program program =
+        read_text(with(R"(,"producer":{"m":2},"depends_on":[7,{"base":1,"m":2}])"));
     const auto& run = program.runs[0];
-    EXPECT_EQ(run.event, (Affine{.terms = {{.depth = 0, .coefficient = 2}}}));
+    EXPECT_EQ(run.producer, (Affine{.terms = {{.depth = 0, .coefficient = 2}}}));
     EXPECT_EQ(
-        run.after,
+        run.depends_on,
         (std::vector<Affine>{{.base = 7}, {.base = 1, .terms = {{.depth = 0, .coefficient = 2}}}}));
     EXPECT_TRUE(run.has_edges());
     EXPECT_FALSE(read_text(with("")).runs[0].has_edges());
-    EXPECT_EQ(error_of(with(R"(,"event":{"base":1,"m":-2})")),
-              "t.nkt:6: run (memset): \"event\" falls to -1; events are counted from 0");
-    EXPECT_EQ(error_of(with(R"(,"after":[0,-3])")),
-              "t.nkt:6: run (memset), after 1: \"after\" falls to -3; events are counted from 0");
-    EXPECT_EQ(error_of(with(R"(,"after":[])")),
-              "t.nkt:6: run (memset): \"after\" is an empty array; leave the key out");
+    EXPECT_EQ(error_of(with(R"(,"producer":{"base":1,"m":-2})")),
+              "t.nkt:6: run (memset): \"producer\" falls to -1; producers are counted from 0");
+    EXPECT_EQ(error_of(with(R"(,"depends_on":[0,-3])")),
+              "t.nkt:6: run (memset), depends_on 1: \"depends_on\" falls to -3; producers are "
+              "counted from 0");
+    EXPECT_EQ(error_of(with(R"(,"depends_on":[])")),
+              "t.nkt:6: run (memset): \"depends_on\" is an empty array; leave the key out");
     EXPECT_EQ(error_of(edited(lowered_sample(),
                               "\"signal\":[{\"semaphore\":17",
-                              "\"event\":3,\"signal\":[{\"semaphore\":17")),
-              "t.nkt:5: run: \"event\" and \"after\" are for program traces; write the semaphores "
+                              "\"producer\":3,\"signal\":[{\"semaphore\":17")),
+              "t.nkt:5: run: \"producer\" and \"depends_on\" are for program traces; write the "
+              "semaphores "
               "of a lowered one");
 }
 

@@ -120,7 +120,7 @@ TEST(WriterTest, KeepsNumbersThatLoopsChange) {
 
 TEST(WriterTest, KeepsEdgesOfTheSchedule) {
     const std::string text =
-        with_memset_run("3", R"(,"event":{"m":2},"after":[7,{"base":1,"m":2}])");
+        with_memset_run("3", R"(,"producer":{"m":2},"depends_on":[7,{"base":1,"m":2}])");
     EXPECT_EQ(written(read_text(text)), text);
 }
 

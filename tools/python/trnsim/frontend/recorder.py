@@ -73,8 +73,8 @@ class Template(NamedTuple):
     attributes: tuple[tuple[str, Any], ...]
     position: source.Position
     edges: tuple[str, ...] = ()
-    """Numbers of events behind the positions of its operands: what it is, or comes after
-    (schedule.py)."""
+    """Numbers behind the positions of its operands: its own as a producer, and those of its
+    producers (schedule.py)."""
 
 
 class LoopOrigin(NamedTuple):

@@ -4,8 +4,8 @@
 
 An edge is known after both its ends have been issued, and a trace says it where they are: a kernel
 with edges is traced twice. The first attempt counts its instructions and finds the edges; the next
-one, which executes the same, records them. A producer is an *event* with a number of its own, and
-its consumers come *after* that. [NKI-ISA, NKI-SCHEDULING]
+one, which executes the same, records them. A producer has a number of its own,
+by which its consumers know it. [NKI-ISA, NKI-SCHEDULING]
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 Edge = tuple[str, str | Sequence[str]]
 """The name of an instruction, and those of its producers."""
-EVENT, AFTER = "event", "after"
+PRODUCER, DEPENDS_ON = "producer", "depends_on"
 
 
 class Edges(NamedTuple):
     """Those of one core's program, by the numbers of its instructions."""
 
-    events: dict[int, int]
-    """The events of producers: they are counted in the order of the program."""
-    after: dict[int, tuple[int, ...]]
-    """The events that a consumer comes after."""
+    producers: dict[int, int]
+    """The numbers of producers, which are counted in the order of the program."""
+    depends_on: dict[int, tuple[int, ...]]
+    """The numbers of a consumer's producers."""
 
 
 class Schedule:
@@ -63,7 +63,8 @@ class Schedule:
         if name is not None:
             self.names.setdefault(name, []).append(number)
         if self._known is not None:
-            _record(active, self._known.events.get(number), self._known.after.get(number, ()))
+            _record(active, self._known.producers.get(number),
+                    self._known.depends_on.get(number, ()))
         return number
 
     def depend(self, consumer: int, producers: Iterable[int]) -> None:
@@ -82,8 +83,8 @@ class Schedule:
             if producer < consumer:
                 after.setdefault(consumer, []).append(producer)
         numbers = sorted({producer for producers in after.values() for producer in producers})
-        events = {number: event for event, number in enumerate(numbers)}
-        return Edges(events, {consumer: tuple(events[one] for one in producers)
+        known = {number: producer for producer, number in enumerate(numbers)}
+        return Edges(known, {consumer: tuple(known[one] for one in producers)
                               for consumer, producers in after.items()}) if after else None
 
     def note_unobeyed(self, active: Recorder) -> None:
@@ -140,14 +141,15 @@ def _latest(producers: Sequence[int], consumer: int) -> list[int]:
     return before[-1:] or ([] if is_first else list(producers[:1]))
 
 
-def _record(active: Recorder, event: int | None, after: Sequence[int]) -> None:
-    """Makes the instruction that was recorded last an event, or one after others."""
-    numbers = [*after, *(() if event is None else (event,))]
+def _record(active: Recorder, producer: int | None, depends_on: Sequence[int]) -> None:
+    """Makes the instruction that was recorded last a producer, or lets it depend on some."""
+    numbers = [*depends_on, *(() if producer is None else (producer,))]
     if not numbers:
         return
     frame = active.frame
     template = active.table.entries[frame.shapes[-1]]
-    kinds = (*[AFTER] * len(after), *[EVENT] * (len(numbers) - len(after)))
+    kinds = (*[DEPENDS_ON] * len(depends_on),
+             *[PRODUCER] * (len(numbers) - len(depends_on)))
     frame.shapes[-1] = active.shape_of(template._replace(edges=kinds))
     behind = len(template.operands) * OPERAND_BITS
     value = frame.values[-1]

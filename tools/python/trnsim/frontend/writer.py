@@ -19,7 +19,7 @@ from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import LoopShape
 from trnsim.frontend.immediates import number_in
 from trnsim.frontend.recorder import Recorder, Template
-from trnsim.frontend.schedule import AFTER, EVENT
+from trnsim.frontend.schedule import DEPENDS_ON, PRODUCER
 from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
@@ -180,16 +180,16 @@ class TraceWriter:
                 if affine:
                     place[key] = affine
             at.append(place)
-        edges: dict[str, list[Any]] = {EVENT: [], AFTER: []}
+        edges: dict[str, list[Any]] = {PRODUCER: [], DEPENDS_ON: []}
         for kind in template.edges:
-            event, _, _, value = split_operand(value)
+            producer, _, _, value = split_operand(value)
             lanes = [(name, split_operand(delta)) for name, delta in loops]
             loops = [(name, lane[3]) for name, lane in lanes]
-            edges[kind].append(_affine(event, [(name, lane[0]) for name, lane in lanes]))
+            edges[kind].append(_affine(producer, [(name, lane[0]) for name, lane in lanes]))
         self._record("run", template=self._templates[shape, number], at=at,
                      **({"value": _affine(value, loops)} if number == RUN else {}),
-                     **({EVENT: edges[EVENT][0]} if edges[EVENT] else {}),
-                     **({AFTER: edges[AFTER]} if edges[AFTER] else {}))
+                     **({PRODUCER: edges[PRODUCER][0]} if edges[PRODUCER] else {}),
+                     **({DEPENDS_ON: edges[DEPENDS_ON]} if edges[DEPENDS_ON] else {}))
 
 
 def _affine(base: int, terms: Iterable[tuple[str, int]]) -> Any:

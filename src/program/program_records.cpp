@@ -221,9 +221,8 @@ JsonFields run_fields(const ReaderState& state, JsonObject record) {
     }
     if (state.is_lowered() && (fields.has("producer") || fields.has("depends_on"))) {
         state.place.fail(
-            "\"producer\" and \"depends_on\" are for program traces; write the semaphores of a "
-            "lowered "
-            "one");
+            "\"producer\" and \"depends_on\" are for program traces; write the semaphores of "
+            "a lowered one");
     }
     return fields;
 }

@@ -170,6 +170,40 @@ def test_zeros_of_blocks_are_written_if_a_mask_keeps_some(limit: str, expected: 
     assert ops(traced(kernel, F32)) == expected
 
 
+@pytest.mark.parametrize(("limit", "expected"), [
+    ("p + f < 9", ["memset", "dma_copy"]), ("p + f < 2000", ["dma_copy"])])
+def test_zeros_of_blocks_are_written_if_the_mask_of_a_copy_keeps_some(limit: str,
+                                                                      expected: list[str]) -> None:
+    def kernel(x: Any) -> None:
+        p, f = nl.mgrid[0:128, 0:512]
+        zeros = nl.zeros((2, nl.par_dim(128), 512), x.dtype)
+        nisa.dma_copy(dst=zeros[0, p, f], src=x[p, f], mask=eval(limit, {"p": p, "f": f}))
+
+    assert ops(traced(kernel, F32)) == expected
+
+
+def test_numbers_in_psum_are_written_if_the_mask_of_a_matmul_keeps_some() -> None:
+    def kernel(x: Any) -> None:
+        p, f = nl.mgrid[0:128, 0:512]
+        ones = nl.full((2, nl.par_dim(128), 512), 1.0, nl.float32, buffer=nl.psum)
+        tile = nl.load(x)
+        ones[0, p, f] = nisa.nc_matmul(tile[:, 0:128], tile, mask=p + f < 9)
+        ones[1, p, f] = nisa.nc_matmul(tile[:, 0:128], tile)
+
+    assert ops(traced(kernel, F32)) == ["dma_copy", "memset", "nc_matmul", "nc_matmul"]
+
+
+def test_a_mask_is_that_of_one_instruction() -> None:
+    def kernel(x: Any) -> None:
+        p, f = nl.mgrid[0:128, 0:512]
+        zeros = nl.zeros((2, nl.par_dim(128), 512), x.dtype)
+        tile = nl.load(x)
+        nl.store(x[p, f], tile[p, f], mask=p + f < 9)
+        zeros[0, p, f] = nl.exp(tile)
+
+    assert ops(traced(kernel, F32)) == ["dma_copy", "dma_copy", "activation"]
+
+
 def test_a_variance_over_a_long_row_takes_several_statistics() -> None:
     executed = after_load(lambda t: nl.var(t, axis=1), tensor("float32", 128, 1200))
     assert ops(executed) == ["bn_stats"] * 3 + ["bn_aggr"]

@@ -50,9 +50,18 @@ def test_named_instructions_run_after_others() -> None:
         ("reciprocal", 0, ()), ("activation", 1, (0,)), ("dma_copy", None, (0, 1))]
 
 
-def test_nothing_else_changes() -> None:
-    plain, scheduled = (expand(trace(kernel, [X]).lines())
-                        for kernel in (named, named.with_schedule([("exp", "inverse")])))
+@nki.jit
+def filled(x: Any) -> Any:
+    nisa.memset(sbuf(), value=3, name="inverse")
+    nisa.memset(sbuf(), value=-4.0, name="exp")
+    return x
+
+
+@pytest.mark.parametrize("kernel", [named, filled])
+def test_nothing_else_changes(kernel: Any) -> None:
+    plain, scheduled = (expand(trace(one, [X]).lines())
+                        for one in (kernel, kernel.with_schedule([("exp", "inverse")])))
+    assert edges(scheduled)
     assert [one.operands for one in plain] == [one.operands for one in scheduled]
     assert [one.attributes for one in plain] == [one.attributes for one in scheduled]
 
@@ -86,6 +95,33 @@ def test_edges_of_loops_stay_loops() -> None:
     assert [dict(one.attributes)["value"] for one in executed[::2]] == [
         f"{number}.0" for number in range(200)]
     assert len(lines) < 40
+
+
+def test_iterations_that_would_be_left_out_have_edges() -> None:
+    def kernel(x: Any) -> Any:
+        for _ in nl.affine_range(50):
+            first = nisa.memset(sbuf(), value=0)
+            nisa.activation(sbuf(), nl.exp, nl.load(x)).depends_on(first)
+        return x
+    found = edges_of(nki.jit(kernel))
+    assert found == [one for number in range(50) for one in (
+        ("memset", number, ()), ("activation", None, (number,)))]
+
+
+def test_indirect_accesses_have_edges() -> None:
+    def kernel(x: Any) -> Any:
+        rows = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)
+        nisa.memset(rows, value=0)
+        by_rows = x.ap([[64, 128], [1, 64]], vector_offset=rows)
+        gather = nisa.dma_copy(sbuf(), by_rows, name="gather")
+        psum = nl.ndarray((64, 64), nl.float32, buffer=nl.psum)
+        moved = sbuf().ap([[64, 128], [1, 64]], scalar_offset=nisa.register_alloc(0),
+                          indirect_dim=1)
+        nisa.nc_matmul(psum, moved, sbuf(), name="product").depends_on(gather)
+        return x
+    expected = [("dma_copy", 0, ()), ("nc_matmul", None, (0,))]
+    assert edges_of(nki.jit(kernel)) == expected
+    assert edges_of(nki.jit(kernel).with_schedule([("product", "gather")])) == expected
 
 
 def test_of_a_name_in_a_loop_the_latest_instruction_before_counts() -> None:
@@ -154,6 +190,19 @@ def test_loops_of_the_run_time_take_edges_from_around_them_only() -> None:
     with pytest.raises(FrontendError, match=r"test_schedule.py:\d+: the instruction runs after that "
                        r"of .*test_schedule.py:\d+, which is in a loop of the run time that it is"):
         trace(kernel, [X, "behind"])
+
+
+def test_a_loop_in_a_loop_of_the_run_time_takes_edges_from_it() -> None:
+    def kernel(x: Any) -> Any:
+        def outer(_: Any) -> None:
+            first = nisa.memset(sbuf(), value=0)
+
+            def inner(_: Any) -> None:
+                nisa.memset(sbuf(), value=1).depends_on(first)
+            nl.fori_loop(0, nisa.register_alloc(2), inner)
+        nl.fori_loop(0, nisa.register_alloc(3), outer)
+        return x
+    assert edges_of(nki.jit(kernel))[:2] == [("memset", 0, ()), ("memset", None, (0,))]
 
 
 def test_what_is_left_out_has_no_edges() -> None:

@@ -78,6 +78,9 @@ TEST(LoweringTest, WhatDependsOnAProducerWaitsForItsLatestEnd) {
     program.runs[1].depends_on = {};
     program.runs[2].depends_on = {affine(9)};
     EXPECT_THAT(waits(program), ElementsAre("", "", "", "3>=3"));
+    program.runs[1].producer = affine(10);  // Its own queue executes one after the other.
+    program.runs[2].depends_on = {affine(10)};
+    EXPECT_THAT(waits(program), ElementsAre("", "", "", ""));
 
     program.runs[2].depends_on = {affine(7)};
     EXPECT_EQ(error_of(program),

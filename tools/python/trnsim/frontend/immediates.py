@@ -42,4 +42,4 @@ def separate(attributes: dict[str, Any],
 def number_in(value: int, operands: int) -> int:
     """The number behind the positions of so many operands; each may be negative."""
     shift = operands * OPERAND_BITS
-    return (value + (1 << shift - 1)) >> shift
+    return (value + (1 << shift >> 1)) >> shift

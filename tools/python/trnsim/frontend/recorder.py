@@ -34,7 +34,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from math import isfinite
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import chip as chip_module
@@ -47,10 +47,12 @@ from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.immediates import separate
 from trnsim.frontend.indices import Reference, kinds, references
 from trnsim.frontend.loop_index import LoopIndex
-from trnsim.frontend.schedule import Schedule
 from trnsim.frontend.shortcuts import Shortcuts
 from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
                                     View, check_declaration)
+
+if TYPE_CHECKING:
+    from trnsim.frontend.schedule import Schedule
 
 Operand = tuple[str, str, View]
 Sampler = Callable[[FrameType, range, "LoopOrigin"], Iterator[Any] | None]

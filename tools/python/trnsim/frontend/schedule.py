@@ -11,12 +11,15 @@ by which its consumers know it. [NKI-ISA, NKI-SCHEDULING]
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import Folder
+from trnsim.frontend.immediates import number_in
+from trnsim.frontend.recorder import RUNTIME
 from trnsim.frontend.tensor import OPERAND_BITS
 
 if TYPE_CHECKING:
@@ -125,20 +128,22 @@ class Schedule:
 def _loops_around(frame: Frame | None) -> tuple[Folder, ...]:
     loops: list[Folder] = []
     while frame is not None:
-        if frame.folder is not None and frame.folder.origin.kind == "runtime":
+        if frame.folder is not None and frame.folder.origin.kind == RUNTIME:
             loops.insert(0, frame.folder)
         frame = frame.parent
     return tuple(loops)
 
 
-def _latest(producers: Sequence[int], consumer: int) -> list[int]:
+def _latest(producers: Sequence[int], consumer: int) -> Sequence[int]:
     """Of the executions of an instruction the last one before another one; else its first.
 
     The first of several that come after each other comes after none.
     """
-    before = [one for one in producers if one < consumer]
+    before = bisect_left(producers, consumer)
+    if before > 0:
+        return producers[before - 1:before]
     is_first = len(producers) > 1 and producers[0] == consumer
-    return before[-1:] or ([] if is_first else list(producers[:1]))
+    return [] if is_first else producers[:1]
 
 
 def _record(active: Recorder, producer: int | None, depends_on: Sequence[int]) -> None:
@@ -153,7 +158,7 @@ def _record(active: Recorder, producer: int | None, depends_on: Sequence[int]) -
     frame.shapes[-1] = active.shape_of(template._replace(edges=kinds))
     behind = len(template.operands) * OPERAND_BITS
     value = frame.values[-1]
-    rest = (value + (1 << behind - 1)) >> behind if behind else value
+    rest = number_in(value, len(template.operands))
     value -= rest << behind
     for number in [*numbers, rest]:
         value += number << behind
@@ -163,11 +168,11 @@ def _record(active: Recorder, producer: int | None, depends_on: Sequence[int]) -
 
 def check_names(named: Sequence[Edge], schedules: Sequence[Schedule], kernel: str) -> None:
     """UserError if an edge is one of an instruction that no core has."""
-    known = sorted({name for schedule in schedules for name in schedule.names})
+    known = {name for schedule in schedules for name in schedule.names}
     for consumer, producers in named:
         for name in (consumer, *([producers] if isinstance(producers, str) else producers)):
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+                near = difflib.get_close_matches(name, sorted(known), 1)
                 advice = f"did you mean {near[0]!r}?" if near else "give one that name (name=)"
                 raise UserError(f"kernel {kernel}: with_schedule: no instruction is named "
                                 f"{name!r}; {advice}")

@@ -17,7 +17,8 @@ More keys:
     reference  how its values are checked, see corpus_reference.py; a string is a name in the
                `references` of the table, and a case without has the table's own, if any
     harness    a file of the checkout that the kernel is put into at SUBSTITUTE HERE
-    prelude    Python that runs before the kernel's file, in its module if that is no part of a package
+    prelude    Python that runs before the kernel's file, in its module if that is no part of a package;
+               a case without has the table's own, if any
     is_script  the kernel's file itself launches the kernel
     folders    are added to sys.path; with module, which is imported by that name
     macs       the analytic number of multiply-accumulates

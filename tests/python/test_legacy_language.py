@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from legacy_helpers import (F32, attribute, nisa, nki, nl, ops, pattern, program, tensor, traced,
                             where)
+from trace_expander import parse
 from trnsim.frontend import (IllegalInstruction, ProgramError, UnsupportedFeature, UserError,
-                             trace)
+                             run_kernel, trace)
 
 HALF = tensor("bfloat16", 128, 512)
 
@@ -146,6 +147,23 @@ def test_the_ones_of_broadcasts_are_written_once_before_the_loops() -> None:
     executed = traced(kernel, F32)
     assert ops(executed)[:3] == ["memset", "dma_copy", "nc_matmul"]
     assert ops(executed).count("memset") == 1
+
+
+def test_the_ones_of_a_broadcast_are_no_row_of_the_tile_that_it_broadcasts() -> None:
+    """Of 64 integers of 32 bits, 128 halves are broadcast: a row like that of the ones."""
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((3 * 128, 64), dtype=nl.int32, buffer=nl.shared_hbm)
+        row = nl.load(x[0:1, :])
+        for i in nl.sequential_range(3):
+            nl.store(out[i * 128:(i + 1) * 128, :], row.broadcast_to((128, 64)))
+        return out
+
+    assert ops(traced(kernel, tensor("int32", 1, 64))) == [
+        "dma_copy", "memset", *["tensor_copy", "nc_matmul", "tensor_copy", "dma_copy"] * 3]
+    buffers = parse(trace(kernel, [tensor("int32", 1, 64)]).lines()).buffers.values()
+    assert len([one for one in buffers if one["shape"] == [1, 128]]) == 2
+    numbers = np.arange(-30, 34, dtype=np.int32).reshape(1, 64) * 60_000
+    assert (run_kernel(kernel, numbers, api="neuronxcc.nki") == numbers).all()
 
 
 def test_zeros_of_blocks_are_written_before_a_matmul_reads_them() -> None:

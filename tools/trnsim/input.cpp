@@ -42,7 +42,7 @@ Input::Input(InputOptions options, ValueOptions values)
                         text(),
                         text()));
     }
-    values_.require_complete();
+    values_.require_complete(false);
     require_program(text());
     if (!is_kernel_) {
         require_no_kernel_options();

@@ -118,14 +118,14 @@ std::string ValueOptions::asked_by() const {
                               : (is_wanted ? std::string{"--values"} : std::string{});
 }
 
-void ValueOptions::require_complete() const {
+void ValueOptions::require_complete(bool computes_anyway) const {
     if (reference.empty() && (rtol || atol)) {
         throw UserError(
             fmt::format("--{}: is the tolerance of --check, which is not given; add "
                         "--check file.py::function",
                         rtol ? "rtol" : "atol"));
     }
-    if (reads_unwritten && asked_by().empty()) {
+    if (reads_unwritten && asked_by().empty() && !computes_anyway) {
         throw UserError("--reads-unwritten: is about values, which are not computed; add --values");
     }
     if (seed != 0 && asked_by().empty()) {
@@ -147,8 +147,8 @@ void add_to(CLI::App& command, ValueOptions& options) {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
     command.add_flag("--reads-unwritten",
                      options.reads_unwritten,
-                     "with --values, what nothing has written reads as NaN instead of being an "
-                     "error");
+                     "what nothing has written reads as NaN, with --values or in a script, instead "
+                     "of being an error");
 }
 
 void add_check(CLI::App& command, ValueOptions& options) {

@@ -34,8 +34,9 @@ struct ValueOptions {
 
     /// The option that asks for values, for messages; empty if none does.
     [[nodiscard]] std::string asked_by() const;
+    /// \param computes_anyway whether values are computed without being asked for, as in scripts
     /// \throws UserError for an option without the one that it belongs to
-    void require_complete() const;
+    void require_complete(bool computes_anyway) const;
 };
 /// Adds --values, --seed and --reads-unwritten.
 void add_to(CLI::App& command, ValueOptions& options);

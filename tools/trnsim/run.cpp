@@ -88,41 +88,56 @@ private:
     timeline::InstructionWriter writer_;
 };
 
+/// \throws UserError for options that a script cannot have
+void check_script(const RunCommandOptions& options) {
+    const std::string& input = options.input.input;
+    const auto refuse =
+        [&input](const std::string& option, const std::string& why, const std::string& what) {
+            throw UserError(fmt::format(
+                "{}: {} is a script, {}; leave {} out, or name one kernel as {}::function",
+                option,
+                input,
+                why,
+                what,
+                input));
+        };
+    if (!options.input.arguments.empty()) {
+        refuse("--arg " + options.input.arguments.front(),
+               "which gives its kernels their arguments",
+               "--arg");
+    }
+    if (!options.input.trip_counts.empty()) {
+        refuse("--assume " + options.input.trip_counts.front(),
+               "whose values say how often loops run",
+               "--assume");
+    }
+    if (options.values.seed != 0) {
+        refuse(fmt::format("--seed {}", options.values.seed),
+               "which gives its kernels their arguments",
+               "it");
+    }
+    if (const std::string asked_by = options.values.asked_by(); !asked_by.empty()) {
+        refuse(asked_by, "whose kernels return their values as it is", "it");
+    }
+    if (options.instructions == "-") {
+        throw UserError(fmt::format(
+            "--instructions -: {} is a script, which has standard output for itself; name a file",
+            input));
+    }
+    if (options.values.reads_unwritten && options.is_without_values) {
+        throw UserError(
+            "--reads-unwritten: is about values, which --no-values leaves unknown; leave out one "
+            "of them");
+    }
+    options.values.require_complete(true);
+}
+
 /// \throws UserError if options for scripts are given with another input, or those for kernels with
 /// a script
 void check_input_kind(const RunCommandOptions& options) {
     const std::string& input = options.input.input;
     if (is_script(input)) {
-        const auto refuse =
-            [&input](const std::string& option, const std::string& why, const std::string& what) {
-                throw UserError(fmt::format(
-                    "{}: {} is a script, {}; leave {} out, or name one kernel as {}::function",
-                    option,
-                    input,
-                    why,
-                    what,
-                    input));
-            };
-        if (!options.input.arguments.empty()) {
-            refuse("--arg " + options.input.arguments.front(),
-                   "which gives its kernels their arguments",
-                   "--arg");
-        }
-        if (!options.input.trip_counts.empty()) {
-            refuse("--assume " + options.input.trip_counts.front(),
-                   "whose values say how often loops run",
-                   "--assume");
-        }
-        if (const std::string asked_by = options.values.asked_by(); !asked_by.empty()) {
-            refuse(asked_by, "whose kernels return their values as it is", "it");
-        }
-        if (options.instructions == "-") {
-            throw UserError(fmt::format(
-                "--instructions -: {} is a script, which has standard output for itself; name a "
-                "file",
-                input));
-        }
-        options.values.require_complete();
+        check_script(options);
         return;
     }
     if (!options.script_arguments.empty() && input.find("::") != std::string::npos) {
@@ -170,6 +185,7 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     const std::vector<std::pair<bool, std::string>> flags{
         {options.input.is_permissive, "--permissive"},
         {options.is_without_values, "--no-values"},
+        {options.values.reads_unwritten, "--reads-unwritten"},
         {options.is_quiet, "--quiet"},
         {standard_output_takes_colour(), "--colour"}};
     for (const auto& [is_set, flag] : flags) {

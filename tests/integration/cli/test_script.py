@@ -154,6 +154,36 @@ def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLi
     assert trnsim("run", "s.py").status == 2
 
 
+HALF_LOADED = '''
+import numpy as np
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    data = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=data[:, 0:2], src=x[:, 0:2])
+    nisa.dma_copy(dst=out, src=data)
+    return out
+
+
+print(np.isnan(np.asarray(kernel(np.ones((128, 4), np.float32)))).sum())
+'''
+
+
+def test_what_nothing_has_written_may_be_nan_in_a_script(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text(HALF_LOADED)
+    refused = trnsim("run", "s.py")
+    assert refused.status == 3
+    assert refused.error.endswith("or have it read as NaN (reads_unwritten, --reads-unwritten)\n")
+    assert trnsim("run", "s.py", "--reads-unwritten").output.splitlines()[0] == "256"
+    assert trnsim.fails(2, "run", "s.py", "--reads-unwritten", "--no-values") == (
+        "--reads-unwritten: is about values, which --no-values leaves unknown; leave out one of them\n")
+
+
 IN_ORDER = f'''
 import numpy as np
 {ADDERS}
@@ -263,6 +293,9 @@ def test_options_of_scripts_and_of_kernels_are_not_mixed(
         trnsim: CommandLine, script: Path) -> None:
     message = trnsim.fails(2, "run", "driver.py", "--arg", "float32[1]")
     assert "is a script, which gives its kernels their arguments" in message
+    assert trnsim.fails(2, "run", "driver.py", "--seed", "3") == (
+        "--seed 3: driver.py is a script, which gives its kernels their arguments; leave it out, or name one kernel "
+        "as driver.py::function\n")
     assert "x.nkt is no script" in trnsim.fails(2, "run", "x.nkt", "--", "-k")
     assert "--call: x.nkt is no script" in trnsim.fails(2, "run", "x.nkt", "--call", "1")
     assert "--no-values: x.nkt is no" in trnsim.fails(2, "run", "x.nkt", "--no-values")

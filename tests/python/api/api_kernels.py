@@ -32,6 +32,17 @@ def overflowing(x: Any) -> None:
 
 
 @nki.jit
+def half_loaded(x: Any) -> Any:
+    """Stores a tile of which only the first half of the columns is loaded."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    half = x.shape[1] // 2
+    nisa.dma_copy(dst=tile[:, 0:half], src=x[:, 0:half])
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+@nki.jit
 def counted(x: Any, count: Any) -> None:
     """Loads x as often as a number in HBM says."""
     rows = nisa.register_alloc()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trnsim
-from api_kernels import counted, double, overflowing
+from api_kernels import counted, double, half_loaded, overflowing
 from trnsim.frontend.errors import UserError
 from trnsim.result import Result
 
@@ -258,6 +258,17 @@ def test_values_are_computed_if_they_are_asked_for() -> None:
     x = np.ones((128, 4), np.float32)
     assert np.all(trnsim.simulate(double, x, values=True).outputs == 2)
     assert trnsim.simulate(double, x).outputs is None
+
+
+def test_what_nothing_has_written_is_an_error_or_nan() -> None:
+    x = np.ones((128, 4), np.float32)
+    with pytest.raises(trnsim.ProgramError, match=r"reads_unwritten, --reads-unwritten"):
+        trnsim.simulate(half_loaded, x, values=True)
+    found = trnsim.simulate(half_loaded, x, values=True, reads_unwritten=True).outputs
+    assert (found[:, :2] == 1).all() and np.isnan(found[:, 2:]).all()
+    with pytest.raises(trnsim.UserError, match="reads_unwritten is about values, which are not "
+                                               "computed; pass values=True"):
+        trnsim.simulate(half_loaded, x, reads_unwritten=True)
 
 
 def test_loops_of_a_module_that_was_not_prepared_are_loops_in_the_trace() -> None:

@@ -343,6 +343,12 @@ def test_a_reference_has_a_name_in_its_table(corpus: Any, tmp_path: Path) -> Non
     assert [case["reference"]["check"] for case in found] == ["1", "2"]
 
 
+def test_a_case_has_the_prelude_of_its_table_unless_it_has_one(corpus: Any, tmp_path: Path) -> None:
+    table = {"prelude": "x = 1", "cases": [
+        {"path": "a.py", "function": "f", "prelude": "x = 2"}, {"path": "b.py", "function": "f"}]}
+    assert [case["prelude"] for case in corpus.cases(tmp_path, "one/two", table)] == ["x = 2", "x = 1"]
+
+
 def test_a_reference_may_have_arguments_of_its_own_and_few_comparisons(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "harness.py").write_text(HARNESS)

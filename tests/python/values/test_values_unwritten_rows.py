@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend import ProgramError, run_kernel
+from trnsim.frontend import ProgramError, run_kernel, trace
 from values_helpers import half_loaded, loaded, nisa, nl, normal, stored, tile
 
 ROWS, COLUMNS = 64, 32
@@ -174,3 +174,76 @@ def test_a_scan_begins_with_what_the_registers_hold() -> None:
     np.testing.assert_allclose(result, wanted, rtol=1e-3, atol=1e-4)
     with pytest.raises(ProgramError, match=r"element .32, 0. of .* and element .32, 0. of 'out', sto"):
         run_kernel(kernel, X, COMMAND.reduce, api="nki", chip="trn3")
+
+
+def mask(kind: Any) -> Any:
+    """A tile with ones in its first half and zeros in the other."""
+    data = tile((ROWS, COLUMNS), kind)
+    nisa.memset(data, 0)
+    nisa.memset(data[:, 0:COLUMNS // 2], 1)
+    return data
+
+
+def masked(data: Any) -> Any:
+    result = tile(data.shape, data.dtype)
+    nisa.tensor_tensor(result, data, mask(data.dtype), op=nl.multiply)
+    return result
+
+
+def masked_from_the_left(data: Any) -> Any:
+    result = tile(data.shape, data.dtype)
+    nisa.tensor_tensor(result, mask(data.dtype), data, op=nl.multiply)
+    return result
+
+
+def masked_in_integers(data: Any) -> Any:
+    result = tile(data.shape, data.dtype)
+    nisa.tensor_tensor(result, data, mask(data.dtype), op=nl.multiply, engine=nisa.engine.gpsimd)
+    return result
+
+
+def twice_masked(data: Any) -> Any:
+    result = tile(data.shape, data.dtype)
+    nisa.scalar_tensor_tensor(result, data=masked(data), op0=nl.multiply, operand0=2.0, op1=nl.multiply,
+                              operand1=mask(data.dtype))
+    return result
+
+
+@pytest.mark.parametrize(("product", "factor"), [
+    (masked, 1), (masked_from_the_left, 1), (masked_in_integers, 1), (twice_masked, 2)])
+def test_a_mask_of_zeros_takes_garbage_away_and_is_warned_of(product: Callable[..., Any],
+                                                             factor: int) -> None:
+    kind = np.int32 if product is masked_in_integers else np.float32
+    data = (100 * X).astype(kind)
+    program = trace(lambda x: stored(product(half_loaded(x))), [data], api="nki", values=True)
+    half = COLUMNS // 2
+    assert (program.outputs[:, 0:half] == factor * data[:, 0:half]).all()
+    assert (program.outputs[:, half:] == 0).all()
+    assert any("what nothing has written is multiplied by 0" in note for note in program.notes)
+
+
+@pytest.mark.parametrize("chosen", [0.0, 1.0])
+def test_a_column_of_zeros_takes_garbage_away_in_its_rows(chosen: float) -> None:
+    def kernel(x: Any) -> Any:
+        data, keeps = half_of_the_rows(x), tile((ROWS, 1))
+        nisa.memset(keeps, 1.0)
+        nisa.memset(keeps[ROWS // 2:, :], chosen)
+        result = tile(x.shape)
+        nisa.tensor_scalar(result, data, op0=nl.multiply, operand0=keeps, op1=nl.add, operand1=1.0)
+        return stored(result)
+    if chosen:
+        with pytest.raises(ProgramError, match=r"element .32, 0. of 'half' .* element .32, 0. of 'out'"):
+            run_kernel(kernel, X, api="nki")
+    else:
+        wanted = 1 + np.where(np.arange(ROWS)[:, None] < ROWS // 2, X, 0)
+        assert (run_kernel(kernel, X, api="nki") == wanted).all()
+
+
+@pytest.mark.parametrize("op", [nl.multiply, nl.add, nl.maximum])
+def test_garbage_times_itself_or_with_zeros_otherwise_stays_garbage(op: Any) -> None:
+    def kernel(x: Any) -> Any:
+        data, result = half_loaded(x), tile(x.shape)
+        nisa.tensor_tensor(result, data, data if op is nl.multiply else mask(x.dtype), op=op)
+        return stored(result)
+    with pytest.raises(ProgramError, match=r"element .0, 16. of 'out', stored at"):
+        run_kernel(kernel, X, api="nki")

@@ -34,7 +34,8 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
              policies: Overrides = None, settings: Overrides = None, cores: int | None = None,
              permissive: bool = False, method: str = "profiler",
              timeline: str | Path | None = None, instructions: str | Path | None = None,
-             trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Result:
+             trip_counts: Mapping[str, int] | None = None, reads_unwritten: bool = False,
+             **keywords: Any) -> Result:
     """How long a kernel takes on a chip, and why.
 
     Arguments are arrays (numpy, torch, jax), texts like "bfloat16[128,512]", which stand for a
@@ -46,13 +47,16 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
     a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
     `trnsim diff` compares. `trip_counts` says how often loops run whose bounds are in registers, by
-    the register's name; without it they run 8 times, and with `values` as often as these say.
+    the register's name; without it they run 8 times, and with `values` as often as these say. With
+    `reads_unwritten`, values that nothing has written are NaN instead of an error.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = _chip(chip)
     _require_files(kernel, timeline=timeline, instructions=instructions)
     _require_launch(cores, method)
+    if reads_unwritten and not values:
+        raise UserError("reads_unwritten is about values, which are not computed; pass values=True")
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if isinstance(kernel, Program) or _is_trace(kernel):
@@ -65,11 +69,11 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     outputs = None
     asks_values = values and program.depends_on_values
     if asks_values:
-        program, outputs = compute(function, arguments, keywords, chip)
+        program, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
     with _in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
     if values and not asks_values:
-        _, outputs = compute(function, arguments, keywords, chip)
+        _, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
     result.outputs = outputs
     return result
 
@@ -149,10 +153,11 @@ def trace_bytes(program: Program) -> bytes:
 
 
 def compute(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
-            chip: str) -> tuple[Program, Any]:
+            chip: str, reads_unwritten: bool) -> tuple[Program, Any]:
     """The trace of a kernel that runs on values, and what it computes."""
     return run_program(function, [as_tensor(value) for value in arguments],
-                       {name: as_tensor(value) for name, value in keywords.items()}, chip)
+                       {name: as_tensor(value) for name, value in keywords.items()}, chip,
+                       reads_unwritten=reads_unwritten)
 
 
 def _chip(chip: Any) -> str:

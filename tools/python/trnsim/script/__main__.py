@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--instructions", default="")
     parser.add_argument("--call", type=int)
     parser.add_argument("--no-values", action="store_true")
+    parser.add_argument("--reads-unwritten", action="store_true")
     parser.add_argument("--colour", action="store_true")
     parser.add_argument("-q", "--quiet", action="store_true")
     return parser
@@ -59,7 +60,7 @@ def main(words: list[str] | None = None) -> int:
     simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
                          options.permissive)
     calls = Calls(str(options.script), options.chip, simulation, options.method,
-                  not options.no_values)
+                  not options.no_values, options.reads_unwritten)
     status = 0
     try:
         refuse_silent_ends(str(options.script))

@@ -51,11 +51,12 @@ class Calls:
     """All launches of a script, in their order.
 
     `chip` None is the default, asked for at each launch, because scripts set the environment.
-    `method` None is nki.benchmark's for what that launches, and else a profiler's.
+    `method` None is nki.benchmark's for what that launches, and else a profiler's. With
+    `reads_unwritten`, what nothing has written is NaN.
     """
 
     def __init__(self, name: str, chip: str | None, options: Options, method: str | None,
-                 values: bool) -> None:
+                 values: bool, reads_unwritten: bool) -> None:
         self.done: list[Call] = []
         self.notes: list[str] = []
         self._name = name
@@ -63,6 +64,7 @@ class Calls:
         self._options = options
         self._method = method
         self._values = values
+        self._reads_unwritten = reads_unwritten
         self._known: dict[tuple[Options, bytes], Result] = {}
         self._latest = jax_arrays.Latest()
         self._process = os.getpid()
@@ -117,9 +119,9 @@ class Calls:
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
             if program.writes_arguments:
-                computing = _Computation(kernel, arguments, keywords, chip)
+                computing = _Computation(kernel, arguments, keywords, chip, self._reads_unwritten)
             else:
-                computing = _Later(kernel, arguments, keywords, chip, at)
+                computing = _Later(kernel, arguments, keywords, chip, self._reads_unwritten, at)
             if program.depends_on_values:
                 program = computing.program
         method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
@@ -166,16 +168,18 @@ class _Computation:
     """What a launch returns: computed once, when it is called or its trace is asked for."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 chip: str) -> None:
+                 chip: str, reads_unwritten: bool) -> None:
         self._kernel = kernel
         self._given: tuple[tuple[Any, ...], dict[str, Any]] = arguments, keywords
         self._chip = chip
+        self._reads_unwritten = reads_unwritten
 
     @cached_property
     def _run(self) -> tuple[Program, Any]:
         sys.stdout.flush()
         arguments, keywords = computed(self.arguments())
-        program, result = compute(self._kernel, arguments, keywords, self._chip)
+        program, result = compute(self._kernel, arguments, keywords, self._chip,
+                                  self._reads_unwritten)
         return program, as_given((*arguments, *keywords.values()), result)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -195,8 +199,8 @@ class _Later(_Computation):
     """A computation on what the arguments were at the launch."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 chip: str, at: source.Position) -> None:
-        super().__init__(kernel, (), {}, chip)
+                 chip: str, reads_unwritten: bool, at: source.Position) -> None:
+        super().__init__(kernel, (), {}, chip, reads_unwritten)
         self._at = at
         self._kept = kept((arguments, keywords))
 

@@ -18,6 +18,7 @@ from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
 from trnsim.frontend.legacy.views import view_as, with_form
+from trnsim.frontend.tensor import SBUF
 
 BANK_COLUMNS = 512
 """float32 elements of a PSUM bank: the widest output of one matmul. [NKI-ARCH-V2]"""
@@ -88,7 +89,10 @@ def _row(tile: Tensor) -> Tensor:
 
 
 def _ones(like: Tensor, partitions: int) -> Tensor:
-    """A row of ones in SBUF, written once, before the loops that are open."""
+    """A row of ones in SBUF, written once, before the loops that are open.
+
+    It has a site of its own: other rows of the line may be of its shape and type, and come first.
+    """
     here = session()
     key = ("ones", like.dtype, partitions)
     found = here.constants.get(key)
@@ -96,7 +100,8 @@ def _ones(like: Tensor, partitions: int) -> Tensor:
         active = here.recorder
         active.flush()
         inner, active.frame = active.frame, active.program
-        found = fresh((1, partitions), like.dtype)
+        storage = active.storage(SBUF, like.dtype, (1, partitions), name="ones")
+        found = Tensor(storage, storage.buffer.whole)
         active.record("memset", None, (("dst", "write", found),), {"value": 1.0})
         active.frame = inner
         here.constants[key] = found

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from trnsim.frontend.values import activation as functions
 from trnsim.frontend.values import alu
 from trnsim.frontend.values.call import Call, command_name
 from trnsim.frontend.values.casting import Array
+from trnsim.frontend.values.products import factors
 
 _NATIVE = ("int32", "uint32")
 
@@ -39,11 +41,32 @@ def tensor_tensor(call: Call) -> None:
         call.write(alu.apply_bitwise(op, call.rows("data1"), call.rows("data2")))
         return
     if _is_native(call):
-        result = alu.apply_integer(op, call.rows("data1"), call.rows("data2"))
+        result = alu.apply_integer(op, *_pair(call, op, lambda: call.rows("data1"),
+                                              lambda: call.rows("data2")))
         if result is not None:
             call.write(result)
             return
-    call.write(alu.apply(op, call.floats("data1"), call.floats("data2")))
+    call.write(alu.apply(op, *_pair(call, op, lambda: call.floats("data1"),
+                                    lambda: call.floats("data2"))))
+
+
+def _pair(call: Call, op: str, left: Callable[[], Any],
+          right: Callable[[], Any]) -> tuple[Any, Any]:
+    """Both operands of an operator, which are read in this order."""
+    first = left()
+    if op != "multiply":
+        return first, right()
+    unwritten = call.take_garbage()
+    second = right()
+    return factors(call, first, second, unwritten, call.take_garbage())
+
+
+def _first(call: Call, operand0: Any, reverse0: bool) -> Array:
+    """data op0 operand0."""
+    op: str = call.attributes["op0"]
+    data, operand = _pair(call, op, lambda: call.floats("data"),
+                          lambda: call.number("operand0", operand0))
+    return alu.apply(op, data, operand, reverse0)
 
 
 def _is_native(call: Call) -> bool:
@@ -69,7 +92,7 @@ def tensor_scalar(call: Call, operand0: Any = 0.0, reverse0: bool = False, opera
                                        reverse1)
         call.write(result)
         return
-    result = _two_operators(call, op0, operand0, reverse0, op1, operand1, reverse1)
+    result = _two_operators(call, operand0, reverse0, op1, operand1, reverse1)
     call.write(result)
     if accumulation is not None:
         op, command, initial = accumulation
@@ -77,9 +100,9 @@ def tensor_scalar(call: Call, operand0: Any = 0.0, reverse0: bool = False, opera
                         call.number("initial", initial))
 
 
-def _two_operators(call: Call, op0: str, operand0: Any, reverse0: bool, op1: str, operand1: Any,
+def _two_operators(call: Call, operand0: Any, reverse0: bool, op1: str, operand1: Any,
                    reverse1: bool) -> Array:
-    result = alu.apply(op0, call.floats("data"), call.number("operand0", operand0), reverse0)
+    result = _first(call, operand0, reverse0)
     if op1 not in ("none", "bypass"):
         result = alu.apply(op1, result, call.number("operand1", operand1), reverse1)
     return result
@@ -91,8 +114,7 @@ def scalar_tensor_tensor(call: Call, operand0: Any = 0.0, reverse0: bool = False
 
     `accumulation` is (operator, command) of its reduction over the row, in reduce_result.
     """
-    first = alu.apply(call.attributes["op0"], call.floats("data"),
-                      call.number("operand0", operand0), reverse0)
+    first = _first(call, operand0, reverse0)
     result = alu.apply(call.attributes["op1"], first, call.floats("operand1"), reverse1)
     call.write(result)
     if accumulation is not None:
@@ -107,8 +129,7 @@ def tensor_scalar_reduce(call: Call, operand0: Any = 0.0, reverse0: bool = False
                          negates: bool = False) -> None:
     """dst = data op0 operand0; its reduction over the row in reduce_result."""
     op = call.attributes["reduce_op"]
-    result = alu.apply(call.attributes["op0"], call.floats("data"),
-                       call.number("operand0", operand0), reverse0)
+    result = _first(call, operand0, reverse0)
     call.write(result)
     total = call.accumulate("vector", command_name(command), op, _reduced(call, op, result),
                             call.number("initial", initial))
@@ -158,8 +179,7 @@ def activation_reduce(call: Call, scale: Any = 1.0, bias: Any = None) -> None:
 def activate2(call: Call, operand0: Any = 0.0, reverse0: bool = False, operand1: Any = 0.0,
               reverse1: bool = False, slope: Any = 0.0, command: Any = "idle") -> None:
     """dst = function((data op0 operand0) op1 operand1); optionally reduced."""
-    values = _two_operators(call, call.attributes["op0"], operand0, reverse0,
-                            call.attributes["op1"], operand1, reverse1)
+    values = _two_operators(call, operand0, reverse0, call.attributes["op1"], operand1, reverse1)
     result = functions.activate(_function(call), values, call.number("relu_param", slope))
     call.write(result)
     op = call.attributes["reduce_op"]

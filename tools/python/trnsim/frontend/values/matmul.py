@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import PSUM
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32
 from trnsim.frontend.values.memory import memory_of
+from trnsim.frontend.values.products import cleared, warn_of_zeros
 
 EXACT_TRANSPOSES = 3
 """The first NeuronCore with a transpose mode. [NKI-ARCH-V3]"""
@@ -51,26 +51,20 @@ def _operand(call: Call, role: str, is_folded: bool) -> tuple[Array, Array | Non
 
 def contracted(call: Call, left: Array, right: Array, left_unwritten: Array | None,
                right_unwritten: Array | None) -> Array:
-    """left.T @ right, and what of it comes from what nothing has written.
-
-    Kernels pad one operand with zeros and leave the other's padding as it is: what nothing has
-    written times 0 is taken for 0. [NKI-LIBRARY]
-    """
+    """left.T @ right, and what of it comes from what nothing has written."""
     if left_unwritten is None and right_unwritten is None:
         return left.T @ right
-    garbage, factors = [], []
-    for values, flags in ((left, left_unwritten), (right, right_unwritten)):
-        garbage.append(np.zeros(values.shape, dtype=bool) if flags is None else flags)
-        factors.append(np.where(garbage[-1], values.dtype.type(0), values))
-    counts = [flags | (values != 0) for flags, values in zip(garbage, factors)]
-    spoiled = _meet(garbage[0], counts[1]) | _meet(counts[0], garbage[1])
+    left, left_counts = cleared(left, left_unwritten)
+    right, right_counts = cleared(right, right_unwritten)
+    none = np.zeros((left.shape[0], 1), dtype=bool)
+    left_unwritten = none if left_unwritten is None else left_unwritten
+    right_unwritten = none if right_unwritten is None else right_unwritten
+    spoiled = _meet(left_unwritten, right_counts) | _meet(left_counts, right_unwritten)
     if spoiled.any():
         call.put_garbage(spoiled)
-    if _meet(garbage[0], ~counts[1]).any() or _meet(~counts[0], garbage[1]).any():
-        required().note("warning", "what nothing has written is multiplied by 0, which is taken "
-                                   "for 0: it is NaN where a number is infinite or NaN",
-                        source.position(call.at))
-    return factors[0].T @ factors[1]
+    if _meet(left_unwritten, ~right_counts).any() or _meet(~left_counts, right_unwritten).any():
+        warn_of_zeros(call)
+    return left.T @ right
 
 
 def _meet(left: Array, right: Array) -> Array:

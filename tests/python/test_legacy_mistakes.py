@@ -204,6 +204,7 @@ def uneven(t: Any) -> Any:
     (lambda t: nl.broadcast_to(t, shape=(128, 1024)), r"not broadcast to \[128, 1024\]"),
     (lambda t: nl.arange(8)["a"], "an index expression is subscripted with str; use :, None or an"),
     (lambda t: nl.arange(8)[:, :], "an index expression with 1 axes is subscripted with more"),
+    (lambda t: (nl.arange(8) < 5)[:, None], "a mask is subscripted, but it has the axes of the indices"),
     (lambda t: t[:, ::2].view(nl.bfloat16),
      r"a view of float32 elements with strides \[0, 2\] cannot be seen as bfloat16; make it cont"),
     (lambda t: uneven(t)[:, 0:4],

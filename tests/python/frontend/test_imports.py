@@ -142,6 +142,22 @@ def test_modules_of_the_compiler_that_no_kernel_needs_are_stood_in_for(name: str
     assert load_kernel_module(file).FOUND.__name__ == f"neuronxcc.nki.{name}.something"
 
 
+def test_functions_of_the_compiler_that_scripts_use_are_there(tmp_path: Path) -> None:
+    """As nki-samples, nki-library and programs of the nki-llama contest import them."""
+    file = tmp_path / "of_scripts.py"
+    file.write_text("from neuronxcc.starfish.penguin.targets.nki.private_api import vnc\n"
+                    "from neuronxcc.starfish.support.dtype import static_cast\n"
+                    "from neuronxcc.starfish.support.util import allclose\n"
+                    "import neuronxcc.nki.language as nl\n"
+                    "import neuronxcc.starfish.penguin.ir.ir\n"
+                    "SAME = vnc is nl.nc\n")
+    found = load_kernel_module(file)
+    assert found.SAME
+    assert found.static_cast(numpy.ones(2), numpy.float16).dtype == numpy.float16
+    assert found.allclose([1.0], [1.04], atol=1e-5, rtol=0.05, verbose=1)
+    assert not found.allclose([1.0], [1.06], atol=1e-5, rtol=0.05, verbose=1)
+
+
 def test_constants_of_the_old_api_need_no_import_of_their_own(tmp_path: Path) -> None:
     file = tmp_path / "constants.py"
     file.write_text("import neuronxcc.nki as nki\n"

@@ -30,6 +30,16 @@ def test_who_computes_with_a_stand_in_is_told_what_to_install(compute: Any) -> N
         compute()
 
 
+def test_what_a_call_of_a_stand_in_returns_has_no_parts() -> None:
+    """As where a script unpacks what a kernel of AWS's compiler returns."""
+    kernel = stand_in("neuronxcc.nki.kernels.attention.flash_fwd")
+    with pytest.raises(UserError, match=r"test_stand_ins.py:\d+: neuronxcc.nki.kernels.attention."
+                                        r"flash_fwd\(\) is unpacked or iterated over, but neuronxcc "
+                                        r"is not installed for .*; install it$"):
+        _, _ = kernel[1, 4](1, 2)
+    assert list(kernel) == []
+
+
 def test_a_class_whose_base_is_one_is_as_python_has_it() -> None:
     class Net(stand_in("torch.nn.Module")):  # type: ignore[misc]
         """A class of a kernel's file."""

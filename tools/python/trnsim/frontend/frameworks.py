@@ -15,6 +15,12 @@ from trnsim.frontend.dtypes import DType, numpy_type
 from trnsim.frontend.jax_arrays import jax_of
 from trnsim.frontend.leaves import leaves_of
 
+_OF_THE_COMPILER = {
+    "neuronxcc.starfish.penguin.targets.nki.private_api.vnc": ("neuronxcc.nki.language", "nc"),
+    "neuronxcc.starfish.support.dtype.static_cast": ("trnsim.frontend.neuron_dtypes",
+                                                     "static_cast"),
+    "neuronxcc.starfish.support.util.allclose": (__name__, "allclose")}
+"""Functions of AWS's compiler that public scripts import, and where theirs are."""
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 """Types that torch may not have, and those that hold their values."""
 
@@ -22,9 +28,12 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}
 def stand_in_for(name: str) -> Any:
     """What stands for a full name of an absent library; None if nothing special does.
 
-    torch_xla's device is the CPU where torch is installed; what torch_neuronx has for kernels is
-    there without it.
+    torch_xla's device is the CPU where torch is installed; what torch_neuronx and the compiler have
+    for kernels and their tests is there without them.
     """
+    if name in _OF_THE_COMPILER:
+        module, function = _OF_THE_COMPILER[name]
+        return getattr(importlib.import_module(module), function)
     library, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
     has_torch = PathFinder.find_spec("torch") is not None
     if library == "torch_xla" and last in ("xla_device", "device") and has_torch:
@@ -36,6 +45,12 @@ def stand_in_for(name: str) -> Any:
         if last in ("wrap_nki", "nki_jit") or last == "nki_op" and has_torch:
             return getattr(importlib.import_module("trnsim.frontend.torch_operator"), last)
     return None
+
+
+def allclose(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1e-8,
+             **_: Any) -> bool:
+    """numpy's; how verbose it is to be does not matter."""
+    return bool(importlib.import_module("numpy").allclose(actual, expected, rtol, atol))
 
 
 def as_given(arguments: Sequence[Any], result: Any) -> Any:

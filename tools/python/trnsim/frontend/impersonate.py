@@ -23,8 +23,8 @@ from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.stand_ins import OPTIONAL_LIBRARIES, StandInModule
 from trnsim.frontend.torch_device import put_on_cpu
 
-INTERNALS = tuple(f"neuronxcc.nki.{name}" for name in (
-    "compiler.backends", "kernels", "_private_kernels", "_pre_prod_kernels", "nccl"))
+INTERNALS = ("neuronxcc.starfish", *(f"neuronxcc.nki.{name}" for name in (
+    "compiler.backends", "kernels", "_private_kernels", "_pre_prod_kernels", "nccl")))
 """Modules of AWS's compiler that kernel files import."""
 _OF_TORCH = ("torch_xla", "torch_neuronx", "libtorch_neuronx_lite")
 """Libraries that give torch a device."""

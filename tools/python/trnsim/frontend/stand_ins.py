@@ -56,6 +56,8 @@ class _StandInType(type):
         return cls
 
     def __iter__(cls) -> Any:
+        if cls.__qualname__.endswith("()"):
+            raise _absent(cls, "unpacked or iterated over")
         return iter(())
 
     def __enter__(cls) -> Any:

@@ -94,6 +94,10 @@ class Mask:
     __radd__ = __add__
     __rmul__ = __mul__
 
+    def __getitem__(self, item: Any) -> Any:
+        raise UserError(f"{source.here()}: a mask is subscripted, but it has the axes of the "
+                        "indices that it compares; subscript these, as with nl.arange(n)[:, None]")
+
     def __bool__(self) -> bool:
         raise UserError(f"{source.here()}: the kernel branches on a mask, which has one value per "
                         "element; combine masks with & instead of 'and', and branch on loop "

@@ -51,9 +51,9 @@ from trnsim.frontend import TensorArgument, dtype, trace  # noqa: E402
 from trnsim.frontend.arguments import describe  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
 from trnsim.frontend.errors import FrontendError  # noqa: E402
-from trnsim.frontend.impersonate import install, load_kernel_module, package_of  # noqa: E402
+from trnsim.frontend.impersonate import (KERNEL_NAMES, install, load_kernel_module,  # noqa: E402
+                                         package_of)
 from trnsim.frontend.kernel import Kernel, set_launcher, set_listener  # noqa: E402
-from trnsim.frontend.loops import LoopRange  # noqa: E402
 from trnsim.frontend.nki import jit  # noqa: E402
 from trnsim.frontend.tensor import View  # noqa: E402
 
@@ -95,7 +95,7 @@ def load(checkout: Path, case: dict[str, Any]) -> ModuleType:
         return load_kernel_module(path)
     name = "__main__" if case.get("is_script") else path.stem
     module = ModuleType(name)
-    module.__dict__.update({"range": LoopRange, "__file__": str(path)})
+    module.__dict__.update(KERNEL_NAMES, __file__=str(path))
     if not case.get("is_script"):
         sys.modules[path.stem] = module
     folders = [str(checkout / folder) for folder in case.get("folders", [])]

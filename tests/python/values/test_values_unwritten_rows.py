@@ -247,3 +247,22 @@ def test_garbage_times_itself_or_with_zeros_otherwise_stays_garbage(op: Any) -> 
         return stored(result)
     with pytest.raises(ProgramError, match=r"element .0, 16. of 'out', stored at"):
         run_kernel(kernel, X, api="nki")
+
+
+def test_a_column_of_zeros_does_so_before_a_second_operator() -> None:
+    def kernel(x: Any) -> Any:
+        keeps, result = tile((ROWS, 1)), tile(x.shape)
+        nisa.memset(keeps, 1.0)
+        nisa.memset(keeps[ROWS // 2:, :], 0.0)
+        nisa.scalar_tensor_tensor(result, data=half_of_the_rows(x), op0=nl.multiply, operand0=keeps, op1=nl.add,
+                                  operand1=loaded(x))
+        return stored(result)
+    assert (run_kernel(kernel, X, api="nki") == X + np.where(np.arange(ROWS)[:, None] < ROWS // 2, X, 0)).all()
+
+
+def test_garbage_that_no_zero_multiplies_is_not_warned_of() -> None:
+    def kernel(x: Any) -> Any:
+        nisa.tensor_tensor(tile(x.shape), half_loaded(x), loaded(x), op=nl.multiply)
+        return stored(loaded(x))
+    program = trace(kernel, [1 + X ** 2], api="nki", values=True)
+    assert not any("multiplied by 0" in note for note in program.notes)

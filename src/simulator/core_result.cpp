@@ -225,11 +225,21 @@ void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     }
 }
 
+/// "kernel.py:52", without the folder.
+std::string source_file_line(const program::Program& program, const program::Note& note) {
+    const std::string place = program.source_text(note.source);
+    return place.substr(place.rfind('/') + 1);
+}
+
 void collect_notes(const program::Program& program, RunResult& result) {
     for (const program::Note& note : program.notes) {
+        std::string text =
+            note.source.empty() ? note.text : source_file_line(program, note) + ": " + note.text;
         auto& list =
             note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
-        list.push_back(note.text);
+        if (std::ranges::find(list, text) == list.end()) {
+            list.push_back(std::move(text));
+        }
     }
 }
 

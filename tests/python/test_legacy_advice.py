@@ -54,8 +54,7 @@ def test_a_function_of_torch_on_a_tile_is_answered_with_the_api_s() -> None:
 
 def warnings(kernel: Any) -> list[str]:
     """The warnings in the trace of a kernel of [512,512]."""
-    lines = [json.loads(line) for line in program(kernel, tensor("float32", 512, 512)).lines()]
-    return [line["text"] for line in lines if line["record"] == "note"]
+    return program(kernel, tensor("float32", 512, 512)).notes
 
 
 def test_a_tile_that_a_branch_on_a_loop_index_makes_ends_with_it() -> None:

@@ -133,6 +133,18 @@ def test_operations_left_out_need_permission(trnsim: CommandLine) -> None:
     assert any("sendrecv" in warning for warning in json.loads(permitted.output)["warnings"])
 
 
+def test_remarks_of_a_trace_have_their_lines_and_are_told_once(trnsim: CommandLine) -> None:
+    note = {"record": "note", "kind": "warning", "text": "slow"}
+    notes = [{"record": "file", "id": 0, "path": "far/k.py"}, note, {**note, "source": [0, 7]},
+             {**note, "source": [0, 9, 0, 2]}, {**note, "source": [0, 7]},
+             {**note, "kind": "assumption", "source": [0, 7]}]
+    head, _, rest = traces.add().partition("\n")
+    (trnsim.folder / "noted.nkt").write_text("\n".join([head, *map(json.dumps, notes), rest]))
+    result = trnsim.result("noted.nkt")
+    assert result["warnings"] == ["slow", "k.py:7: slow", "k.py:9: slow"]
+    assert result["assumptions"] == ["k.py:7: slow"]
+
+
 def test_a_trace_for_another_chip_is_warned_about(trnsim: CommandLine, add_trace: Path) -> None:
     warnings = trnsim.result("add.nkt", "--chip", "trn1")["warnings"]
     assert any("made for trn2 and runs on trn1" in warning for warning in warnings)

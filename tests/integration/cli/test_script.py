@@ -184,6 +184,44 @@ def test_what_nothing_has_written_may_be_nan_in_a_script(trnsim: CommandLine) ->
         "--reads-unwritten: is about values, which --no-values leaves unknown; leave out one of them\n")
 
 
+MASKED = HALF_LOADED.partition("    nisa.dma_copy(dst=out")[0] + """\
+    mask = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(mask, 0.0)
+    nisa.tensor_tensor(data, data, mask, op=nl.multiply)
+    nisa.dma_copy(dst=out, src=data)
+    return out
+
+
+"""
+
+
+def test_what_values_tell_is_a_warning_of_the_report(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text(MASKED + "y = kernel(np.ones((128, 4), np.float32))\n")
+    assert "warning" not in trnsim("run", "s.py").output
+    (trnsim.folder / "s.py").write_text(MASKED + """
+for _ in range(2):
+    assert np.asarray(kernel(np.ones((128, 4), np.float32))).sum() == 0
+""")
+    output = trnsim("run", "s.py").output
+    assert output.count("  warning: s.py:") == 1 and "what nothing has written is multiplied by 0" in output
+
+
+WRITES_ITS_ARGUMENT = HALF_LOADED.partition("    nisa.dma_copy(dst=out")[0] + """\
+    nisa.dma_copy(dst=x, src=data)
+
+
+x = np.ones((128, 4), np.float32)
+kernel(x)
+print(np.isnan(x).sum())
+"""
+
+
+def test_a_kernel_that_writes_its_argument_may_write_nan(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text(WRITES_ITS_ARGUMENT)
+    assert trnsim("run", "s.py").status == 3
+    assert trnsim("run", "s.py", "--reads-unwritten").output.splitlines()[0] == "256"
+
+
 IN_ORDER = f'''
 import numpy as np
 {ADDERS}

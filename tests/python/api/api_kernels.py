@@ -43,6 +43,35 @@ def half_loaded(x: Any) -> Any:
 
 
 @nki.jit
+def masked(x: Any) -> Any:
+    """x in its first half of columns, and in the second nothing times 0."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile, mask = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf) for _ in range(2))
+    half = x.shape[1] // 2
+    nisa.dma_copy(dst=tile[:, 0:half], src=x[:, 0:half])
+    nisa.memset(mask[:, 0:half], 1.0)
+    nisa.memset(mask[:, half:], 0.0)
+    nisa.tensor_tensor(tile, tile, mask, op=nl.multiply)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+@nki.jit
+def counted_half(x: Any, count: Any) -> Any:
+    """x times 1, as often as a number in HBM says, with nothing in the second half of columns."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    half = x.shape[1] // 2
+    nisa.dma_copy(dst=tile[:, 0:half], src=x[:, 0:half])
+    rows = nisa.register_alloc()
+    nisa.register_load(rows, count)
+    for _ in nl.dynamic_range(rows):
+        nisa.tensor_scalar(tile, tile, op0=nl.multiply, operand0=1.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+@nki.jit
 def counted(x: Any, count: Any) -> None:
     """Loads x as often as a number in HBM says."""
     rows = nisa.register_alloc()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trnsim
-from api_kernels import counted, double, half_loaded, overflowing
+from api_kernels import counted, counted_half, double, half_loaded, masked, overflowing
 from trnsim.frontend.errors import UserError
 from trnsim.result import Result
 
@@ -269,6 +269,24 @@ def test_what_nothing_has_written_is_an_error_or_nan() -> None:
     with pytest.raises(trnsim.UserError, match="reads_unwritten is about values, which are not "
                                                "computed; pass values=True"):
         trnsim.simulate(half_loaded, x, reads_unwritten=True)
+
+
+def test_what_nothing_has_written_may_be_nan_where_values_decide_loops() -> None:
+    x, count = np.ones((128, 4), np.float32), np.full((1, 1), 3, np.int32)
+    found = trnsim.simulate(counted_half, x, count, values=True, reads_unwritten=True)
+    assert np.isnan(found.outputs[:, 2:]).all()
+    assert found.engines["vector"].instruction_count == 3
+    with pytest.raises(trnsim.ProgramError, match="reads_unwritten"):
+        trnsim.simulate(counted_half, x, count, values=True)
+
+
+def test_what_values_tell_is_a_warning_of_the_result() -> None:
+    x = np.ones((128, 4), np.float32)
+    plain, valued = trnsim.simulate(masked, x), trnsim.simulate(masked, x, values=True)
+    assert not plain.warnings
+    warning, = valued.warnings
+    assert re.match(r"api_kernels.py:\d+: what nothing has written is multiplied by 0", warning)
+    assert f"warning: {warning[:60]}" in str(valued) and valued.latency_us == plain.latency_us
 
 
 def test_loops_of_a_module_that_was_not_prepared_are_loops_in_the_trace() -> None:

@@ -97,8 +97,10 @@ def test_an_unknown_type_is_told_with_its_line() -> None:
 
 def remarks(kernel: Any) -> list[str]:
     """The warnings in the trace of a kernel."""
-    lines = [json.loads(line) for line in trace(kernel, [X], api="nki").lines()]
-    return [line["text"] for line in lines if line["record"] == "note" and line["kind"] == "warning"]
+    program = trace(kernel, [X], api="nki")
+    lines = [json.loads(line) for line in program.lines()]
+    assert all(line["kind"] == "warning" for line in lines if line["record"] == "note")
+    return program.notes
 
 
 def test_a_result_that_is_not_in_hbm_is_a_warning() -> None:

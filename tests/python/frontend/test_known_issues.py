@@ -22,11 +22,12 @@ def remarks(body: Any) -> list[str]:
         column = nl.load(x[:, 0:1])
         body(tile, column)
         return x
-    lines = [json.loads(line) for line in trace(kernel, [X], api="nki").lines()]
-    found = [line for line in lines if line["record"] == "note" and line["kind"] == "warning"]
-    for line in found:
-        assert line["text"].startswith("test_known_issues.py:")
-    return [line["text"].partition(": ")[2] for line in found]
+    program = trace(kernel, [X], api="nki")
+    lines = [json.loads(line) for line in program.lines()]
+    assert all(line["kind"] == "warning" for line in lines if line["record"] == "note")
+    for note in program.notes:
+        assert note.startswith("test_known_issues.py:")
+    return [note.partition(": ")[2] for note in program.notes]
 
 
 def in_psum() -> Any:

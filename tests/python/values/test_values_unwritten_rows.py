@@ -260,6 +260,18 @@ def test_a_column_of_zeros_does_so_before_a_second_operator() -> None:
     assert (run_kernel(kernel, X, api="nki") == X + np.where(np.arange(ROWS)[:, None] < ROWS // 2, X, 0)).all()
 
 
+def test_a_column_of_zeros_does_so_before_a_reduction() -> None:
+    def kernel(x: Any) -> Any:
+        keeps, sums = tile((ROWS, 1)), tile((ROWS, 1))
+        nisa.memset(keeps, 1.0)
+        nisa.memset(keeps[ROWS // 2:, :], 0.0)
+        nisa.tensor_scalar_reduce(tile(x.shape), half_of_the_rows(x), op0=nl.multiply, operand0=keeps,
+                                  reduce_op=nl.add, reduce_res=sums)
+        return stored(sums)
+    found = run_kernel(kernel, np.round(8 * X), api="nki")
+    assert (found[:, 0] == np.where(np.arange(ROWS) < ROWS // 2, np.round(8 * X).sum(axis=1), 0)).all()
+
+
 def test_garbage_that_no_zero_multiplies_is_not_warned_of() -> None:
     def kernel(x: Any) -> Any:
         nisa.tensor_tensor(tile(x.shape), half_loaded(x), loaded(x), op=nl.multiply)

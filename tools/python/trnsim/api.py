@@ -67,13 +67,14 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     function = _function(kernel, chip)
     program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     outputs = None
-    asks_values = values and program.depends_on_values
-    if asks_values:
-        program, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
+    if values:
+        computed, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
+        if program.depends_on_values:
+            program = computed
+        else:
+            program.warn(computed.warnings_beyond(program))
     with _in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
-    if values and not asks_values:
-        _, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
     result.outputs = outputs
     return result
 

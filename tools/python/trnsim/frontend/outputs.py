@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from collections.abc import Sequence
 
@@ -42,19 +41,21 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
     kept = [shape for shape in program.shapes if id(active.table.entries[shape]) not in promoted]
     program.shapes[:] = kept
     if not any(isinstance(entry, Template) for entry in active.table.entries):
-        active.note("warning", "the kernel has no instruction: its time is that of the launch")
+        active.note("warning", "the kernel has no instruction: its time is that of the launch",
+                    source.UNKNOWN)
     for view in returned:
         if active.api == "nki" and active.core == 0 and id(view.storage.buffer) in private:
             why = ("every core has one of its own" if active.cores > 1 else
                    "it is in nl.private_hbm, which NKI 0.3.0 and later do not compile")
-            where = _allocated_at(view.storage.buffer)
-            active.note("warning", f"{where}{view.name!r} is returned, but {why}; allocate it in "
-                                   "nl.shared_hbm")
+            active.note("warning", f"{view.name!r} is returned, but {why}; allocate it in "
+                                   "nl.shared_hbm", allocated_at(view.storage.buffer))
         if view.space != "hbm":
             active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
-                                   "results are in HBM: storing it is not in the time")
+                                   "results are in HBM: storing it is not in the time",
+                        allocated_at(view.storage.buffer))
         if isinstance(view.storage, Storage) and view.storage.base is None:
-            active.note("warning", f"the returned tensor {view.name!r} is never written")
+            active.note("warning", f"the returned tensor {view.name!r} is never written",
+                        allocated_at(view.storage.buffer))
     for buffer in active.buffers:
         if (active.core == 0 and buffer.met_at is not None and buffer.shared
                 and id(buffer) not in wanted and not buffer.is_named and buffer.stack):
@@ -63,8 +64,8 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
                                    "core has a copy of its own then; give nl.ndarray a name=",
                         buffer.met_at)
         if id(buffer) in read and id(buffer) not in written and _needs_writing(buffer):
-            active.note("warning", f"{_allocated_at(buffer)}tile {buffer.name!r} is read, but "
-                                   "nothing in the kernel writes it")
+            active.note("warning", f"tile {buffer.name!r} is read, but nothing in the kernel "
+                                   "writes it", allocated_at(buffer))
 
 
 def writes_arguments(recorders: Sequence[Recorder]) -> bool:
@@ -89,15 +90,13 @@ def warn_of_lost_results(recorders: Sequence[Recorder], body: Any, result: Any,
     todo = "return a tensor in HBM, or write to an argument"
     for buffer in lost:
         if buffer.space == "hbm" and buffer.stack:
-            todo = f"return {buffer.name!r} of {_allocated_at(buffer)[:-2]}, which it writes"
+            todo = f"return {buffer.name!r} of {allocated_at(buffer).in_short}, which it writes"
             break
     name, code = getattr(body, "__name__", "the kernel"), getattr(body, "__code__", None)
-    at, where = source.UNKNOWN, ""
-    if code is not None:
-        at = source.Position(code.co_filename, code.co_firstlineno)
-        where = f"{Path(at.path).name}:{at.line}: "
-    recorders[0].note("warning", f"{where}{name} returns no tensor and writes to no argument, so "
-                                 f"that nothing it computes is kept; {todo}", at)
+    at = (source.UNKNOWN if code is None else
+          source.Position(code.co_filename, code.co_firstlineno))
+    recorders[0].note("warning", f"{name} returns no tensor and writes to no argument, so that "
+                                 f"nothing it computes is kept; {todo}", at)
 
 
 def _needs_writing(buffer: Buffer) -> bool:
@@ -106,12 +105,9 @@ def _needs_writing(buffer: Buffer) -> bool:
     return buffer.space != "hbm" and buffer.kind == "internal" and buffer.extent is None
 
 
-def _allocated_at(buffer: Buffer) -> str:
-    """The line that allocates a buffer, as it begins a remark."""
-    if not buffer.stack:
-        return ""
-    path, line = source.position(buffer.stack[0])
-    return f"{Path(path).name}:{line}: "
+def allocated_at(buffer: Buffer) -> source.Position:
+    """The line that allocates a buffer."""
+    return source.position(buffer.stack[0]) if buffer.stack else source.UNKNOWN
 
 
 def _executed(active: Recorder) -> tuple[set[int], set[int], set[int]]:

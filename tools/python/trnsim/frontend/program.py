@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.outputs import writes_arguments
-from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.recorder import Note, Recorder
 from trnsim.frontend.writer import TraceWriter, compressed, save
 
 
@@ -63,8 +63,17 @@ class Program:
     @property
     def notes(self) -> list[str]:
         """The remarks of the trace: assumptions, warnings, unsupported features."""
-        return [f"{note.position}: {note.text}" for recorder in self._recorders
-                for note in recorder.notes]
+        return [str(note) for recorder in self._recorders for note in recorder.notes]
+
+    def warnings_beyond(self, other: Program) -> list[Note]:
+        """Warnings that the trace `other` does not have: a run on values finds more."""
+        known = {note for recorder in other._recorders for note in recorder.notes}
+        return [note for recorder in self._recorders for note in recorder.notes
+                if note.kind == "warning" and note not in known]
+
+    def warn(self, warnings: Iterable[Note]) -> None:
+        """Adds warnings to the trace."""
+        self._recorders[0].notes.extend(warnings)
 
     def lines(self) -> list[str]:
         """The records of the trace, one line each."""

@@ -119,6 +119,10 @@ class Note(NamedTuple):
     text: str
     position: source.Position
 
+    def __str__(self) -> str:
+        known = self.position is not source.UNKNOWN
+        return f"{self.position.in_short}: {self.text}" if known else self.text
+
 
 class Recorder:
     """The events of one kernel. `frame` is the innermost open loop; `program` is the outermost."""

@@ -35,6 +35,11 @@ class Position(NamedTuple):
     def __str__(self) -> str:
         return f"{self.path}:{self.line}"
 
+    @property
+    def in_short(self) -> str:
+        """The position without the folder."""
+        return f"{Path(self.path).name}:{self.line}"
+
 
 UNKNOWN = Position("<unknown>", 0)
 

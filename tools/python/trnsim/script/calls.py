@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -118,10 +119,11 @@ class Calls:
         chip, program = self._traced(kernel, arguments, keywords)
         computing = None
         if self._values and not isinstance(kernel, TimedKernel):
+            rules = _Rules(chip, self._reads_unwritten, self._warned(program))
             if program.writes_arguments:
-                computing = _Computation(kernel, arguments, keywords, chip, self._reads_unwritten)
+                computing = _Computation(kernel, arguments, keywords, rules)
             else:
-                computing = _Later(kernel, arguments, keywords, chip, self._reads_unwritten, at)
+                computing = _Later(kernel, arguments, keywords, rules, at)
             if program.depends_on_values:
                 program = computing.program
         method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
@@ -159,27 +161,43 @@ class Calls:
         self.done.append(Call(len(self.done) + 1, at, recorded, options, found))
         return found
 
+    def _warned(self, traced: Program) -> Callable[[Program], None]:
+        """Notes what a run on values warns of and its trace without them does not."""
+        def warned(program: Program) -> None:
+            for warning in program.warnings_beyond(traced):
+                self._note(str(warning))
+        return warned
+
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """How values are computed; `warned` is told of the run."""
+
+    chip: str
+    reads_unwritten: bool
+    warned: Callable[[Program], None]
 
 
 class _Computation:
     """What a launch returns: computed once, when it is called or its trace is asked for."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 chip: str, reads_unwritten: bool) -> None:
+                 rules: _Rules) -> None:
         self._kernel = kernel
         self._given: tuple[tuple[Any, ...], dict[str, Any]] = arguments, keywords
-        self._chip = chip
-        self._reads_unwritten = reads_unwritten
+        self._rules = rules
 
     @cached_property
     def _run(self) -> tuple[Program, Any]:
         sys.stdout.flush()
         arguments, keywords = computed(self.arguments())
-        program, result = compute(self._kernel, arguments, keywords, self._chip,
-                                  self._reads_unwritten)
+        program, result = compute(self._kernel, arguments, keywords, self._rules.chip,
+                                  self._rules.reads_unwritten)
+        self._rules.warned(program)
         return program, as_given((*arguments, *keywords.values()), result)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -199,8 +217,8 @@ class _Later(_Computation):
     """A computation on what the arguments were at the launch."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 chip: str, reads_unwritten: bool, at: source.Position) -> None:
-        super().__init__(kernel, (), {}, chip, reads_unwritten)
+                 rules: _Rules, at: source.Position) -> None:
+        super().__init__(kernel, (), {}, rules)
         self._at = at
         self._kept = kept((arguments, keywords))
 

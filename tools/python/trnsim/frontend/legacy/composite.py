@@ -90,9 +90,8 @@ def invert(x: Any, *, dtype: Any = None, mask: Any = None) -> Any:
     """Every bit flipped. Those of truth values are bytes, so that they stay true."""
     tile = as_tile(x, "x of nl.invert")
     if tile.dtype is bool_:
-        required().note("warning", f"{source.here()}: ~ and nl.invert flip all bits of a truth "
-                                   "value, which stays true, as NKI's known issues say; use "
-                                   "nl.logical_not")
+        required().note("warning", "~ and nl.invert flip all bits of a truth value, which stays "
+                                   "true, as NKI's known issues say; use nl.logical_not")
     return binary("bitwise_xor", tile, -1, dtype=tile.dtype if dtype is None else dtype, mask=mask)
 
 

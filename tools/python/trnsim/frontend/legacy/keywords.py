@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from trnsim.frontend import recorder, source
+from trnsim.frontend import recorder
 
 HINTS = frozenset(("name", "lazy_initialization"))
 """Keywords that change no result; public kernels, and AWS's own, pass them. [ASSUMED]"""
@@ -22,5 +22,5 @@ def ignored(others: dict[str, Any], function: str = "") -> None:
     if not names or active is None:
         return
     called = function or sys._getframe(1).f_code.co_name
-    active.note("warning", f"{source.here()}: {called} has no argument {' or '.join(names)} and "
+    active.note("warning", f"{called} has no argument {' or '.join(names)} and "
                            "ignores it; correct the name, or leave it out")

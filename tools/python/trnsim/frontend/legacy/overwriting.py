@@ -55,7 +55,7 @@ def _check(active: Recorder, template: Template, loops: list[tuple[LoopOrigin, i
             what = (f"programs along axis {origin.name[len('program_'):]} of the grid"
                     if origin.name.startswith("program_") else
                     f"iterations of nl.affine_range ({origin.name!r})")
-            active.note("warning", f"{template.position}: all {what} write to one place in "
+            active.note("warning", f"all {what} write to one place in "
                                    f"{form.buffer.name!r}, which AWS documents as an error: index "
                                    "the destination by them, or use nl.sequential_range",
                         template.position)

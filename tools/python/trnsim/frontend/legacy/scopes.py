@@ -59,8 +59,7 @@ def advise(kernel: Any) -> list[tuple[int, str]]:
     function = _definition(code, code.co_filename)
     if function is None:
         return []
-    path = Path(code.co_filename).name
-    return [(made, f"{path}:{made}: {name!r} is made in the {block!r} of line {start} and used "
+    return [(made, f"{name!r} is made in the {block!r} of line {start} and used "
                    f"behind it, in line {used}, but neuronx-cc ends a tile with its block; make it "
                    f"before line {start} and write {name}[...] = in the block")
             for name, made, block, start, used in escapes(function)]

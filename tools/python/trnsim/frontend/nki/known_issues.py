@@ -6,10 +6,9 @@ compiled for a device. Kernels are simulated all the same, as if it were. [NKI-R
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from trnsim.frontend import recorder, source
+from trnsim.frontend import recorder
 from trnsim.frontend.tensor import PSUM, View
 
 _ABSENT = {
@@ -22,9 +21,8 @@ _ABSENT = {
 
 def warn(name: str, problem: str, instead: str) -> None:
     """Notes, once a line, that the compiler refuses a use of an nl function."""
-    where = source.here()
-    recorder.required().note("warning", f"{Path(where.path).name}:{where.line}: nl.{name} "
-                             f"{problem}, which NKI 0.6.0 does not compile; {instead}", where)
+    recorder.required().note("warning", f"nl.{name} {problem}, which NKI 0.6.0 does not compile; "
+                                        f"{instead}")
 
 
 def of_binary(name: str, x: Any, y: Any) -> None:

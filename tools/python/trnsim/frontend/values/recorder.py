@@ -17,6 +17,7 @@ from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import UnsupportedFeature
+from trnsim.frontend.outputs import allocated_at
 from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
 from trnsim.frontend.tensor import Storage, View
@@ -133,7 +134,8 @@ class ValueRecorder(Recorder):
         index = memory.first_unwritten(view)
         self._check_garbage(memory, view.name, index)
         if index is not None:
-            self.note("warning", f"elements of the returned tensor {view.name!r} are not written")
+            self.note("warning", f"elements of the returned tensor {view.name!r} are not written",
+                      allocated_at(view.storage.buffer))
         found = memory.with_poison(view)
         return shown(found if found.base is None else found.copy(), view.form.dtype)
 

@@ -70,6 +70,15 @@ def test_keywords_that_are_ignored_are_no_parameters() -> None:
     (lambda t: nl.static_range("4"), "a bound of the range is '4', but must be an integer"),
     (lambda t: nl.zeros((128, 0.5), nl.float32), "a size of the shape is 0.5"),
     (lambda t: nl.zeros((nl.par_dim(128), nl.par_dim(4)), nl.float32), "several nl.par_dim"),
+    (lambda t: nl.zeros(128, nl.float32), "the shape is 128, but must be a tuple of sizes"),
+    (lambda t: nl.par_dim("a"), "a size of the shape is 'a', but must be an integer"),
+    (lambda t: t.reshape((128, "a")), "a size of the shape is 'a', but must be an integer"),
+    (lambda t: t.broadcast_to((128, 0.5)), "a size of the shape is 0.5, but must be an integer"),
+    (lambda t: nl.program_id("a"), "axis of nl.program_id is 'a', but must be an integer"),
+    (lambda t: nl.mgrid[0:4, 0:5].z, "nl.mgrid has 2 axes here, but axis 3 is asked for; subscript it"),
+    (lambda t: nl.arange(4) * 0.5, r"unsupported operand type\(s\) for \*: an expression of nl.arange and 'float'"),
+    (lambda t: t.astyp, "a tensor has no attribute 'astyp'; did you mean astype"),
+    (lambda t: t.T, "a tensor has no attribute 'T'; transpose it with nki.isa.nc_transpose"),
     (lambda t: nisa.tensor_scalar(t, nl.add, None), "operand0 is None, but add takes two"),
     (lambda t: nisa.scalar_tensor_tensor(data=t, op0=np.add, operand0=None, op1=np.add,
                                          operand1=t), "operand0 is None"),
@@ -84,7 +93,8 @@ def test_keywords_that_are_ignored_are_no_parameters() -> None:
      "activation: data is 'sbuf.*' indexed by a tile, but only DMAs gather and scatter"),
     (lambda t: nl.exp(t[nl.arange(128)[:, None], t[0, 0] + nl.arange(4)[None, :]],
                       mask=nl.arange(128)[:, None] < 20), "activation: data is .* indexed by a tile"),
-], ids=["axis", "open", "mgrid", "argument", "ds", "range", "static_range", "size", "par_dim", "operand0",
+], ids=["axis", "open", "mgrid", "argument", "ds", "range", "static_range", "size", "par_dim", "no shape", "size of par_dim",
+        "reshape", "broadcast", "program", "axis of mgrid", "fraction", "attribute", "transpose", "operand0",
         "first of three", "operand0 reduced", "text", "result", "negative", "gather", "masked gather"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """They say what is wrong, at the line that is."""

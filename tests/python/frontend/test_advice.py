@@ -13,7 +13,7 @@ import numpy
 import pytest
 from helpers import tensor
 from kernels import nisa, nl
-from trnsim.frontend import ProgramError, UserError, trace
+from trnsim.frontend import FrontendError, ProgramError, UserError, trace
 from trnsim.frontend.nki import collectives
 from trnsim.frontend.naming import find_kernel
 
@@ -24,7 +24,7 @@ def refusal(body: Any) -> str:
     """What is said of a kernel that loads a tile and calls body with it."""
     def kernel(x: Any) -> None:
         body(nl.load(x))
-    with pytest.raises(UserError) as found:
+    with pytest.raises(FrontendError) as found:
         trace(kernel, [X])
     return str(found.value)
 
@@ -79,6 +79,42 @@ def test_elements_are_not_known_while_tracing(body: Any) -> None:
 ])
 def test_a_name_that_the_api_does_not_have_is_answered(body: Any, advice: str) -> None:
     assert refusal(body).endswith(advice)
+
+
+@pytest.mark.parametrize(("body", "advice"), [
+    (lambda t: t.T, "a tensor has no attribute 'T'; transpose it with nki.isa.nc_transpose"),
+    (lambda t: t.astype(nl.bfloat16), "a tensor has no attribute 'astype'; copy it into a tile of another type with "
+                                      "nki.isa.tensor_copy"),
+    (lambda t: t.item(), "a tensor has no attribute 'item'; its elements are only known when the kernel runs"),
+    (lambda t: t.mean(), "a tensor has no attribute 'mean'; reduce it with nki.isa.tensor_reduce"),
+    (lambda t: t.reshap, "a tensor has no attribute 'reshap'; did you mean reshape?"),
+    (lambda t: t.xyzzy, "a tensor has no attribute 'xyzzy'"),
+    (lambda t: f"{t:.2f}", "unsupported format string passed to a tensor.__format__"),
+    (lambda t: nl.ndarray(128, nl.float32), "the shape is 128, but must be a tuple of sizes"),
+    (lambda t: nl.ndarray((128, 0.5), nl.float32), "a size of the shape is 0.5, but must be an integer"),
+    (lambda t: t.reshape((128, "a")), "a size of the shape is 'a', but must be an integer"),
+    (lambda t: nl.affine_range(0.5), "a bound of the range is 0.5, but must be an integer; divide with //"),
+    (lambda t: nl.static_range(0, "4"), "a bound of the range is '4', but must be an integer; pass a number"),
+    (nl.sequential_range, "a bound of the range is float32[128,64], but must be an integer; load it into a register, "
+                          "and loop with nl.dynamic_range"),
+    (lambda t: nl.store(t, 3), "the value is 3, but must be a tensor; fill a tile with nisa.memset and store that"),
+    (lambda t: nisa.dma_copy(t, numpy.zeros((128, 64), numpy.float32)),
+     "dma_copy: src is an array, float32[128,64], but must be a tensor; make it an argument of the kernel"),
+    (lambda t: nisa.dma_copy(t, 3.0),
+     "dma_copy: src is 3.0, but must be a tensor; pass one made by nl.ndarray or an argument of the kernel"),
+    (lambda t: numpy.reshape([1, 2], (3, 5)), "cannot reshape array of size 2 into shape (3,5)"),
+])
+def test_a_mistake_is_told_at_its_line_in_the_words_of_nki(body: Any, advice: str) -> None:
+    said = refusal(body)
+    assert "test_advice.py:" in said
+    assert said.endswith(advice)
+
+
+@pytest.mark.parametrize("size", [4, 4.0, numpy.int64(4), nl.tile_size.pmax // 32])
+def test_a_size_may_be_any_whole_number(size: Any) -> None:
+    shapes = []
+    trace(lambda x: shapes.append(nl.ndarray((128, size), nl.float32).shape), [X], api="nki")
+    assert shapes == [(128, 4)] and type(shapes[0][1]) is int
 
 
 def test_the_old_api_answers_with_the_new_ones_names() -> None:

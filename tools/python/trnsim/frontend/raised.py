@@ -1,35 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
 # What an exception of the user's code says.
 """words_of(problem): its message; of an `assert` without one, what does not hold; of a missing
-module, for which Python.
+module, for which Python; of an attribute that tensors do not have, what to do instead.
 
     assert x.shape == (rows, 64)     x.shape == (rows, 64) is false; x.shape is (9, 64), rows 8
+    tile.T                           a tensor has no attribute 'T'; transpose it with …
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
 import linecache
+import re
 import sys
 from collections.abc import Iterator
 from types import FrameType
 
 from trnsim.frontend.arguments import describe
+from trnsim.frontend.tensor import View
 
 _MOST_LETTERS = 120
 _SHOWN = (type(None), bool, int, float, str, tuple, list)
 """Types of values worth showing."""
+_OURS = {"NkiTensor": "a tensor", "Tensor": "a tensor", "VirtualRegister": "a register",
+         "LoopIndex": "the index of a loop", **dict.fromkeys(
+             ("Index", "Arange", "ArrayIndex"), "an expression of nl.arange")}
+"""What our classes are called, in Python's messages."""
+_OUR_NAMES = re.compile(rf"'({'|'.join(_OURS)})'(?: object)?|\b({'|'.join(_OURS)})(?=\.__)")
+_TRANSPOSED = "transpose it with nki.isa.nc_transpose"
+_CAST = "copy it into a tile of another type with nki.isa.tensor_copy"
+_REDUCED = "reduce it with nki.isa.tensor_reduce"
+_UNKNOWN = "its elements are only known when the kernel runs"
+_INSTEAD = {"T": _TRANSPOSED, "transpose": _TRANSPOSED, "astype": _CAST, "to": _CAST,
+            "type": _CAST, "float": _CAST, "half": _CAST, "bfloat16": _CAST,
+            **dict.fromkeys(("sum", "mean", "max", "min"), _REDUCED),
+            **dict.fromkeys(("item", "numpy", "tolist", "data", "cpu"), _UNKNOWN)}
+"""What to do instead of an attribute that arrays have and tensors have not."""
 
 
 def words_of(problem: BaseException) -> str:
     """The message of an exception, never empty."""
-    words = str(problem)
+    words = _OUR_NAMES.sub(lambda found: _OURS[found[1] or found[2]], str(problem))
+    if isinstance(problem, AttributeError) and isinstance(problem.obj, View):
+        words += _instead_of(problem.name or "", problem.obj)
     if not words and type(problem) is AssertionError:
         words = _condition(problem)
     if isinstance(problem, ModuleNotFoundError):
         words += (f"; install it for {sys.executable}, or name another interpreter with the "
                   "environment variable TRNSIM_PYTHON")
     return words or "without a message"
+
+
+def _instead_of(name: str, tensor: View) -> str:
+    """What to do without an attribute of a tensor."""
+    advice = _INSTEAD.get(name)
+    if advice is None:
+        public = [one for one in dir(tensor) if not one.startswith("_")]
+        near = difflib.get_close_matches(name, public, 1)
+        advice = f"did you mean {near[0]}?" if near else ""
+    return f"; {advice}" if advice else ""
 
 
 def _condition(problem: AssertionError) -> str:

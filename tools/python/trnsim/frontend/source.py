@@ -9,6 +9,7 @@ instruction); the line number is only decoded once per site.
 from __future__ import annotations
 
 import dis
+import re
 import sys
 import sysconfig
 import traceback
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _LIBRARY = sysconfig.get_path("stdlib")
+_FRAMEWORK = re.compile(r"-packages[/\\](?:numpy|scipy|ml_dtypes|torch|jax|jaxlib)[/\\]")
 
 Site = tuple[int, int]
 
@@ -60,10 +62,11 @@ def set_entry(code: CodeType) -> None:
 
 
 def _classify(code: CodeType) -> bool:
-    """Whether `code` is neither ours nor Python's own; remembers the answer and the code."""
+    """Whether `code` is neither ours nor Python's own, nor of a framework of arrays; remembers the
+    answer and the code."""
     name = code.co_filename
     library = name.startswith(_LIBRARY) and "-packages" not in name
-    user = not (library or name.startswith((_PACKAGE, "<frozen")))
+    user = not (library or name.startswith((_PACKAGE, "<frozen")) or _FRAMEWORK.search(name))
     _is_user[id(code)] = user
     _codes[id(code)] = code
     return user

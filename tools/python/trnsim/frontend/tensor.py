@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from trnsim.frontend import sites, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, ProgramError
+from trnsim.frontend.shapes import sizes_of
 
 if TYPE_CHECKING:
     from trnsim.frontend.recorder import Frame
@@ -353,7 +354,7 @@ def check_base(form: Form, offset: int) -> None:
 def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions: int,
                       partition_bytes: int) -> Shape:
     """The shape as integers. IllegalInstruction if no buffer of this shape fits the memory."""
-    sizes = tuple(int(size) for size in shape)
+    sizes = sizes_of(shape)
     where = source.here()
     if not sizes or any(size < 1 for size in sizes):
         raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; "

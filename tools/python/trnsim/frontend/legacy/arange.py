@@ -92,30 +92,36 @@ class MeshGrid(tuple[Index, ...]):
 
     __slots__ = ()
 
+    def _axis(self, number: int) -> Index:
+        if number >= len(self):
+            raise UserError(f"{source.here()}: nl.mgrid has {len(self)} axes here, but axis "
+                            f"{number} is asked for; subscript it with as many slices")
+        return self[number]
+
     @property
     def p(self) -> Index:
         """The index of the partition axis."""
-        return self[0]
+        return self._axis(0)
 
     @property
     def x(self) -> Index:
         """The index of the first free axis."""
-        return self[1]
+        return self._axis(1)
 
     @property
     def y(self) -> Index:
         """The index of the second free axis."""
-        return self[2]
+        return self._axis(2)
 
     @property
     def z(self) -> Index:
         """The index of the third free axis."""
-        return self[3]
+        return self._axis(3)
 
     @property
     def w(self) -> Index:
         """The index of the fourth free axis."""
-        return self[4]
+        return self._axis(4)
 
 
 _grids: dict[tuple[Any, ...], MeshGrid] = {}

@@ -18,6 +18,7 @@ from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
 from trnsim.frontend.legacy.views import view_as, with_form
+from trnsim.frontend.shapes import sizes_of
 from trnsim.frontend.tensor import SBUF
 
 BANK_COLUMNS = 512
@@ -31,7 +32,7 @@ def broadcast_to(src: Any, shape: Sequence[int], **others: Any) -> Any:
     A comparison of indices costs nothing.
     """
     ignored(others)
-    sizes = tuple(int(size) for size in shape)
+    sizes = sizes_of(shape)
     if isinstance(src, Mask):
         if broadcast_shapes(src.shape, sizes) != sizes:
             raise no_broadcast(src.shape, sizes)

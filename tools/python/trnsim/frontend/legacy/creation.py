@@ -17,11 +17,11 @@ from trnsim.frontend.errors import IllegalInstruction, UserError
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
-from trnsim.frontend.legacy.index import count_of
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.session import session, whole
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
+from trnsim.frontend.shapes import given_sizes, sizes_of
 from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 
@@ -73,12 +73,12 @@ def _shape_like(a: Any) -> tuple[Any, ...]:
 
 def _declared(shape: Any, dtype: Any, buffer: Any, name: str, fill: float | None) -> Any:
     region = region_of(buffer)
-    sizes = tuple(shape)
+    sizes = given_sizes(shape)
     lead = next((at for at, size in enumerate(sizes) if isinstance(size, ParDim)), 0)
     if sum(isinstance(size, ParDim) for size in sizes) > 1:
         raise UserError(f"{source.here()}: a shape has several nl.par_dim, but a tile has its "
                         "partitions along one axis; mark that one")
-    whole_shape = tuple(count_of(size, "a size of the shape") for size in sizes)
+    whole_shape = sizes_of(sizes)
     kind = dtype_of(dtype)
     if region.space == HBM:
         return _declared_in_hbm(whole_shape, kind, region, name, fill)

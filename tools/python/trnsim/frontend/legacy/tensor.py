@@ -22,6 +22,7 @@ from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, DynamicSlice, Excess
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.shapes import sizes_of
 from trnsim.frontend.tensor import HBM, Form, Indirection, Shape, Storage, View
 
 
@@ -354,7 +355,7 @@ class Tensor(Operators, View):
     def reshape(self, *given: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape; on chip the partition axis stays as it is."""
         shape = given if shape is None else (shape,)
-        sizes = _sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        sizes = sizes_of(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         return _module("views").reshape(self, sizes)  # type: ignore[no-any-return]
 
     def broadcast_to(self, shape: Sequence[int], **_: Any) -> Tensor:
@@ -423,10 +424,6 @@ def release(tensor: Tensor) -> None:
         active = recorder.required()
         if active.is_pending(tensor if held is UNCLIPPED else held.view):
             active.flush()
-
-
-def _sizes(shape: Any) -> Shape:
-    return tuple(int(size) for size in shape)
 
 
 def _clip_form(form: Form, bounds: Any) -> tuple[Form, int]:

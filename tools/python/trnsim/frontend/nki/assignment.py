@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.arguments import describe
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import RULES
 from trnsim.frontend.psum import begins_group
@@ -36,6 +37,9 @@ def assign(target: View, value: Any) -> None:
 def copy(target: View, value: View) -> None:
     """A copy by DMA if one side is in HBM, else by an engine. PSUM is not reached by DMA."""
     active = recorder.required()
+    if not isinstance(value, View):
+        raise IllegalInstruction(f"{source.here()}: the value is {describe(value)}, but must be a "
+                                 "tensor; fill a tile with nisa.memset and store that")
     if HBM not in (target.space, value.space):
         active.record("tensor_copy", None, (("dst", "write", target), ("data", "read", value)), {})
         return

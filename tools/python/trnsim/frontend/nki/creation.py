@@ -14,6 +14,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.tensor import NkiTensor, whole
 from trnsim.frontend.nki.tile_size import PSUM_ALIGNMENT
+from trnsim.frontend.shapes import given_sizes
 from trnsim.frontend.tensor import Storage, View
 
 _sbuf = enums.MemoryRegion.sbuf
@@ -39,14 +40,15 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             place = 0 if address is None else int(address[1])
             return NkiTensor(Storage(site, active.frame, place), site.whole)
     kind = dtype if type(dtype) is DType else dtype_of(dtype)
-    if any(type(size) is par_dim for size in tuple(shape)[1:]):
+    sizes = given_sizes(shape)
+    if any(type(size) is par_dim for size in sizes[1:]):
         raise IllegalInstruction(
-            f"{source.here()}: a tensor of shape {list(shape)} has block dimensions before "
+            f"{source.here()}: a tensor of shape {list(sizes)} has block dimensions before "
             "nl.par_dim, but the first dimension is that of the partitions; make a list of tiles")
     space = enums.SPACES.get(buffer) or enums.space_of(buffer)
     role = "output" if buffer in enums.SHARED else "internal"
-    if space != "hbm" and tuple(shape) == (1,):
-        shape = SINGLE
+    if space != "hbm" and sizes == (1,):
+        sizes = SINGLE
     if address is not None:
         if space == "hbm":
             raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "
@@ -55,7 +57,7 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
         if space == "psum" and address[1] % PSUM_ALIGNMENT != 0:
             raise IllegalInstruction(f"{source.here()}: address={address}: bytes in psum are "
                                      f"addressed in multiples of {PSUM_ALIGNMENT}; move the tile")
-    storage = active.storage(space, kind, shape, name=name, address=address, kind=role)
+    storage = active.storage(space, kind, sizes, name=name, address=address, kind=role)
     if key is not None:
         active.sites[key] = storage.buffer
     return whole(storage)

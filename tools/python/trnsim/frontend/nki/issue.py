@@ -9,6 +9,7 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import recorder, source
+from trnsim.frontend.arguments import describe
 from trnsim.frontend.dtypes import float32, int32, uint32
 from trnsim.frontend.errors import IllegalInstruction, UserError
 from trnsim.frontend.nki import enums
@@ -110,10 +111,13 @@ def _reject_operands(op: str, operands: Sequence[Operand]) -> None:
 
 def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     """The error for an argument that should be a tensor."""
-    advice = ("pass its data" if isinstance(value, NkiGrid) else
-              "pass one made by nl.ndarray or an argument of the kernel")
-    return IllegalInstruction(f"{source.here()}: {op}: {called(op, role)} is {value!r}, but must "
-                              f"be a tensor; {advice}")
+    what, advice = describe(value), "pass one made by nl.ndarray or an argument of the kernel"
+    if isinstance(value, NkiGrid):
+        advice = "pass its data"
+    elif hasattr(value, "shape"):
+        what, advice = f"an array, {what}", "make it an argument of the kernel"
+    return IllegalInstruction(f"{source.here()}: {op}: {called(op, role)} is {what}, but must be a "
+                              f"tensor; {advice}")
 
 
 def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:

@@ -8,23 +8,42 @@ from contextlib import contextmanager
 from typing import Any
 from collections.abc import Iterator
 
-from trnsim.frontend import recorder
+from trnsim.frontend import recorder, source
+from trnsim.frontend.arguments import describe
+from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
+from trnsim.frontend.tensor import View
 
 
 def affine_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> AffineRange:
     """A loop whose iterations are independent."""
-    return AffineRange(start) if stop is None else AffineRange(start, stop, step)
+    return AffineRange(*_bounds(start, stop, step))
 
 
 def sequential_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> SequentialRange:
     """A loop whose iterations depend on each other."""
-    return SequentialRange(start) if stop is None else SequentialRange(start, stop, step)
+    return SequentialRange(*_bounds(start, stop, step))
 
 
 def static_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> StaticRange:
     """A loop that is unrolled."""
-    return StaticRange(start) if stop is None else StaticRange(start, stop, step)
+    return StaticRange(*_bounds(start, stop, step))
+
+
+def _bounds(start: Any, stop: Any, step: Any) -> tuple[Any, ...]:
+    """What a range is made of. UserError for a bound that is no integer."""
+    bounds = (start,) if stop is None else (start, stop, step)
+    for bound in bounds:
+        if not hasattr(bound, "__index__"):
+            raise UserError(f"{source.here()}: a bound of the range is {describe(bound)}, but must "
+                            f"be an integer; {_in_place_of(bound)}")
+    return bounds
+
+
+def _in_place_of(bound: Any) -> str:
+    if isinstance(bound, View):
+        return "load it into a register, and loop with nl.dynamic_range"
+    return "divide with //" if isinstance(bound, float) else "pass a number"
 
 
 def ds(start: int, size: int) -> slice:

@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 from math import prod
-from operator import index as as_integer
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.frontend.shapes import sizes_of
 from trnsim.frontend.tensor import Shape
 
 
 def normalized_shape(shape: Any, elements: int) -> Shape:
     """The shape as integers, with a -1 replaced by what is left of `elements`."""
-    sizes = [as_integer(size) for size in shape]
+    sizes = list(sizes_of(shape))
     if sizes.count(-1) == 1:
         known = prod(size for size in sizes if size != -1)
         sizes[sizes.index(-1)] = elements // known if known else 0

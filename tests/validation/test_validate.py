@@ -96,11 +96,25 @@ def test_text_names_every_row_and_why_one_was_not_run(sample: dict[str, Outcome]
     assert "1 rows: no kernel for it yet" in told and "absent" in told and "note: a note" in told
 
 
+COUNTS = {"hbm_read_bytes": 1, "hbm_write_bytes": 1, "dma_transfers": 1, "dma_active_percent": 10,
+          "tensor_engine_active_percent": 10}
+
+
 def outcome(name: str, simulated: float) -> Outcome:
     return Outcome(Row(name, "f", "new_api", "trn2", 100.0), "own", simulated_us=simulated,
-                   roofline_us=50.0, counts={"hbm_read_bytes": 1, "hbm_write_bytes": 1,
-                                             "dma_transfers": 1, "dma_active_percent": 10,
-                                             "tensor_engine_active_percent": 10})
+                   roofline_us=50.0, counts=COUNTS)
+
+
+@pytest.mark.parametrize(("simulated", "nearer"), [
+    ((60.0, 110.0), "b (9.00 instead of 10.00 %)"), ((49.0, 109.0), "a (50.00 instead of 51.00 %)"),
+    ((49.0, 110.0), "a (50.00 instead of 51.00 %), b (9.00 instead of 10.00 %)"),
+    ((60.0, 101.0), "no family")])
+def test_families_that_a_roofline_tells_better_are_named(simulated: tuple[float, float],
+                                                         nearer: str) -> None:
+    told = [Outcome(Row(name, name, "new_api", "trn2", 100.0), "own", simulated_us=latency,
+                    roofline_us=roofline, counts=COUNTS)
+            for name, latency, roofline in zip("ab", simulated, (50.0, 91.0))]
+    assert f"The roofline alone is nearer in {nearer}.\n" in text(Validation(told))
 
 
 def test_ablation_shows_the_error_of_every_variant() -> None:

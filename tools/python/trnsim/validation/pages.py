@@ -58,7 +58,8 @@ def _families(validation: Validation) -> list[str]:
     lines = [tables.family_cells(*one) for one in validation.families().items()]
     lines += [tables.family_cells(f"**{name}**", group)
               for name, group in validation.wholes().items()]
-    return markdown(("family", *tables.FAMILY_HEAD[1:]), lines, left=(0, 6))
+    return [*markdown(("family", *tables.FAMILY_HEAD[1:]), lines, left=(0, 6)), "",
+            tables.nearer_rooflines(validation)]
 
 
 def _parts(validation: Validation) -> list[str]:

@@ -53,6 +53,14 @@ def family_cells(name: str, outcomes: Sequence[Outcome]) -> Cells:
             optional(told.ordered, ".0f"), f"{told.roofline_mean:.1f}")
 
 
+def nearer_rooflines(validation: Validation) -> str:
+    """The families in which the roofline alone is nearer to silicon than the model."""
+    told = {name: summary_of(group) for name, group in validation.families().items()}
+    found = [f"{name} ({one.roofline_mean:.2f} instead of {one.mean:.2f} %)"
+             for name, one in told.items() if one.roofline_mean < one.mean]
+    return f"The roofline alone is nearer in {', '.join(found) or 'no family'}."
+
+
 def parts_cells(name: str, outcomes: Sequence[Outcome]) -> Cells:
     """One line of the table of parts."""
     told = parts_of(outcomes)
@@ -93,6 +101,7 @@ def text(validation: Validation) -> str:
         wholes = [family_cells(*one) for one in validation.wholes().items()]
         lines.append(_FAMILY_UNITS)
         lines += indented(columns(FAMILY_HEAD, [*families, *wholes], left=(0, 6)))
+        lines.append(nearer_rooflines(validation))
         lines += ["", _PARTS_UNITS]
         lines += indented(columns(PARTS_HEAD, [parts_cells(*one)
                                                for one in validation.wholes().items()]))

@@ -176,6 +176,8 @@ def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
 
 @pytest.mark.parametrize(("arguments", "keywords", "message"), [
     ((), {}, "missing a required argument: 'x'; give one value for each parameter"),
+    ((X, 1, 2), {}, "too many positional arguments; give values to these parameters only"),
+    ((X,), {"tims": 2}, "got an unexpected keyword argument 'tims'; give values to these parameters"),
     (("bf16[512,256]",), {}, "'bf16[512,256]': there is no data type 'bf16'; did you mean"),
     (("float32[512x256]",), {}, "'float32[512x256]' is not a tensor; write its shape as numbers"),
     ((X,), {"settings": {"clock": 1}}, "settings: clock=1: the chip has no"),

@@ -90,4 +90,4 @@ def test_a_call_that_does_not_fit_is_told_without_addresses() -> None:
         trace(kernel, [])
     assert str(found.value) == (
         "kernel(a, b=add, c=torch.float32, d=dge_mode.none, *e, f=(1, 2)): missing a required "
-        "argument: 'a'; give one value for each parameter that has no default")
+        "argument: 'a'; give one value for each parameter that has no default, like 'float32[128,512]' for a tensor")

@@ -306,8 +306,10 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
     try:
         bound = _bound(signature(body), arguments, keywords)
     except TypeError as problem:
-        raise UserError(f"{called(body)}: {problem}; give one value for each parameter that has no "
-                        "default") from problem
+        advice = ("give one value for each parameter that has no default, like "
+                  "'float32[128,512]' for a tensor" if str(problem).startswith("missing") else
+                  "give values to these parameters only")
+        raise UserError(f"{called(body)}: {problem}; {advice}") from problem
 
     def make(name: str, dtype: DType, shape: tuple[int, ...], contents: Any) -> View:
         storage = active.argument(name, dtype, shape, "input")

@@ -137,6 +137,12 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
      "dropout: data is float32 and dst is bfloat16, but both must have the same type"),
     (lambda h: nisa.dropout(sbuf(128, 64), sbuf(128, 64), sbuf(128, 1, dtype=nl.int32)),
      "prob is int32, but a probability is a float; convert it"),
+    *((lambda h, left=left, right=right: nisa.nc_matmul(psum(64, 64), sbuf(128, 2, 64, dtype=left),
+                                                        sbuf(128, 2, 64, dtype=right), perf_mode="double_row"),
+       f"perf_mode double_row with {left} and {right}, but it takes float8 operands")
+      for left, right in ((nl.bfloat16, nl.float8_e5m2), (nl.float8_e5m2, nl.bfloat16))),
+    *((lambda h, kind=kind: nisa.select_reduce(sbuf(128, 64), sbuf(128, 64, dtype=kind), sbuf(128, 64), 0.0),
+       f"predicate is {kind}, but must be an integer of 8 or 16 bits") for kind in (nl.int32, nl.float16)),
     (lambda h: nisa.dropout(sbuf(128, 64, dtype=nl.int32), sbuf(128, 64, dtype=nl.int32),
                             sbuf(128, 1, dtype=nl.bfloat16)),
      "prob is bfloat16, but data is int32, and integers take a float32 probability"),
@@ -179,15 +185,17 @@ def ranged(compare0: Any = nl.greater, compare1: Any = nl.less, **more: Any) -> 
     (ranged(on_false_value=0.0), "on_false_value is 0.0, but must be the least float32"),
     (ranged(on_false_value=float("-inf")), "on_false_value is -inf, but must be"),
     (ranged(on_false_value=float("nan")), "on_false_value is nan, but must be"),
+    (lambda h: ranged(on_false_value=sbuf(128, 64))(h), "on_false_value is a tensor, but must be"),
 ])
 def test_a_range_select_compares_fills_and_reduces_in_its_own_way(body: Body,
                                                                   message: str) -> None:
     rejects(body, message)
 
 
-@pytest.mark.parametrize("least", [-3.4028235e38, -3.4028234663852886e38, None])
-def test_a_range_select_fills_with_the_least_number(least: Any) -> None:
-    assert accepts(ranged(on_false_value=least, reduce_op=nl.max)) == ["range_select"]
+@pytest.mark.parametrize("least", [-3.4028235e38, -3.4028234663852886e38, None, ...])
+@pytest.mark.parametrize("reduce_op", [nl.max, None])
+def test_a_range_select_fills_with_the_least_number(least: Any, reduce_op: Any) -> None:
+    assert accepts(ranged(on_false_value=least, reduce_op=reduce_op)) == ["range_select"]
 
 
 def selected(**more: Any) -> Body:
@@ -254,6 +262,13 @@ def activated2(op0: Any, op1: Any, imm0: Any = 1.0, imm1: Any = 1.0, **more: Any
     (None, None)])
 def test_activate2_has_six_pairs_of_operators(pair: Any) -> None:
     assert accepts(activated2(*pair), "trn3") == ["activate2"]
+
+
+@pytest.mark.parametrize("body", [
+    activated2(nl.multiply, nl.subtract, reverse1=True), activated2(nl.subtract, nl.bypass, reverse0=True),
+    activated2(nl.multiply, nl.add, nl.float32, 2.0), activated2(nl.multiply, nl.add, 2.0, nl.bfloat16)])
+def test_activate2_takes_reversed_operators_and_one_tensor(body: Body) -> None:
+    assert accepts(body, "trn3") == ["activate2"]
 
 
 @pytest.mark.parametrize(("body", "message"), [

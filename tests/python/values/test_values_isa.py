@@ -428,6 +428,17 @@ def test_stream_shuffle_reorders_each_quadrant() -> None:
     assert_allclose(found, X.reshape(2, 32, 96)[:, mask].reshape(64, 96), rtol=0)
 
 
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_a_gather_by_groups_takes_neighbours(count: int) -> None:
+    data, index = normal(32, 96), integers(0, 96 - count, 32, 3, kind=np.uint16)
+    found = evaluate(lambda x, i: into((32, 48 * count), lambda d: nisa.local_gather(
+        d, x, i, num_elem_per_idx=count, num_valid_indices=48)), data, index)
+    for core in (0, 16):
+        first = index[core:core + 16].T.reshape(-1).astype(int)
+        wanted = [data[core:core + 16, at:at + count] for at in first]
+        assert_allclose(found[core:core + 16], np.concatenate(wanted, axis=1), rtol=0)
+
+
 def test_nonzero_with_count() -> None:
     data = np.zeros((1, 8), np.float32)
     data[0, [1, 2, 5]] = 1

@@ -50,6 +50,28 @@ def test_a_packed_array_is_updated_where_the_kernel_writes_it() -> None:
     assert not given.view(np.uint32).any()
 
 
+@pytest.mark.parametrize(("name", "largest_exponent", "largest"), [
+    ("float8_e5m2_x4", 15, 57344.0), ("float8_e4m3fn_x4", 8, 448.0)])
+def test_blocks_are_quantized_by_twice_the_scale_of_the_standard(name: str, largest_exponent: int,
+                                                                 largest: float) -> None:
+    """8 partitions by 4 elements share a scale, a power of two. [NKI-ISA, quantize_mx]"""
+    data = (normal(64, 24) * 2.0 ** np.arange(-12, 12)).astype(np.float16)
+    data[8:16, 4:8] = 0
+
+    def body(x: Any) -> Any:
+        result, scale = tile((64, 6), getattr(nl, name)), tile((64, 6), nl.uint8)
+        nisa.quantize_mx(result, loaded(x), scale)
+        return tuple(map(stored, (result, scale[0:4], scale[32:36])))
+    result, *scales = run_kernel(body, data, chip="trn3", api="nki")
+    groups = data.astype(np.float64).reshape(8, 8, 6, 4)
+    most = np.abs(groups).max(axis=(1, 3))
+    exponents = np.where(most > 0, np.floor(np.log2(np.maximum(most, 1e-30))) - largest_exponent + 1, -127)
+    assert (np.concatenate(scales) == exponents + 127).all()
+    scaled = np.clip(groups / 2.0 ** exponents[:, None, :, None], -largest, largest).reshape(64, 24)
+    assert_allclose(unpacked(result, dtype(name)).reshape(64, 24),
+                    scaled.astype(np.float32).astype(KINDS[name]).astype(np.float32), rtol=0)
+
+
 def blocks(name: str, columns: int, seed: int) -> tuple[Any, Any, Any]:
     """Packed elements [128, TILES, columns], scales [16, TILES, columns], and the values."""
     random = np.random.default_rng(seed)

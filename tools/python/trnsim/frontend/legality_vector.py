@@ -40,10 +40,6 @@ _FOUND_INDICES = ("uint16", "uint32")
 
 
 def check_tensor_reduce(chip: Chip, it: Instruction) -> None:
-    dst, data = it.view("dst").form, it.view("data").form
-    if dst.partitions != data.partitions or data.free_elements % dst.free_elements:
-        raise it.reject(f"dst is {dst.describe()}, but data is {data.describe()}; the partitions "
-                        "are kept, and the elements of dst divide those of data")
     operator = it.attributes["op"]
     if it.attributes.get("negate") and operator in BITVEC:
         raise it.reject(f"negate is True, but {operator} works on bits, which are not negated; use "

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from trnsim.frontend.values.generator import Generators
 from trnsim.testing import assert_allclose
 from values_helpers import (BF16, evaluate, integers, loaded, nisa, nl, normal, stored,
                             tile)
@@ -466,6 +467,34 @@ def test_random_numbers_repeat_with_their_seed() -> None:
     assert abs(first.astype(np.float64).mean() / 2**31 - 1) < 0.05
     assert abs((dropped == 0).mean() - 0.25) < 0.03
     assert set(np.unique(dropped)) <= {0.0, *np.unique(X)}
+
+
+XORWOW = [123456789, 362436069, 521288629, 88675123, 5783321, 6615241]
+"""The state that Marsaglia begins with ("Xorshift RNGs", 2003), and what it gives."""
+NUMBERS = [246875399, 3690007200, 1264581005, 3906711041, 1866187943]
+
+
+def test_random_numbers_are_those_of_xorwow() -> None:
+    generators = Generators(0, 3)
+    before = generators.get_state("gpsimd", 3)
+    generators.set_state("gpsimd", np.array([XORWOW]))
+    generators.set_state("vector", np.tile(XORWOW, (2, 4)))
+    assert generators.bits("gpsimd", 1, 2).tolist() == [NUMBERS[:2]]
+    assert generators.bits("gpsimd", 1, 3).tolist() == [NUMBERS[2:]]
+    assert (generators.get_state("gpsimd", 3)[1:] == before[1:]).all()
+    assert generators.bits("vector", 2, 10).tolist() == [[NUMBERS[at // 4] for at in range(10)]] * 2
+    assert generators.uniform("vector", 1, 1)[0, 0] == np.float32(NUMBERS[3] >> 8) / 2**24
+
+
+@pytest.mark.parametrize("kind", [nl.uint8, nl.int16, nl.int32, nl.uint32])
+def test_random_integers_fill_all_bits(kind: Any) -> None:
+    def body(seed: Any) -> Any:
+        nisa.set_rng_seed(seed)
+        return into((64, 96), nisa.rng, kind)
+    found = evaluate(body, np.array([[9]], np.int32)).astype(np.int64)
+    bits = 8 * kind.itemsize
+    set_bits = [(found >> bit & 1).mean() for bit in range(bits)]
+    assert all(abs(one - 0.5) < 0.05 for one in set_bits)
 
 
 def test_exponential_and_uniform_numbers_of_trainium3() -> None:

@@ -72,7 +72,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
         if program.depends_on_values:
             program = computed
         else:
-            program.warn(computed.warnings_beyond(program))
+            program.warn(computed.warnings)
     with _in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
     result.outputs = outputs

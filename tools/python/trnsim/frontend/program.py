@@ -65,15 +65,16 @@ class Program:
         """The remarks of the trace: assumptions, warnings, unsupported features."""
         return [str(note) for recorder in self._recorders for note in recorder.notes]
 
-    def warnings_beyond(self, other: Program) -> list[Note]:
-        """Warnings that the trace `other` does not have: a run on values finds more."""
-        known = {note for recorder in other._recorders for note in recorder.notes}
+    @property
+    def warnings(self) -> list[Note]:
+        """The remarks that are warnings. A run on values finds more of them."""
         return [note for recorder in self._recorders for note in recorder.notes
-                if note.kind == "warning" and note not in known]
+                if note.kind == "warning"]
 
     def warn(self, warnings: Iterable[Note]) -> None:
-        """Adds warnings to the trace."""
-        self._recorders[0].notes.extend(warnings)
+        """Adds the warnings that the trace does not have."""
+        known = set(self.warnings)
+        self._recorders[0].notes.extend(one for one in warnings if one not in known)
 
     def lines(self) -> list[str]:
         """The records of the trace, one line each."""

@@ -163,9 +163,12 @@ class Calls:
 
     def _warned(self, traced: Program) -> Callable[[Program], None]:
         """Notes what a run on values warns of and its trace without them does not."""
+        known = frozenset(traced.warnings)
+
         def warned(program: Program) -> None:
-            for warning in program.warnings_beyond(traced):
-                self._note(str(warning))
+            for warning in program.warnings:
+                if warning not in known:
+                    self._note(str(warning))
         return warned
 
     def _note(self, text: str) -> None:

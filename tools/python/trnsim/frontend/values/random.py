@@ -22,8 +22,7 @@ def rng(call: Call) -> None:
     bits = call.machine.generators.bits(_engine(call, "vector"), form.shape[0],
                                         form.free_elements)
     kind = storage_type(form.dtype)
-    call.write(bits.astype(np.dtype(f"u{kind.itemsize}")).view(kind) if kind.kind in "iu" else
-               bits)
+    call.write(bits.astype(np.dtype(f"u{kind.itemsize}")).view(kind))
 
 
 def rand2(call: Call, low: Any = 0.0, high: Any = 1.0) -> None:

@@ -3,11 +3,13 @@
 #include "core_result.hpp"
 
 #include "trnsim/dma/dma_advice.hpp"
+#include "trnsim/program/remarks.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -225,24 +227,6 @@ void collect_lowering(const lowering::Lowering& lowered, RunResult& result) {
     }
 }
 
-/// "kernel.py:52", without the folder.
-std::string source_file_line(const program::Program& program, const program::Note& note) {
-    const std::string place = program.source_text(note.source);
-    return place.substr(place.rfind('/') + 1);
-}
-
-void collect_notes(const program::Program& program, RunResult& result) {
-    for (const program::Note& note : program.notes) {
-        std::string text =
-            note.source.empty() ? note.text : source_file_line(program, note) + ": " + note.text;
-        auto& list =
-            note.kind == program::NoteKind::Assumption ? result.assumptions : result.warnings;
-        if (std::ranges::find(list, text) == list.end()) {
-            list.push_back(std::move(text));
-        }
-    }
-}
-
 }  // namespace
 
 RunResult core_result(const NeuronCore& core,
@@ -269,7 +253,9 @@ RunResult core_result(const NeuronCore& core,
         collect_lowering(*source.lowering(), result);
         result.compiler = compiler_result(source);
     }
-    collect_notes(source.trace(), result);
+    program::Remarks remarks = program::remarks_of(source.trace());
+    std::ranges::move(remarks.warnings, std::back_inserter(result.warnings));
+    result.assumptions = std::move(remarks.assumptions);
     return result;
 }
 

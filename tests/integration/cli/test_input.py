@@ -141,7 +141,7 @@ def test_remarks_of_a_trace_have_their_lines_and_are_told_once(trnsim: CommandLi
     head, _, rest = traces.add().partition("\n")
     (trnsim.folder / "noted.nkt").write_text("\n".join([head, *map(json.dumps, notes), rest]))
     result = trnsim.result("noted.nkt")
-    assert result["warnings"] == ["slow", "k.py:7: slow", "k.py:9: slow"]
+    assert result["warnings"] == ["slow", "k.py:7, 9: slow"]
     assert result["assumptions"] == ["k.py:7: slow"]
 
 

@@ -82,14 +82,15 @@ def test_both_tiles_of_a_matmul_go_by_indices() -> None:
     assert_allclose(found, left.T @ right, rtol=1e-5, atol=1e-5)
 
 
-def test_a_transfer_gathers_rows_and_scatters_them() -> None:
+@pytest.mark.parametrize("columns", [[[1, 24]], [[8, 3], [1, 8]], [[1, 8], [8, 3]]])
+def test_a_transfer_gathers_rows_and_scatters_them(columns: list[list[int]]) -> None:
     table, into = normal(100, 24), normal(70, 24)
     source = integers(0, 100, 64, 1, kind=np.int32)
     target = np.random.default_rng(4).permutation(70)[:64].astype(np.int32)[:, None]
 
     def kernel(x: Any, y: Any, i: Any, j: Any) -> None:
-        nisa.dma_copy(y.ap([[24, 64], [1, 24]], vector_offset=loaded(j), indirect_dim=0),
-                      x.ap([[24, 64], [1, 24]], vector_offset=loaded(i), indirect_dim=0),
+        nisa.dma_copy(y.ap([[24, 64], *columns], vector_offset=loaded(j), indirect_dim=0),
+                      x.ap([[24, 64], *columns], vector_offset=loaded(i), indirect_dim=0),
                       oob_mode=nisa.oob_mode.skip)
     source[5] = 1000  # Neither read nor written.
     wanted = into.copy()

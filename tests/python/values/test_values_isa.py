@@ -71,6 +71,14 @@ def test_tensor_scalar_has_two_operators_and_reverse_flags(reverse0: bool, rever
     assert_allclose(found, 2.5 - first if reverse1 else first - np.float32(2.5), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("op", "reference"), [
+    ("abs", np.abs), ("rsqrt", lambda x: 1 / np.sqrt(x)), ("reciprocal", lambda x: 1 / x)])
+def test_operators_of_one_operand(op: str, reference: Any) -> None:
+    data = X if op == "abs" else 1 + X ** 2
+    found = evaluate(lambda x: into(x.shape, lambda d: nisa.tensor_scalar(d, x, getattr(nl, op), None)), data)
+    assert_allclose(found, reference(data), rtol=1e-5)
+
+
 def test_operands_stand_behind_unless_they_are_reversed() -> None:
     found = evaluate(lambda x: into(x.shape, lambda d: nisa.tensor_scalar(
         d, x, nl.subtract, 3.0, op1=nl.subtract, operand1=2.5)), X)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from values_helpers import normal, run_kernel
+from values_helpers import integers, normal, run_kernel
 
 from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 
@@ -166,6 +166,22 @@ def test_random_masks_keep_what_numpy_keeps(change: str) -> None:
 def test_masks_clip_what_is_reduced(body: Callable[[Any, Any, Any], Any], expected: Any) -> None:
     """What a mask leaves out is not reduced, nor does it count for a mean."""
     np.testing.assert_allclose(masked(body, (64, 1)), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "reference", "neutral"), [
+    ("add", np.sum, 0), ("multiply", np.prod, 1), ("maximum", np.max, -np.inf), ("minimum", np.min, np.inf),
+    ("bitwise_or", np.bitwise_or.reduce, 0), ("bitwise_xor", np.bitwise_xor.reduce, 0),
+    ("bitwise_and", np.bitwise_and.reduce, -1)])
+def test_masks_that_couple_axes_leave_elements_out_of_reductions(name: str, reference: Any, neutral: Any) -> None:
+    data = integers(2, 2**20, 64, 64) if name.startswith("bitwise") else 3 + normal(64, 64)
+
+    def kernel(x: Any) -> Any:
+        row, column = nl.mgrid[0:64, 0:64]
+        out = nl.ndarray((64, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nisa.tensor_reduce(getattr(nl, name), nl.load(x), axis=1, mask=row >= column))
+        return out
+    found = run_kernel(kernel, data, api="neuronxcc.nki")
+    np.testing.assert_allclose(found[:, 0], reference(np.where(ROW >= COLUMN, data, neutral), axis=1), rtol=1e-5)
 
 
 def test_masks_of_searches_are_those_of_the_data() -> None:

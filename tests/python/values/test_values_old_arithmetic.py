@@ -112,6 +112,14 @@ def test_operators_of_bits_are_those_of_integers(operation: Callable[[Any], Any]
     np.testing.assert_array_equal(result_of(operation, x), operation(x))
 
 
+@pytest.mark.parametrize(("op", "reference"), [
+    (np.logical_not, lambda x: (x == 0).astype(np.float32)), (nl.abs, np.abs), (np.negative, np.negative),
+    (np.square, np.square), (nl.sign, np.sign), (nl.relu, lambda x: np.maximum(x, 0))])
+def test_operators_of_one_operand(op: Any, reference: Callable[[Any], Any]) -> None:
+    data = np.round(2 * DATA)
+    np.testing.assert_array_equal(result_of(lambda t: nisa.tensor_scalar(t, op, None), data), reference(data))
+
+
 def test_bits_of_truth_values_are_flipped_with_a_warning() -> None:
     """A known issue of NKI, which its error page overlooks."""
     def kernel(data: Any) -> Any:

@@ -15,7 +15,9 @@ import pytest
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
 from trnsim.frontend.errors import FrontendError
+from trnsim.frontend.values.casting import random_array
 from trnsim.frontend.values.memory import memory_of
+from trnsim.frontend.values.microscaling import unpacked
 from trnsim.testing import assert_allclose
 from values_helpers import loaded, nisa, nl, normal, stored, tile
 
@@ -105,6 +107,26 @@ def test_contents_of_shapes_come_from_the_seed() -> None:
     one, same, other = (run_kernel(doubled, argument, api="nki", seed=seed)["twice"]
                         for seed in (1, 1, 2))
     assert np.array_equal(one, same) and not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [
+    ("bool", 0, 1), ("uint8", 0, 63), ("int32", 0, 63), ("float8_e8m0", 2.0 ** -7, 2.0 ** 4),
+    ("float8_e4m3", -5, 5), ("float32", -5, 5)])
+def test_random_contents_are_small_numbers(kind: str, least: float, most: float) -> None:
+    found = random_array(dtype(kind), (64, 64), np.random.default_rng(1))
+    if kind == "float8_e8m0":
+        found = found.view(dtype(kind).dtype)
+    numbers = found.astype(np.float64)
+    assert found.shape == (64, 64) and numbers.min() >= least and numbers.max() <= most
+    assert len(np.unique(numbers)) > 8 or kind == "bool"
+
+
+@pytest.mark.parametrize(("name", "values"), [
+    ("float4_e2m1fn_x4", 15), ("float8_e5m2_x4", 100), ("float8_e4m3fn_x4", 100)])
+def test_random_contents_of_packed_types_are_finite_and_of_all_elements(name: str, values: int) -> None:
+    numbers = unpacked(random_array(dtype(name), (64, 64), np.random.default_rng(1)), dtype(name))
+    assert np.isfinite(numbers).all()
+    assert all(len(np.unique(numbers[..., at])) >= min(values, 32) for at in range(4))
 
 
 def test_written_arguments_are_updated() -> None:

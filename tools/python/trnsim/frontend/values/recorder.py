@@ -22,7 +22,7 @@ from trnsim.frontend.recorder import Operand, Recorder, Template
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
-from trnsim.frontend.values.casting import Array, cast, from_array, random_array, shown, update
+from trnsim.frontend.values.casting import Array, from_array, random_array, shown, update
 from trnsim.frontend.values.evaluate import EVALUATORS
 from trnsim.frontend.values.garbage import stored_garbage
 from trnsim.frontend.values.machine import Machine, fitted
@@ -77,22 +77,19 @@ class ValueRecorder(Recorder):
             buffer.contents = self._team.shared.setdefault(buffer.shared, Memory(buffer))
 
     def initialise(self, storage: Storage, contents: Any) -> None:
-        """Sets the contents of a storage: an array, a number for all elements, or None: random."""
+        """Sets the contents of a storage: an array, 0 for zeros, or None: random."""
         buffer = storage.buffer
         if buffer.kind == "input":
             self._arguments.append((storage, contents))
             if self.core > 0:
                 return
+        memory = memory_of(storage)
         if contents is None:
-            array = random_array(buffer.dtype, buffer.shape, self._random)
+            memory.fill(random_array(buffer.dtype, buffer.shape, self._random))
         elif hasattr(contents, "shape"):
-            array = from_array(contents, buffer.dtype)
-        elif contents == 0:
-            memory_of(storage).clear()
-            return
+            memory.fill(from_array(contents, buffer.dtype))
         else:
-            array = cast(np.full(buffer.shape, contents, dtype=np.float32), buffer.dtype)
-        memory_of(storage).fill(array)
+            memory.clear()
 
     def snapshot(self, view: View) -> Storage:
         """Another storage at the same place, with what the view holds now."""

@@ -310,13 +310,14 @@ def test_affine_select_keeps_elements_of_the_same_type_as_they_are() -> None:
                     rtol=0)
 
 
-def test_range_select() -> None:
+@pytest.mark.parametrize("fill", [float(np.finfo(np.float32).min), None, ...])
+def test_range_select(fill: Any) -> None:
     low, high = np.full((64, 1), 10, np.float32), normal(64, 1) * 20 + 50
 
     def body(x: Any, first: Any, last: Any) -> Any:
         dst, largest = tile(x.shape), tile((64, 1))
         nisa.range_select(dst, x, nl.greater_equal, nl.less, first, last, reduce_res=largest,
-                          range_start=2, on_false_value=float(np.finfo(np.float32).min))
+                          range_start=2, on_false_value=fill)
         return dst, largest
     columns = np.arange(2, 98)[None]
     wanted = np.where((columns >= low) & (columns < high), X, np.finfo(np.float32).min)

@@ -38,6 +38,8 @@ HBM_VIEWS: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda t: t[1:3, 2:4, 0:6], WHOLE_HBM[1:3, 2:4]), (lambda t: t[2, 2:4, 0:6],
                                                         WHOLE_HBM[2, 2:4]),
     (lambda t: t[1, 2, 3], WHOLE_HBM[1, 2, 3:4]),
+    (lambda t: t[1, -2], WHOLE_HBM[1, -2]), (lambda t: t[..., -1], WHOLE_HBM[..., -1]),
+    (lambda t: t[-1, 1:-2, 0:6], WHOLE_HBM[-1, 1:-2]),
     (lambda t: t.permute((2, 0, 1)), WHOLE_HBM.transpose(2, 0, 1)),
     (lambda t: t.reshape((32, 6)), WHOLE_HBM.reshape(32, 6)),
     (lambda t: t.reshape((-1,)), WHOLE_HBM.reshape(-1)),

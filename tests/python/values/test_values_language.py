@@ -67,6 +67,20 @@ def test_unary_functions(name: str, run: Callable[..., Any]) -> None:
     assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
 
+@BOTH
+@pytest.mark.parametrize("name", [*UNARY, "add", "multiply", "maximum", "divide"])
+def test_results_have_the_type_that_is_asked_for(name: str, run: Callable[..., Any]) -> None:
+    data, wanted = UNARY.get(name) or (POSITIVE, {"add": POSITIVE * 2, "multiply": POSITIVE ** 2}.get(
+        name, POSITIVE if name == "maximum" else np.ones_like(POSITIVE)))
+
+    def body(language: Any, x: Any) -> Any:
+        operands = (x,) if name in UNARY else (x, x)
+        result = getattr(language, name)(*operands, dtype=language.bfloat16)
+        assert result.dtype == language.bfloat16
+        return result
+    assert_allclose(run(body, data).astype(np.float32), wanted, rtol=2 ** -8, atol=1e-5)
+
+
 @pytest.mark.parametrize("chip", ["trn1", "trn2"])
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_sines_beyond_pi_are_of_a_reduced_range(name: str, chip: str) -> None:

@@ -226,6 +226,30 @@ def test_rows_of_equal_indices_are_all_added(add: Callable[[Any, Any], None]) ->
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("columns", [
+    slice(1, 33, 4), slice(None, None, 5), slice(3, None, 2), slice(None, 30, 3), slice(2, 9), slice(None)])
+def test_slices_have_the_steps_of_numpy(columns: slice) -> None:
+    """Of tiles, and of what is loaded."""
+    def loaded_in_part(x: Any) -> Any:
+        found = nl.load(x[0:64, columns])
+        output = nl.ndarray(found.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(output, found)
+        return output
+    np.testing.assert_array_equal(result_of(lambda t: nl.copy(t[0:64, columns]), DATA), DATA[:, columns])
+    np.testing.assert_array_equal(run_kernel(loaded_in_part, DATA, api="neuronxcc.nki"), DATA[:, columns])
+
+
+def test_a_number_among_indices_multiplies_the_index_of_a_loop() -> None:
+    def kernel(x: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+        row, column = nl.arange(64)[:, None], nl.arange(8)[None, :]
+        for block in nl.affine_range(5):
+            eight = nl.arange(1)[None, :] * 0 + 8
+            nl.store(output[row, eight * block + column], nl.load(x[row, block * eight + column]))
+        return output
+    np.testing.assert_array_equal(run_kernel(kernel, DATA, api="neuronxcc.nki"), DATA)
+
+
 def test_tensors_are_iterated_over_by_their_first_axis() -> None:
     """And end."""
     assert result_of(lambda t: nl.multiply(t, float(len(list(t)))), DATA[:3]).max() == (

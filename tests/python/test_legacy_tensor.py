@@ -12,6 +12,7 @@ from legacy_helpers import (F32, attribute, count, nisa, nl, ops, pattern, progr
                             where)
 from trace_expander import expand, parse
 from trnsim.frontend import IllegalInstruction, ProgramError
+from trnsim.frontend.chip import load_chip
 
 P = nl.arange(128)[:, None]
 F = nl.arange(512)[None, :]
@@ -494,6 +495,16 @@ def test_a_tile_of_partitions_only_is_a_column_as_a_loaded_vector_is(make: Any) 
     assert ops(traced(kernel, F32, tensor("float32", 128)))[-1] == "tensor_scalar"
 
 
+SBUF_BYTES = load_chip("trn2").sbuf_partition_bytes
+
+
+def test_a_tile_may_end_where_the_memory_does() -> None:
+    made = []
+    program(lambda: made.append(nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf.mod_alloc(
+        base_addr=SBUF_BYTES - 2048)).shape))
+    assert made == [(128, 512)]
+
+
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: nl.ndarray((256, 4), nl.float32), "takes 256 partitions, but sbuf has 128"),
     (lambda: nl.ndarray((128, 0), nl.float32), "every size must be at least 1"),
@@ -502,7 +513,9 @@ def test_a_tile_of_partitions_only_is_a_column_as_a_loaded_vector_is(make: Any) 
     (lambda: nl.ndarray((4, 4), nl.float32, buffer="l2"), "buffer='l2' is not a memory of NKI"),
     (lambda: nl.ndarray((4, 4), "complex64"), "is not one of NKI's"),
     (lambda: nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf.mod_alloc(base_addr=1 << 20)),
-     "is placed at byte 1048576")])
+     "is placed at byte 1048576"),
+    (lambda: nl.ndarray((128, 1), nl.float32, buffer=nl.sbuf.mod_alloc(base_addr=SBUF_BYTES)),
+     f"of 128 partitions and 4 bytes each is placed at byte {SBUF_BYTES} of partition 0")])
 def test_a_tensor_that_no_memory_holds_is_refused(make: Any, message: str) -> None:
     with pytest.raises(Exception, match=message):
         program(lambda: make() and None)

@@ -239,6 +239,12 @@ def test_slices_have_the_steps_of_numpy(columns: slice) -> None:
     np.testing.assert_array_equal(run_kernel(loaded_in_part, DATA, api="neuronxcc.nki"), DATA[:, columns])
 
 
+@pytest.mark.parametrize("rows", [slice(0, 64), slice(32, 64)])
+def test_a_view_of_another_type_has_the_same_bytes(rows: slice) -> None:
+    found = result_of(lambda t: nl.copy(t[rows, 0:40].view(nl.int16)), DATA)
+    np.testing.assert_array_equal(found, DATA[rows].view(np.int16))
+
+
 def test_a_number_among_indices_multiplies_the_index_of_a_loop() -> None:
     def kernel(x: Any) -> Any:
         output = nl.ndarray((64, 40), dtype=x.dtype, buffer=nl.shared_hbm)

@@ -239,6 +239,12 @@ def test_slices_have_the_steps_of_numpy(columns: slice) -> None:
     np.testing.assert_array_equal(run_kernel(loaded_in_part, DATA, api="neuronxcc.nki"), DATA[:, columns])
 
 
+@pytest.mark.parametrize("shape", [(64, 5, 8), (64, -1, 8), (64, 5, -1), (64, 2, 5, 4), [64, -1]])
+def test_reshaped_tiles_have_the_elements_of_numpy(shape: Any) -> None:
+    found = result_of(lambda t: nl.copy(t.reshape(shape)), DATA)
+    np.testing.assert_array_equal(found, DATA.reshape(shape))
+
+
 @pytest.mark.parametrize("rows", [slice(0, 64), slice(32, 64)])
 def test_a_view_of_another_type_has_the_same_bytes(rows: slice) -> None:
     found = result_of(lambda t: nl.copy(t[rows, 0:40].view(nl.int16)), DATA)

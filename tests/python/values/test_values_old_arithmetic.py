@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from values_helpers import BF16, integers, normal, run_kernel
+from values_helpers import BF16, evaluate_old, integers, normal, run_kernel
 
 from trnsim.frontend import trace
 from trnsim.frontend.errors import FrontendError
@@ -23,16 +23,6 @@ nl: Any = importlib.import_module("neuronxcc.nki.language")
 nisa: Any = importlib.import_module("neuronxcc.nki.isa")
 
 DATA = normal(64, 40)
-
-
-def result_of(body: Callable[..., Any], *arrays: Any) -> Any:
-    """What `body` makes of tiles that hold the arrays."""
-    def kernel(*given: Any) -> Any:
-        result = body(*(nl.load(one) for one in given))
-        output = nl.ndarray(result.shape, dtype=result.dtype, buffer=nl.shared_hbm)
-        nl.store(output, result)
-        return output
-    return run_kernel(kernel, *arrays, api="neuronxcc.nki")
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -49,7 +39,7 @@ def test_types_are_promoted_to_what_holds_both(left: str, right: str, expected: 
         assert nl.add(a, b).dtype == nl.multiply(b, a).dtype == getattr(nl, expected)
         assert nisa.tensor_tensor(a, b, nl.add).dtype == getattr(nl, expected)
         return tile
-    result_of(body, DATA)
+    evaluate_old(body, DATA)
 
 
 @pytest.mark.parametrize(("kind", "number", "expected"), [
@@ -67,7 +57,7 @@ def test_numbers_without_a_type_are_the_widest_of_their_kind(kind: str, number: 
         assert nl.divide(number, a).dtype == getattr(nl, fraction)
         assert nisa.tensor_scalar(a, nl.add, number).dtype == getattr(nl, kind)
         return tile
-    result_of(body, DATA)
+    evaluate_old(body, DATA)
 
 
 def test_one_divided_by_a_tile_has_the_type_of_other_quotients() -> None:
@@ -76,12 +66,12 @@ def test_one_divided_by_a_tile_has_the_type_of_other_quotients() -> None:
         assert nl.divide(1.0, a).dtype == nl.divide(2.5, a).dtype == nl.float32
         assert nl.divide(1, a).dtype == nl.divide(2, a).dtype == nl.bfloat16
         return tile
-    result_of(body, DATA)
+    evaluate_old(body, DATA)
 
 
 def test_negatives_keep_their_type() -> None:
     """The constant of an operator with one operand has no say."""
-    assert result_of(lambda t: -t, DATA.astype(BF16)).dtype == BF16
+    assert evaluate_old(lambda t: -t, DATA.astype(BF16)).dtype == BF16
 
 
 def test_numbers_may_come_first() -> None:
@@ -89,8 +79,8 @@ def test_numbers_may_come_first() -> None:
     data = integers(0, 1000, 8, 40)
     for body in (lambda t: 15 & t, lambda t: 5 | t, lambda t: 9 ^ t, lambda t: 3 << (t & 7),
                  lambda t: (1 << 20) >> (t & 7)):
-        np.testing.assert_array_equal(result_of(body, data), body(data))
-    np.testing.assert_allclose(result_of(lambda t: 2.0 ** t, DATA), 2.0 ** DATA, rtol=1e-5)
+        np.testing.assert_array_equal(evaluate_old(body, data), body(data))
+    np.testing.assert_allclose(evaluate_old(lambda t: 2.0 ** t, DATA), 2.0 ** DATA, rtol=1e-5)
 
 
 @pytest.mark.parametrize("operation", [
@@ -100,7 +90,7 @@ def test_numbers_may_come_first() -> None:
     lambda x: x == 3, lambda x: x != 3])
 def test_operators_of_tiles_are_those_of_numbers(operation: Callable[[Any], Any]) -> None:
     x = integers(1, 6, 32, 8).astype(np.float32)
-    np.testing.assert_allclose(result_of(operation, x), operation(x), rtol=1e-6)
+    np.testing.assert_allclose(evaluate_old(operation, x), operation(x), rtol=1e-6)
 
 
 @pytest.mark.parametrize("operation", [
@@ -109,7 +99,7 @@ def test_operators_of_tiles_are_those_of_numbers(operation: Callable[[Any], Any]
     lambda x: 4096 >> x])
 def test_operators_of_bits_are_those_of_integers(operation: Callable[[Any], Any]) -> None:
     x = integers(0, 9, 32, 8)
-    np.testing.assert_array_equal(result_of(operation, x), operation(x))
+    np.testing.assert_array_equal(evaluate_old(operation, x), operation(x))
 
 
 @pytest.mark.parametrize(("op", "reference"), [
@@ -117,7 +107,7 @@ def test_operators_of_bits_are_those_of_integers(operation: Callable[[Any], Any]
     (np.square, np.square), (nl.sign, np.sign), (nl.relu, lambda x: np.maximum(x, 0))])
 def test_operators_of_one_operand(op: Any, reference: Callable[[Any], Any]) -> None:
     data = np.round(2 * DATA)
-    np.testing.assert_array_equal(result_of(lambda t: nisa.tensor_scalar(t, op, None), data), reference(data))
+    np.testing.assert_array_equal(evaluate_old(lambda t: nisa.tensor_scalar(t, op, None), data), reference(data))
 
 
 def test_bits_of_truth_values_are_flipped_with_a_warning() -> None:
@@ -129,7 +119,7 @@ def test_bits_of_truth_values_are_flipped_with_a_warning() -> None:
         return output
     (note,) = trace(kernel, [DATA], api="neuronxcc.nki").notes
     assert note.endswith("as NKI's known issues say; use nl.logical_not")
-    np.testing.assert_array_equal(result_of(lambda t: ~t, integers(0, 9, 8, 8)),
+    np.testing.assert_array_equal(evaluate_old(lambda t: ~t, integers(0, 9, 8, 8)),
                                   ~integers(0, 9, 8, 8))
 
 
@@ -139,14 +129,14 @@ def test_versions_compare_with_numbers() -> None:
         version = nisa.get_nc_version()
         assert version >= 3 and version == nisa.nc_version.gen3 < nisa.nc_version.gen4
         return tile
-    result_of(body, DATA)
+    evaluate_old(body, DATA)
 
 
 def test_means_of_integers_are_numbers_with_fractions() -> None:
     """Nor does the sum saturate."""
     data = np.full((32, 40), 100, dtype=np.int8)
     data[:, 0] = 101
-    found = result_of(lambda t: nl.mean(t, axis=1), data)
+    found = evaluate_old(lambda t: nl.mean(t, axis=1), data)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, np.full((32, 1), 100.025), rtol=1e-6)
 
@@ -166,7 +156,7 @@ def test_means_of_integers_are_numbers_with_fractions() -> None:
 def test_integers_are_rounded_once_at_the_end(body: Callable[[Any], Any],
                                               wanted: Callable[[Any], Any]) -> None:
     x = np.abs(normal(64, 8)) + 0.25
-    np.testing.assert_array_equal(result_of(body, x).reshape(64, -1), np.rint(wanted(x)))
+    np.testing.assert_array_equal(evaluate_old(body, x).reshape(64, -1), np.rint(wanted(x)))
 
 
 def test_all_makes_truth_values() -> None:
@@ -177,21 +167,21 @@ def test_all_makes_truth_values() -> None:
         found = nl.all(tile, axis=1)
         assert found.dtype == nl.bool_
         return nl.copy(found, dtype=nl.uint8)
-    assert result_of(body, data).reshape(-1).tolist() == data.all(1).tolist()
+    assert evaluate_old(body, data).reshape(-1).tolist() == data.all(1).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int32, np.int16, np.int8])
 def test_conditions_are_true_unless_they_are_zero(kind: Any) -> None:
     """Negative numbers and fractions are true."""
     data = np.array([[-2, -1, 0, 1, 2, 0.25]] * 8).astype(kind)
-    found = result_of(lambda t: nl.where(t, nl.copy(t, dtype=nl.float32), 7.0), data)
+    found = evaluate_old(lambda t: nl.where(t, nl.copy(t, dtype=nl.float32), 7.0), data)
     np.testing.assert_array_equal(found, np.where(data != 0, data, 7.0))
 
 
 def test_conditions_have_32_bits_at_most() -> None:
     """As everything that engines read."""
     with pytest.raises(FrontendError, match="engines compute with 32 bits at most"):
-        result_of(lambda t: nl.where(t, 1.0, nl.zeros((8, 6), nl.float32)),
+        evaluate_old(lambda t: nl.where(t, 1.0, nl.zeros((8, 6), nl.float32)),
                   integers(0, 2, 8, 6).astype(np.int64))
 
 
@@ -202,8 +192,8 @@ def test_conditions_have_32_bits_at_most() -> None:
 def test_the_type_of_a_computation_is_that_of_its_result(
         normalized: Callable[..., Any]) -> None:
     """Unless the program says another."""
-    assert result_of(lambda t: normalized(t, compute_dtype=nl.bfloat16), DATA).dtype == BF16
-    assert result_of(lambda t: normalized(t, compute_dtype=nl.bfloat16, dtype=nl.float32),
+    assert evaluate_old(lambda t: normalized(t, compute_dtype=nl.bfloat16), DATA).dtype == BF16
+    assert evaluate_old(lambda t: normalized(t, compute_dtype=nl.bfloat16, dtype=nl.float32),
                      DATA).dtype == np.float32
 
 
@@ -226,45 +216,9 @@ def test_rows_of_equal_indices_are_all_added(add: Callable[[Any, Any], None]) ->
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("columns", [
-    slice(1, 33, 4), slice(None, None, 5), slice(3, None, 2), slice(None, 30, 3), slice(2, 9), slice(None)])
-def test_slices_have_the_steps_of_numpy(columns: slice) -> None:
-    """Of tiles, and of what is loaded."""
-    def loaded_in_part(x: Any) -> Any:
-        found = nl.load(x[0:64, columns])
-        output = nl.ndarray(found.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        nl.store(output, found)
-        return output
-    np.testing.assert_array_equal(result_of(lambda t: nl.copy(t[0:64, columns]), DATA), DATA[:, columns])
-    np.testing.assert_array_equal(run_kernel(loaded_in_part, DATA, api="neuronxcc.nki"), DATA[:, columns])
-
-
-@pytest.mark.parametrize("shape", [(64, 5, 8), (64, -1, 8), (64, 5, -1), (64, 2, 5, 4), [64, -1]])
-def test_reshaped_tiles_have_the_elements_of_numpy(shape: Any) -> None:
-    found = result_of(lambda t: nl.copy(t.reshape(shape)), DATA)
-    np.testing.assert_array_equal(found, DATA.reshape(shape))
-
-
-@pytest.mark.parametrize("rows", [slice(0, 64), slice(32, 64)])
-def test_a_view_of_another_type_has_the_same_bytes(rows: slice) -> None:
-    found = result_of(lambda t: nl.copy(t[rows, 0:40].view(nl.int16)), DATA)
-    np.testing.assert_array_equal(found, DATA[rows].view(np.int16))
-
-
-def test_a_number_among_indices_multiplies_the_index_of_a_loop() -> None:
-    def kernel(x: Any) -> Any:
-        output = nl.ndarray((64, 40), dtype=x.dtype, buffer=nl.shared_hbm)
-        row, column = nl.arange(64)[:, None], nl.arange(8)[None, :]
-        for block in nl.affine_range(5):
-            eight = nl.arange(1)[None, :] * 0 + 8
-            nl.store(output[row, eight * block + column], nl.load(x[row, block * eight + column]))
-        return output
-    np.testing.assert_array_equal(run_kernel(kernel, DATA, api="neuronxcc.nki"), DATA)
-
-
 def test_tensors_are_iterated_over_by_their_first_axis() -> None:
     """And end."""
-    assert result_of(lambda t: nl.multiply(t, float(len(list(t)))), DATA[:3]).max() == (
+    assert evaluate_old(lambda t: nl.multiply(t, float(len(list(t)))), DATA[:3]).max() == (
         3 * DATA[:3]).max()
 
 
@@ -350,7 +304,7 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """What AWS documents as an error, or as impossible, is refused."""
     with pytest.raises(FrontendError, match=message):
-        result_of(body, DATA)
+        evaluate_old(body, DATA)
 
 
 @pytest.mark.parametrize("axis", [2, (2, 3), 1])
@@ -358,11 +312,11 @@ def test_softmax_and_rms_norm_over_some_free_axes(axis: Any) -> None:
     """Each row of the axes that stay has a sum of its own."""
     data, factor = normal(32, 4, 3, 10) + 200.0, 0.5  # Beyond what exp takes.
     shifted = np.exp(data - data.max(axis=axis, keepdims=True))
-    found = result_of(lambda t: nl.softmax(t, axis=axis), data)
+    found = evaluate_old(lambda t: nl.softmax(t, axis=axis), data)
     np.testing.assert_allclose(found, shifted / shifted.sum(axis=axis, keepdims=True), rtol=1e-5)
     count = shifted.size // shifted.sum(axis=axis).size
     mean = np.square(data).mean(axis=axis, keepdims=True)
-    found = result_of(lambda t: nl.rms_norm(t, factor, axis=axis, n=count), data)
+    found = evaluate_old(lambda t: nl.rms_norm(t, factor, axis=axis, n=count), data)
     np.testing.assert_allclose(found, data / np.sqrt(mean + 1e-6) * factor, rtol=1e-4)
 
 

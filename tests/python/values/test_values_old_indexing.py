@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Indices, slices and views of the 0.1 dialect.
+"""Theorem: what they name is what numpy does."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from trnsim.frontend.errors import FrontendError
+from values_helpers import evaluate_old, normal, run_kernel
+
+nl: Any = importlib.import_module("neuronxcc.nki.language")
+
+DATA = normal(64, 40)
+
+
+@pytest.mark.parametrize("columns", [
+    slice(1, 33, 4), slice(None, None, 5), slice(3, None, 2), slice(None, 30, 3), slice(2, 9), slice(None)])
+def test_slices_have_the_steps_of_numpy(columns: slice) -> None:
+    """Of tiles, and of what is loaded."""
+    def loaded_in_part(x: Any) -> Any:
+        found = nl.load(x[0:64, columns])
+        output = nl.ndarray(found.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(output, found)
+        return output
+    np.testing.assert_array_equal(evaluate_old(lambda t: nl.copy(t[0:64, columns]), DATA), DATA[:, columns])
+    np.testing.assert_array_equal(run_kernel(loaded_in_part, DATA, api="neuronxcc.nki"), DATA[:, columns])
+
+
+def stepped(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Any:
+    """Elements that two functions of twelve numbers index."""
+    def kernel(x: Any) -> Any:
+        tile = nl.load(x[nl.arange(1)[:, None] * 0 + first(nl.arange(12)[None, :]), second(nl.arange(12)[None, :])])
+        output = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(output, tile)
+        return output
+    return run_kernel(kernel, DATA, api="neuronxcc.nki")[0]
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    (lambda i: i // 2, lambda i: i % 2), (lambda i: i // 4, lambda i: 3 * (i % 4)), (lambda i: i % 3, lambda i: 5)])
+def test_indices_in_steps_are_those_of_numpy(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+    at = np.arange(12)
+    np.testing.assert_array_equal(stepped(first, second), DATA[first(at), second(at)])
+
+
+@pytest.mark.parametrize(("first", "second"), [(lambda i: i // 2, lambda i: i // 3), (lambda i: i // 2, lambda i: i % 3)])
+def test_indices_in_different_steps_are_an_error(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+    with pytest.raises(FrontendError, match="two indices that are not affine split axis 1 differently; copy the data"):
+        stepped(first, second)
+
+
+@pytest.mark.parametrize("shape", [(64, 5, 8), (64, -1, 8), (64, 5, -1), (64, 2, 5, 4), [64, -1]])
+def test_reshaped_tiles_have_the_elements_of_numpy(shape: Any) -> None:
+    found = evaluate_old(lambda t: nl.copy(t.reshape(shape)), DATA)
+    np.testing.assert_array_equal(found, DATA.reshape(shape))
+
+
+@pytest.mark.parametrize("rows", [slice(0, 64), slice(32, 64)])
+def test_a_view_of_another_type_has_the_same_bytes(rows: slice) -> None:
+    found = evaluate_old(lambda t: nl.copy(t[rows, 0:40].view(nl.int16)), DATA)
+    np.testing.assert_array_equal(found, DATA[rows].view(np.int16))
+
+
+def test_a_number_among_indices_multiplies_the_index_of_a_loop() -> None:
+    def kernel(x: Any) -> Any:
+        output = nl.ndarray((64, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+        row, column = nl.arange(64)[:, None], nl.arange(8)[None, :]
+        for block in nl.affine_range(5):
+            eight = nl.arange(1)[None, :] * 0 + 8
+            nl.store(output[row, eight * block + column], nl.load(x[row, block * eight + column]))
+        return output
+    np.testing.assert_array_equal(run_kernel(kernel, DATA, api="neuronxcc.nki"), DATA)

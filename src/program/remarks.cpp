@@ -11,7 +11,7 @@
 namespace trnsim::program {
 namespace {
 
-constexpr std::size_t kNamedLines = 6;
+constexpr std::size_t kNamedLines = 6;  ///< Of a remark; the others are counted.
 
 /// A text and the lines of the kernel that it is about, in the order of their notes.
 struct Remark {

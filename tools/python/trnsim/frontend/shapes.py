@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shapes as kernels give them.
-"""The sizes of a shape: integers, or what stands for one, like a loop's index or 4.0."""
+# Shapes and whole numbers as kernels give them.
+"""Sizes and other integers, or what stands for one, like a loop's index or 4.0."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ def given_sizes(shape: Any) -> tuple[Any, ...]:
 
 def sizes_of(shape: Any) -> tuple[int, ...]:
     """The sizes of a shape as integers. UserError if one is no whole number."""
-    return tuple(size if type(size) is int else _whole(size) for size in given_sizes(shape))
+    return tuple(size if type(size) is int else whole_number(size, "a size of the shape")
+                 for size in given_sizes(shape))
 
 
-def _whole(size: Any) -> int:
+def whole_number(value: Any, what: str) -> int:
+    """The integer that `what` has to be. UserError if it is none."""
     try:
-        return index(size)
+        return index(value)
     except TypeError:
         pass
-    if isinstance(size, float) and size.is_integer():
-        return int(size)
-    raise UserError(f"{source.here()}: a size of the shape is {size!r}, but must be an integer")
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise UserError(f"{source.here()}: {what} is {value!r}, but must be an integer")

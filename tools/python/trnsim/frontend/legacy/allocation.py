@@ -17,7 +17,7 @@ from typing import Any
 from trnsim.frontend import recorder, source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.shapes import sizes_of
+from trnsim.frontend.shapes import whole_number
 from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 Address = tuple[int, int]
@@ -27,7 +27,7 @@ class ParDim(int):
     """`nl.par_dim(n)`: the size of the partition dimension; dimensions before it are blocks."""
 
     def __new__(cls, size: Any) -> ParDim:
-        return super().__new__(cls, sizes_of((size,))[0])
+        return super().__new__(cls, whole_number(size, "a size of the shape"))
 
     def __repr__(self) -> str:
         return f"par_dim({int(self)})"

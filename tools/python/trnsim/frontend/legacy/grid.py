@@ -16,9 +16,10 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.legacy.index import as_integer, count_of
+from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.legacy.loops import iterate, program_origin
 from trnsim.frontend.legacy.session import Session, session
+from trnsim.frontend.shapes import whole_number
 from trnsim.frontend.tensor import Shape
 
 
@@ -131,7 +132,7 @@ def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
 def program_id(axis: int = 0) -> Any:
     """The program's index along an axis of the launch grid."""
     program = session().program
-    axis = count_of(axis, "axis of nl.program_id")
+    axis = whole_number(axis, "axis of nl.program_id")
     return program[axis] if axis < len(program) else 0
 
 

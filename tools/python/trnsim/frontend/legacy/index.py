@@ -295,14 +295,6 @@ def as_integer(value: Any) -> Any:
     return None
 
 
-def count_of(value: Any, what: str) -> int:
-    """The integer that `what` has to be; UserError if it is none."""
-    number = as_integer(value)
-    if number is None and not hasattr(value, "__index__"):
-        raise UserError(f"{source.here()}: {what} is {value!r}, but must be an integer")
-    return int(value)
-
-
 def values_of(value: Any) -> Any:
     """The values of an integer or index expression as a numpy array; None for anything else."""
     if isinstance(value, (Index, ArrayIndex)):

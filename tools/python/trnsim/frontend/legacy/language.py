@@ -23,7 +23,6 @@ from trnsim.frontend.legacy.broadcast import broadcast_to
 from trnsim.frontend.legacy.creation import (empty_like, full, ndarray, ones, shared_constant,
                                              shared_identity_matrix, zeros, zeros_like)
 from trnsim.frontend.legacy.grid import nc, num_programs, program_id, program_ndim, spmd_dim
-from trnsim.frontend.legacy.index import count_of as _count_of
 from trnsim.frontend.legacy.isa_gpsimd import random_tile as _random_tile
 from trnsim.frontend.legacy.keywords import ignored as _ignored
 from trnsim.frontend.legacy.loops import AffineRange as affine_range
@@ -34,6 +33,7 @@ from trnsim.frontend.legacy.transfer import load, store
 from trnsim.frontend.legacy.views import expand_dims
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
 from trnsim.frontend.recorder import required as _required
+from trnsim.frontend.shapes import whole_number as _whole_number
 from trnsim.frontend.nki.tile_size import tile_size
 
 float32r = tfloat32
@@ -66,7 +66,7 @@ def sizeinbytes(dtype: Any) -> int:
 
 def ds(start: Any, size: Any) -> _DynamicSlice:
     """The slice of `size` elements from `start`."""
-    return _DynamicSlice(start, _count_of(size, "size of nl.ds"))
+    return _DynamicSlice(start, _whole_number(size, "size of nl.ds"))
 
 
 _binary = _composite.binary_function

@@ -28,7 +28,7 @@ from trnsim.frontend.legacy.arange import Arange, MeshGrid
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.extrapolation import (Pattern, TileMark, continues, extrapolate,
                                                   found, repeated)
-from trnsim.frontend.legacy.index import ArrayIndex, Index, count_of
+from trnsim.frontend.legacy.index import ArrayIndex, Index
 from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.legacy.tensor import MaskedTensor, Tensor
@@ -40,6 +40,7 @@ from trnsim.frontend.reachable import add_plain
 from trnsim.frontend.repetition import parts, repeat, step
 from trnsim.frontend.runs import Jump, Place, Run, expected
 from trnsim.frontend.sampling import WATCHED, is_worth_reading
+from trnsim.frontend.shapes import whole_number
 from trnsim.frontend.shortcuts import Retrace
 from trnsim.frontend.watch import calls_functions, watched
 
@@ -72,7 +73,7 @@ class SampledRange(loops.LoopRange):
         if len(bounds) == 1 and type(bounds[0]) is int:
             self._range = range(bounds[0])
         else:
-            super().__init__(*(count_of(bound, "a bound of the range") for bound in bounds))
+            super().__init__(*(whole_number(bound, "a bound of the range") for bound in bounds))
 
     def __iter__(self) -> Iterator[Any]:
         active = recorder.active()
@@ -116,7 +117,7 @@ class StaticRange(loops.StaticRange):
     __slots__ = ()
 
     def __init__(self, *bounds: Any, **_: Any) -> None:
-        super().__init__(*(count_of(bound, "a bound of the range") for bound in bounds))
+        super().__init__(*(whole_number(bound, "a bound of the range") for bound in bounds))
 
 
 def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any] | None:

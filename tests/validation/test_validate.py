@@ -174,6 +174,7 @@ def test_pages_are_rewritten_between_their_markers(tmp_path: Path) -> None:
     write(validation, tmp_path)
     before = (tmp_path / PAGE).read_text()
     assert "made_up_row" in before and "sky_2048_1_1_1" not in before
+    assert "The roofline alone is nearer in no family." in before
     assert "23.0" in (tmp_path / README).read_text()
     write(validation, tmp_path)
     assert (tmp_path / PAGE).read_text() == before

@@ -206,6 +206,21 @@ for _ in range(2):
     assert output.count("  warning: s.py:") == 1 and "what nothing has written is multiplied by 0" in output
 
 
+def test_what_a_trace_tells_is_no_warning_of_its_values(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text(HALF_LOADED.partition("    nisa.dma_copy(dst=data")[0] + """\
+    nisa.dma_copy(dst=data, src=x)
+    nisa.dma_copy(dst=out, src=nl.divide(data, data))
+    return out
+
+
+print(np.asarray(kernel(np.ones((128, 4), np.float32))).sum())
+""")
+    assert trnsim("run", "s.py", "--json", "s.json").status == 0
+    document = json.loads((trnsim.folder / "s.json").read_text())
+    assert document["warnings"] == []
+    assert "nl.divide has no instruction" in document["calls"][0]["result"]["warnings"][0]
+
+
 WRITES_ITS_ARGUMENT = HALF_LOADED.partition("    nisa.dma_copy(dst=out")[0] + """\
     nisa.dma_copy(dst=x, src=data)
 

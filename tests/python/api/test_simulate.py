@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 import trnsim
 from api_kernels import counted, counted_half, double, half_loaded, masked, overflowing
+from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
+from trnsim.frontend.recorder import Note
 from trnsim.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -289,6 +291,15 @@ def test_what_values_tell_is_a_warning_of_the_result() -> None:
     warning, = valued.warnings
     assert re.match(r"api_kernels.py:\d+: what nothing has written is multiplied by 0", warning)
     assert f"warning: {warning[:60]}" in str(valued) and valued.latency_us == plain.latency_us
+
+
+def test_a_trace_takes_a_warning_once() -> None:
+    first, second = (trnsim.trace(masked, "float32[128,4]") for _ in range(2))
+    note = Note("warning", "slow", source.UNKNOWN)
+    second.warn([note])
+    for _ in range(2):
+        first.warn(second.warnings)
+    assert first.notes == ["slow"]
 
 
 def test_loops_of_a_module_that_was_not_prepared_are_loops_in_the_trace() -> None:

@@ -7,15 +7,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.legality_indirect import barred
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.tensor import PSUM, SBUF
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 Engines = tuple[str, ...]
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnsim.frontend.folding import LoopShape, moved
-from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.tensor import INSTANCE_SHIFT, OPERAND_BITS, Buffer, split_operand
 
 

@@ -8,19 +8,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from trnsim.frontend import legality_gpsimd as gpsimd
 from trnsim.frontend import legality_vector as vector
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.legality_dma import check_dma_elements, check_sendrecv
 from trnsim.frontend.legality_matmul import (check_bank, check_matmul, check_matmul_mx,
                                              check_transpose)
 from trnsim.frontend.legality_vector import BN_STATS_FREE_MAX
 from trnsim.frontend.tensor import HBM, PSUM, SBUF
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 __all__ = ["BN_STATS_FREE_MAX", "CHECKS", "RULES", "OperandRule", "Rule", "check_bank"]
 

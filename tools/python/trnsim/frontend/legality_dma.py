@@ -4,12 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend.chip import Chip
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
+from trnsim.frontend.instruction import Instruction
 
 
 def check_dma_elements(chip: Chip, it: Instruction) -> None:

@@ -4,13 +4,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend.chip import Chip
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.legality_vector import check_bitvec, check_same_type
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 GATHER_PARTITIONS = 16
 """Partitions that share the indices of a gpsimd core. [NKI-ISA]"""

@@ -8,12 +8,8 @@ the compiler places them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.tensor import PSUM, SBUF, View
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 _TAKERS: dict[str, tuple[str, ...]] = {
     "tensor_copy": ("dst", "data"), "tensor_copy_predicated": ("dst", "predicate"),

@@ -4,14 +4,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.tensor import PSUM, Form, split_operand
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 _MATMUL_16BIT = ("bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_32BIT = ("float32", "tfloat32")

@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.operators import ALU, ARITHMETIC, BITVEC
 from trnsim.frontend.source import Position
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 REDUCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",
               "bitwise_xor", "logical_and", "logical_or", "logical_xor")

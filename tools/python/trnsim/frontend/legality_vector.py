@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.engines import VECTOR_BLOCK
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.legality_matmul import check_scale
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.tensor import PSUM
-
-if TYPE_CHECKING:
-    from trnsim.frontend.validate import Instruction
 
 _PREDICATES = ("uint8", "uint16", "uint32")
 _NOT_SELECTED = ("tfloat32", "int32", "uint32")

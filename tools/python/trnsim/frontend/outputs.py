@@ -8,7 +8,8 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import source
-from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.tensor import Buffer, Storage, View
 
 PLAIN = (type(None), bool, int, float, str, list, tuple, dict)

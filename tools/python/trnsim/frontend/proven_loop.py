@@ -15,7 +15,9 @@ from trnsim.frontend.instances import adds, allocated, instance_steps, renewed
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.marks import Mark, are_one_run, leave_out
 from trnsim.frontend.progressions import are_progressions
-from trnsim.frontend.recorder import RUNTIME, Frame, Recorder, Template
+from trnsim.frontend.frame import RUNTIME, Frame
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.shortcuts import PATIENCE, Retrace
 from trnsim.frontend.source import Site
 from trnsim.frontend.tensor import PSUM, split_operand

@@ -32,9 +32,8 @@ so that a tile made before a loop is allocated before it, not in its first itera
 from __future__ import annotations
 
 from contextlib import contextmanager
-from math import isfinite
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnsim.frontend import chip as chip_module
@@ -43,19 +42,19 @@ from trnsim.frontend import extents, sites, source, validate
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import ProgramError
+from trnsim.frontend.frame import IN_ORDER, UNMARKED, Frame, LoopOrigin
 from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
 from trnsim.frontend.immediates import separate
-from trnsim.frontend.indices import Reference, kinds, references
-from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.indices import kinds, references
+from trnsim.frontend.instruction import Instruction
+from trnsim.frontend.schedule import Schedule
 from trnsim.frontend.shortcuts import Shortcuts
-from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Form, Storage,
-                                    View, check_declaration)
-
-if TYPE_CHECKING:
-    from trnsim.frontend.schedule import Schedule
+from trnsim.frontend.template import Template, freeze
+from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Storage, View,
+                                    check_declaration)
 
 Operand = tuple[str, str, View]
-Sampler = Callable[[FrameType, range, "LoopOrigin"], Iterator[Any] | None]
+Sampler = Callable[[FrameType, range, LoopOrigin], Iterator[Any] | None]
 """The executed iterations of a range that a frame iterates over; None: all of them."""
 Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], source.Site,
                 tuple[Any, ...]]
@@ -64,52 +63,6 @@ TWO_OPERANDS = 2 * OPERAND_BITS
 _OVERWRITES = ("write", "update")
 LONG_PROGRAM = 64
 """Nodes outside of loops beyond which repetitions are looked for. [ASSUMED]"""
-
-
-class Template(NamedTuple):
-    """A template record: what is equal in every execution of an instruction."""
-
-    op: str
-    engines: tuple[str, ...]
-    operands: tuple[tuple[str, str, Form, Reference], ...]
-    attributes: tuple[tuple[str, Any], ...]
-    position: source.Position
-    edges: tuple[str, ...] = ()
-    """Numbers behind the positions of its operands: its own as a producer, and those of its
-    producers (schedule.py)."""
-
-
-class LoopOrigin(NamedTuple):
-    """What a loop record says besides its count."""
-
-    name: str
-    kind: str
-    position: source.Position
-    is_in_order: bool = False
-    """Whether its instructions keep their order on each queue."""
-
-
-RUNTIME = "runtime"
-"""The kind of loops whose bounds or conditions are in registers."""
-UNMARKED = LoopOrigin("i", "python", source.UNKNOWN)
-IN_ORDER = LoopOrigin("in_order", "python", source.UNKNOWN, is_in_order=True)
-
-
-class Frame:
-    """A loop that is being executed, or the program itself. Identity is the loop's token.
-
-    The program and loops of one iteration have no folder.
-    """
-
-    __slots__ = ("folder", "parent", "shapes", "values", "is_open", "opened")
-
-    def __init__(self, folder: Folder | None, parent: Frame | None, opened: int) -> None:
-        self.folder = folder
-        self.parent = parent
-        self.shapes: list[int] = []
-        self.values: list[int] = []
-        self.is_open = True
-        self.opened = opened
 
 
 class Note(NamedTuple):
@@ -431,7 +384,7 @@ class Recorder:
                  attributes: dict[str, Any], at: source.Site) -> int:
         """The shape of a validated template; ProgramError if the chip has no such instruction."""
         position = source.position(at)
-        proposal = validate.Instruction(op, tuple(operands), attributes, engines, position)
+        proposal = Instruction(op, tuple(operands), attributes, engines, position)
         if engines is None:
             engines = engine_table.choose(self.chip, proposal, self.api)
         else:
@@ -641,23 +594,6 @@ class Recorder:
         if note not in self._noted:
             self._noted.add(note)
             self.notes.append(note)
-
-
-def freeze(name: str, value: Any) -> Any:
-    """A hashable copy of an attribute that JSON can hold. `value` is a number, or inf as text.
-
-    A type stands for a number that the template leaves out.
-    """
-    if value is int or value is float:
-        return value
-    if isinstance(value, (list, tuple)):
-        return tuple(freeze(name, one) for one in value)
-    if type(value) is LoopIndex:
-        value = value.ask()
-    if isinstance(value, (str, int)):
-        return int(value) if name == "value" and isinstance(value, bool) else value
-    number = float(value)
-    return number if isfinite(number) else str(number)
 
 
 current: Recorder | None = None

@@ -45,7 +45,8 @@ from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loop_proof import proven
 from trnsim.frontend.loop_source import is_known, source_bytes, statement
 from trnsim.frontend.proven_loop import Execution
-from trnsim.frontend.recorder import RUNTIME, LoopOrigin, Recorder
+from trnsim.frontend.frame import RUNTIME, LoopOrigin
+from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.source import Site
 from trnsim.frontend.subscripts import subscripted
 from trnsim.frontend.watch import Watch, calls_functions, watched

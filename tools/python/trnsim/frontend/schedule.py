@@ -13,21 +13,32 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
-from trnsim.frontend.folding import Folder
+from trnsim.frontend.folding import Folder, ShapeTable
+from trnsim.frontend.frame import RUNTIME, Frame
 from trnsim.frontend.immediates import number_in
-from trnsim.frontend.recorder import RUNTIME
+from trnsim.frontend.template import Template
 from trnsim.frontend.tensor import OPERAND_BITS
-
-if TYPE_CHECKING:
-    from trnsim.frontend.recorder import Frame, Recorder, Template
 
 Edge = tuple[str, str | Sequence[str]]
 """The name of an instruction, and those of its producers."""
 PRODUCER, DEPENDS_ON = "producer", "depends_on"
+
+
+class Recording(Protocol):
+    """What a schedule needs of the recorder of its program."""
+
+    frame: Frame
+    table: ShapeTable
+
+    def shape_of(self, template: Template) -> int:
+        """The shape of a template that is known to be right."""
+
+    def note(self, kind: str, text: str, at: source.Position | None = None) -> None:
+        """A remark for the reader of the trace."""
 
 
 class Edges(NamedTuple):
@@ -57,7 +68,7 @@ class Schedule:
         """Instructions by name."""
         self._producers: dict[int, set[int]] = {}
 
-    def issued(self, active: Recorder, name: str | None) -> int:
+    def issued(self, active: Recording, name: str | None) -> int:
         """Takes note of the instruction that was recorded last; its number."""
         number = len(self._shapes)
         self._shapes.append(active.frame.shapes[-1])
@@ -74,7 +85,7 @@ class Schedule:
         """Lets an instruction run after others."""
         self._producers.setdefault(consumer, set()).update(producers)
 
-    def edges(self, active: Recorder) -> Edges | None:
+    def edges(self, active: Recording) -> Edges | None:
         """What was found when the program has ended; None if nothing was.
 
         UserError for an edge from an instruction to itself, into a loop of the run time or out of
@@ -90,7 +101,7 @@ class Schedule:
         return Edges(known, {consumer: tuple(known[one] for one in producers)
                               for consumer, producers in after.items()}) if after else None
 
-    def note_unobeyed(self, active: Recorder) -> None:
+    def note_unobeyed(self, active: Recording) -> None:
         """Notes the edges against the order of the program."""
         for consumer, producer in self._pairs():
             if producer > consumer:
@@ -109,11 +120,11 @@ class Schedule:
                     pairs.update((number, one) for one in _latest(self.names.get(name, ()), number))
         return sorted(pairs)
 
-    def _position(self, active: Recorder, number: int) -> source.Position:
+    def _position(self, active: Recording, number: int) -> source.Position:
         template: Template = active.table.entries[self._shapes[number]]
         return template.position
 
-    def _check(self, active: Recorder, consumer: int, producer: int) -> None:
+    def _check(self, active: Recording, consumer: int, producer: int) -> None:
         here = self._position(active, consumer)
         if consumer == producer:
             raise UserError(f"{here}: the instruction is to run after itself; name another one")
@@ -146,7 +157,7 @@ def _latest(producers: Sequence[int], consumer: int) -> Sequence[int]:
     return [] if is_first else producers[:1]
 
 
-def _record(active: Recorder, producer: int | None, depends_on: Sequence[int]) -> None:
+def _record(active: Recording, producer: int | None, depends_on: Sequence[int]) -> None:
     """Makes the instruction that was recorded last a producer, or lets it depend on some."""
     numbers = [*depends_on, *(() if producer is None else (producer,))]
     if not numbers:

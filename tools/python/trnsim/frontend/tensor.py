@@ -19,16 +19,14 @@ views of its own is `View.derive`, `Buffer.form` and `position_of`.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from collections.abc import Sequence
 
 from trnsim.frontend import sites, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, ProgramError
+from trnsim.frontend.frame import Frame
 from trnsim.frontend.shapes import sizes_of
-
-if TYPE_CHECKING:
-    from trnsim.frontend.recorder import Frame
 
 HBM, SBUF, PSUM = "hbm", "sbuf", "psum"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import trnsim
+from trnsim._version import __version__
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import psum, source
@@ -347,7 +347,7 @@ def _header(body: Callable[..., Any], launch: Launch, used: Dialect,
                   for name, value in launch.keywords.items()]
     header: dict[str, Any] = {
         "format": "nkt", "version": FORMAT_VERSION, "form": "program",
-        "producer": f"trnsim {trnsim.__version__}", "target": launch.chip.name,
+        "producer": f"trnsim {__version__}", "target": launch.chip.name,
         "kernel": getattr(body, "__name__", "kernel")}
     path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
     if path is not None and Path(path).is_file():

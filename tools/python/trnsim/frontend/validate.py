@@ -10,17 +10,14 @@ are in the functions named in CHECKS. Sources: [NKI-ISA] for operations, [NKI-AR
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from trnsim.frontend import engines as engine_table
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import int64
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.instruction import Instruction
 from trnsim.frontend.legality import CHECKS, COLLECTIVES, RULES, OperandRule
 from trnsim.frontend.legality_indirect import check_indirect
 from trnsim.frontend.legality_operators import check_operators
-from trnsim.frontend.parameter_names import called
-from trnsim.frontend.source import Position
 from trnsim.frontend.tensor import HBM, MAXIMUM_PATTERN, Form, View
 
 QUADRANT = 32
@@ -35,37 +32,6 @@ PACKED_SCALES = ("dst_scale", "stationary_scale", "moving_scale")
 """Operands of microscaling: the scales of several tensors share the partitions of quadrants."""
 SCALE_STARTS = (0, 4, 8, 12)
 """Where they start: each has four, one for 8 partitions of 4 values. [NKI-MXFP]"""
-
-
-class Instruction(NamedTuple):
-    """An instruction as proposed by a dialect, with actual views."""
-
-    op: str
-    operands: tuple[tuple[str, str, View], ...]
-    attributes: dict[str, Any]
-    engines: tuple[str, ...] | None
-    position: Position
-
-    def find(self, role: str) -> View | None:
-        """The first operand with a role."""
-        for name, _, view in self.operands:
-            if name == role:
-                return view
-        return None
-
-    def view(self, role: str) -> View:
-        """The operand with a role, which is known to be there."""
-        found = self.find(role)
-        assert found is not None
-        return found
-
-    def called(self, role: str) -> str:
-        """What the program calls the operand with a role."""
-        return called(self.op, role)
-
-    def reject(self, what: str) -> IllegalInstruction:
-        """The error for `what`: what is, what is allowed; what to do."""
-        return IllegalInstruction(f"{self.position}: {self.op}: {what}")
 
 
 def check(chip: Chip, instruction: Instruction) -> None:

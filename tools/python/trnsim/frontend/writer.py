@@ -18,7 +18,8 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import UserError
 from trnsim.frontend.folding import LoopShape
 from trnsim.frontend.immediates import number_in
-from trnsim.frontend.recorder import Recorder, Template
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.schedule import DEPENDS_ON, PRODUCER
 from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
 

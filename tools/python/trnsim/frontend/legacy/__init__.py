@@ -11,17 +11,17 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from trnsim.frontend.dialect import Dialect
-from trnsim.frontend.recorder import LoopOrigin, Recorder
+from trnsim.frontend.frame import LoopOrigin
+from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.tensor import Storage, View
 
 API = "neuronxcc.nki"
 
 
 def _tensor(storage: Storage) -> View:
-    from trnsim.frontend.legacy.session import whole
     from trnsim.frontend.legacy.tensor import Tensor
 
-    return Tensor(storage, whole(storage.buffer))
+    return Tensor(storage, storage.buffer.whole)
 
 
 def _module(name: str, **contents: Any) -> ModuleType:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from trnsim.frontend.dtypes import DType, float32, uint16
-from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import as_tile, broadcast_free, flush, fresh, no_broadcast
 from trnsim.frontend.legacy.index import broadcast_shapes
 from trnsim.frontend.legacy.keywords import ignored
@@ -16,7 +15,7 @@ from trnsim.frontend.legacy.mask import Mask
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
-from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.legacy.transfer import copy, in_sbuf
 from trnsim.frontend.legacy.views import view_as, with_form
 from trnsim.frontend.shapes import sizes_of
 from trnsim.frontend.tensor import SBUF

@@ -15,8 +15,8 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import bool_, float32, int32
 from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
-from trnsim.frontend.legacy.elementwise import (binary, copy, is_number, kind_of, reciprocal,
-                                                unary)
+from trnsim.frontend.legacy.broadcast import broadcast_to
+from trnsim.frontend.legacy.elementwise import binary, is_number, kind_of, reciprocal, unary
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, produce_clipped, produce_per_row, result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
@@ -24,7 +24,7 @@ from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
-from trnsim.frontend.legacy.transfer import in_sbuf, load
+from trnsim.frontend.legacy.transfer import copy, in_sbuf, load
 from trnsim.frontend.nki.elementwise import REMAINDERS
 from trnsim.frontend.recorder import required
 from trnsim.frontend.tensor import HBM, PSUM, SBUF
@@ -232,8 +232,6 @@ def dropout(x: Any, rate: Any, dtype: Any, mask: Any) -> Tensor:
         release(tile)
         vector = as_tile(rate, "rate of nl.dropout")
         if vector.shape[0] != tile.shape[0]:
-            from trnsim.frontend.legacy.broadcast import broadcast_to
-
             rate = broadcast_to(vector, (tile.shape[0], 1))
     return isa_gpsimd.dropout(x, rate, dtype=dtype, mask=mask)
 

@@ -14,11 +14,12 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction, UserError
+from trnsim.frontend.frame import Frame
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.session import session, whole
+from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
 from trnsim.frontend.shapes import given_sizes, sizes_of
@@ -126,7 +127,7 @@ def _addresses(region: Region, lead: Shape, tile: Shape, kind: DType) -> list[An
     return found
 
 
-def _is_traced_once(frame: recorder.Frame | None) -> bool:
+def _is_traced_once(frame: Frame | None) -> bool:
     """Whether all open loops are affine or sequential ones."""
     while frame is not None and frame.parent is not None:
         if frame.folder is None or frame.folder.origin.kind not in ("affine", "sequential"):
@@ -135,7 +136,7 @@ def _is_traced_once(frame: recorder.Frame | None) -> bool:
     return True
 
 
-def _is_in_marked_loop(frame: recorder.Frame | None) -> bool:
+def _is_in_marked_loop(frame: Frame | None) -> bool:
     """Whether an affine or sequential loop is open, of which a tensor is one for all iterations."""
     while frame is not None:
         if frame.folder is not None and frame.folder.origin.kind in ("affine", "sequential"):
@@ -173,7 +174,7 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
     if found is None:
         role = "output" if region.is_shared else "internal"
         storage = here.recorder.storage(HBM, kind, shape, name=name, kind=role)
-        found = Tensor(storage, whole(storage.buffer))
+        found = Tensor(storage, storage.buffer.whole)
         if region.is_shared:
             storage.frame = here.recorder.program
             here.outputs[key] = found
@@ -187,7 +188,7 @@ def shared_constant(constant: Any, dtype: Any = None, **others: Any) -> Tensor:
     active = recorder.required()
     storage = active.storage(HBM, kind, tuple(constant.shape), kind="constant")
     active.initialise(storage, constant)
-    return Tensor(storage, whole(storage.buffer))
+    return Tensor(storage, storage.buffer.whole)
 
 
 def shared_identity_matrix(n: int, dtype: Any = "uint8", **others: Any) -> Tensor:
@@ -199,5 +200,5 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", **others: Any) -> Tenso
     if found is None:
         storage = here.recorder.storage(HBM, key[2], (n, n), kind="constant", name=f"identity_{n}")
         here.recorder.initialise(storage, identity(n))
-        found = here.constants[key] = Tensor(storage, whole(storage.buffer))
+        found = here.constants[key] = Tensor(storage, storage.buffer.whole)
     return found

@@ -15,6 +15,7 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, bool_, float32
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
+from trnsim.frontend.legacy.broadcast import broadcast_partitions
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
                                          no_broadcast, produce, promoted, result_dtype,
                                          type_of_number)
@@ -70,8 +71,6 @@ def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,
 def _same_partitions(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Repeats the one tile that has a single partition."""
     if a.shape[0] != b.shape[0] and 1 in (a.shape[0], b.shape[0]):
-        from trnsim.frontend.legacy.broadcast import broadcast_partitions
-
         release(a)
         release(b)
         if a.shape[0] == 1:
@@ -169,10 +168,3 @@ def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         inverse = reciprocal(tile, dtype=fraction(kind), mask=mask)
         return binary("multiply", inverse, x, dtype=kind, mask=mask)
     return binary("divide", x, y, dtype=dtype, mask=mask)
-
-
-def copy(src: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
-    """A copy on chip, cast if a data type is given."""
-    tile = as_tile(src, "src of nl.copy")
-    return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
-                   result_dtype(dtype, tile.dtype), mask=mask)

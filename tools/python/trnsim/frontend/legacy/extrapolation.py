@@ -193,6 +193,7 @@ def _outer_tiles(here: Session, before: TileMark, after: TileMark) -> list[TileR
     None if one of them was not accessed.
     """
     entries: dict[int, list[Made]] = {}
+    entry: Made
     for entry in here.block_log[before.blocks:after.blocks]:
         if entry.table.number > before.tables:
             continue
@@ -224,6 +225,7 @@ def _regions_are_local(here: Session, mark: TileMark) -> bool:
 def _named(here: Session, mark: TileMark, loop: Loop) -> list[Named]:
     """The blocks that the latest iteration named with the loop's index, each once."""
     found: dict[tuple[object, ...], Named] = {}
+    one: Named
     for one in here.index_log[mark.indexed:]:
         step = one.steps.get(loop, 0)
         if step:

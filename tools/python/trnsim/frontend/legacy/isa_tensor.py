@@ -9,14 +9,13 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legacy.elementwise import copy
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce_clipped,
                                          result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
-from trnsim.frontend.legacy.transfer import brought_to_sbuf
+from trnsim.frontend.legacy.transfer import brought_to_sbuf, copy
 from trnsim.frontend.nki.enums import engine, engine_names
 from trnsim.frontend.tensor import PSUM, SBUF
 

@@ -29,6 +29,7 @@ from trnsim.frontend.legacy.loops import AffineRange as affine_range
 from trnsim.frontend.legacy.loops import SequentialRange as sequential_range
 from trnsim.frontend.legacy.loops import StaticRange as static_range
 from trnsim.frontend.legacy.selection import DynamicSlice as _DynamicSlice
+from trnsim.frontend.legacy.transfer import copy as _copy
 from trnsim.frontend.legacy.transfer import load, store
 from trnsim.frontend.legacy.views import expand_dims
 from trnsim.frontend.nki.stubs import unsupported as _unsupported
@@ -103,7 +104,7 @@ reciprocal = _composite.named(_elementwise.reciprocal, "reciprocal")
 negative = _composite.with_constant("negative", "multiply", -1.0)
 invert = _composite.named(_composite.invert, "invert")
 logical_not = _composite.with_constant("logical_not", "equal", 0.0)
-copy = _composite.named(_elementwise.copy, "copy")
+copy = _composite.named(_copy, "copy")
 where = _where.where
 transpose = _composite.transpose
 matmul = _composite.matmul

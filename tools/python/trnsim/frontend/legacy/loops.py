@@ -35,7 +35,7 @@ from trnsim.frontend.legacy.tensor import MaskedTensor, Tensor
 from trnsim.frontend.legacy.typing import mutable_tensor, tensor
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.loop_proof import proven
-from trnsim.frontend.recorder import Frame, LoopOrigin
+from trnsim.frontend.frame import Frame, LoopOrigin
 from trnsim.frontend.reachable import add_plain
 from trnsim.frontend.repetition import parts, repeat, step
 from trnsim.frontend.runs import Jump, Place, Run, expected

@@ -15,7 +15,7 @@ from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
 from trnsim.frontend.legality import check_bank
 from trnsim.frontend.tensor import PSUM, Shape
-from trnsim.frontend.validate import Instruction
+from trnsim.frontend.instruction import Instruction
 
 
 def begins_group(here: Session, view: Tensor, accumulate: bool) -> bool:

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trnsim.frontend.folding import LoopShape, ShapeTable
-from trnsim.frontend.recorder import LoopOrigin, Recorder, Template
+from trnsim.frontend.frame import LoopOrigin
+from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.tensor import split_operand
 
 _Loops = list[tuple[LoopOrigin, list[int]]]

@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnsim.frontend import recorder
+from trnsim.frontend.legacy.division import divide
+from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.loop_index import Loop
 from trnsim.frontend.psum import MatmulRegions
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import Buffer, Form, Shape, Storage, View
-
-if TYPE_CHECKING:
-    from trnsim.frontend.legacy.blocks import Made, Named
-    from trnsim.frontend.legacy.tensor import Tensor
-    from trnsim.frontend.loop_index import Loop
+from trnsim.frontend.tensor import Buffer, Shape, Storage, View
 
 
 class Contents(MatmulRegions):
@@ -81,10 +78,10 @@ class Session:
         """Open loops that may leave iterations out."""
         self.symbolic = 0
         """Open loops whose indices are LoopIndex."""
-        self.index_log: list[Named] = []
-        """Subscripts of blocks with a loop's index."""
-        self.block_log: list[Made] = []
-        """Tiles of blocks in the order in which they were made."""
+        self.index_log: list[Any] = []
+        """Subscripts of blocks with a loop's index (blocks.Named)."""
+        self.block_log: list[Any] = []
+        """Tiles of blocks in the order in which they were made (blocks.Made)."""
         self.region_log: list[Contents] = []
         """PSUM tiles in the order in which matmuls began new regions of them."""
         self.clock = 0
@@ -104,7 +101,7 @@ class Session:
             self.clock += 1
             found = storage.matmul_regions = Contents(self.clock, self.region_log)
             if storage.base is not None:
-                found.add(View(storage, whole(storage.buffer)))
+                found.add(View(storage, storage.buffer.whole))
         return found
 
 
@@ -118,10 +115,5 @@ def session() -> Session:
 def _begun() -> Session:
     active = recorder.required()
     active.session = found = Session(active)
-    active.divide = importlib.import_module("trnsim.frontend.legacy.division").divide
+    active.divide = divide
     return found
-
-
-def whole(buffer: Buffer) -> Form:
-    """The form of a whole buffer."""
-    return buffer.whole

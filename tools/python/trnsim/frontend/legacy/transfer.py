@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Loads and stores of the 0.1 dialect.
-"""nl.load and nl.store: DMA between HBM and SBUF; PSUM is reached by way of SBUF."""
+# Loads, stores and copies of the 0.1 dialect.
+"""nl.load and nl.store: DMA between HBM and SBUF; PSUM is reached by way of SBUF. nl.copy."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ def store(dst: Any, value: Any, *, mask: Any = None, **others: Any) -> None:
     if target.indices is not None:
         operands += with_indices(operands[0])[1:]
     issue("dma_copy", operands, {}, mask=mask)
+
+
+def copy(src: Any, *, dtype: Any = None, mask: Any = None) -> Tensor:
+    """A copy on chip, cast if a data type is given."""
+    tile = as_tile(src, "src of nl.copy")
+    return produce("tensor_copy", [("data", "read", tile)], {}, tile.shape,
+                   result_dtype(dtype, tile.dtype), mask=mask)
 
 
 def in_sbuf(tile: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 
 from trnsim.frontend.dtypes import float32, uint8, uint16, uint32
 from trnsim.frontend.legacy import isa_gpsimd
+from trnsim.frontend.legacy.broadcast import broadcast_to
 from trnsim.frontend.legacy.elementwise import binary, is_number
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, issue, produce,
                                          promoted, result_dtype)
@@ -103,8 +104,6 @@ def _spread(tile: Tensor, shape: Shape) -> Tensor:
     """The tile repeated to a shape, across partitions as well."""
     if tile.shape[0] == shape[0]:
         return broadcast_free(tile, shape)
-    from trnsim.frontend.legacy.broadcast import broadcast_to
-
     return broadcast_to(tile, shape)  # type: ignore[no-any-return]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from trnsim.frontend import recorder
 from trnsim.frontend.dialect import Dialect
 from trnsim.frontend.kernel import decorator
-from trnsim.frontend.recorder import LoopOrigin
+from trnsim.frontend.frame import LoopOrigin
 from trnsim.frontend.tensor import Storage, View
 
 API = "nki"

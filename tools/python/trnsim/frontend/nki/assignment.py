@@ -11,7 +11,7 @@ from trnsim.frontend.arguments import describe
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legality import RULES
 from trnsim.frontend.psum import begins_group
-from trnsim.frontend.tensor import HBM, PSUM, View
+from trnsim.frontend.tensor import HBM, PSUM, SBUF, View
 
 
 def assign(target: View, value: Any) -> None:
@@ -44,8 +44,8 @@ def copy(target: View, value: View) -> None:
         active.record("tensor_copy", None, (("dst", "write", target), ("data", "read", value)), {})
         return
     if value.space == PSUM:
-        from trnsim.frontend.nki.creation import fresh
-        tile = fresh(value.shape, target.dtype, name="evicted")
+        storage = active.storage(SBUF, target.dtype, value.shape, name="evicted")
+        tile = View(storage, storage.buffer.whole)
         active.record("tensor_copy", None, (("dst", "write", tile), ("data", "read", value)), {})
         value = tile
     active.record("dma_copy", None, (("dst", "write", target), ("src", "read", value)), {})

@@ -11,91 +11,31 @@ from __future__ import annotations
 
 from math import pi
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32, uint8
+from trnsim.frontend.dtypes import dtype as dtype_of, float32, uint8
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import known_issues
+from trnsim.frontend.nki.broadcast import over_same_partitions, spread
 from trnsim.frontend.nki.creation import fresh
+from trnsim.frontend.nki.emit import broadcast_pair, common_shape, copy, emit, result_dtype, tile
 from trnsim.frontend.nki.issue import vectors
 from trnsim.frontend.nki.parameters import check_probability
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import HBM, PSUM, View
+from trnsim.frontend.tensor import PSUM, View
 
 _FLIPPED = {"less": "greater", "greater": "less", "less_equal": "greater_equal",
             "greater_equal": "less_equal"}
 
-def emit(operation: str, result: View, operands: Sequence[Operand],
-         immediates: tuple[Any, ...] = (), /, **attributes: Any) -> View:
-    """Holds an instruction back whose dst is the fresh tile `result`."""
-    every = (("dst", "write", result), *operands)
-    return recorder.required().hold(operation, None, every, attributes, None, immediates)
 
-def tile(value: Any, name: str) -> View:
-    """`value` if it is a tensor on chip; IllegalInstruction otherwise."""
-    if not isinstance(value, View) or value.space == HBM:
-        what = value.form.describe() if isinstance(value, View) else repr(value)
-        is_number = isinstance(value, (int, float))
-        how = "compute with numbers in Python" if is_number else "load it first"
-        raise IllegalInstruction(f"{source.here()}: {name}: an operand is {what}, but must be a "
-                                 f"tile in sbuf or psum; {how}")
-    return value
 
-def result_dtype(dtype: Any, *operands: Any) -> DType:
-    """The type asked for, or the widest of the operands, floats before integers."""
-    if dtype is not None:
-        return dtype_of(dtype)
-    types = [one.dtype for one in operands if isinstance(one, View)]
-    best = types[0]
-    for other in types[1:]:
-        if other is best:
-            continue
-        if other.is_float and best.is_float and other.itemsize == best.itemsize:
-            best = float32
-        elif (other.is_float, other.itemsize) > (best.is_float, best.itemsize):
-            best = other
-    return best
-
-def broadcast_pair(x: View, y: View, name: str) -> tuple[View, View]:
-    """Both tiles in one shape; free dimensions of size 1 are repeated by their access pattern."""
-    if x.shape == y.shape:
-        return x, y
-    shape = common_shape((x, y), name)
-    return repeated(x, shape), repeated(y, shape)
-
-def common_shape(tiles: Sequence[View], name: str) -> tuple[int, ...]:
-    """The shape to which tiles are repeated; IllegalInstruction if there is none."""
-    shapes = [one.shape for one in tiles]
-    largest = tuple(map(max, zip(*shapes)))
-    if any(len(shape) != len(largest) for shape in shapes) or any(
-            size not in (1, most) for shape in shapes for size, most in zip(shape, largest)):
-        listed = ", ".join(str(list(shape)) for shape in shapes[:-1])
-        raise IllegalInstruction(f"{source.here()}: {name}: shapes {listed} and "
-                                 f"{list(shapes[-1])} do not broadcast; equal ranks and sizes that "
-                                 "are equal or 1 do")
-    return largest
-
-def repeated(x: View, shape: tuple[int, ...]) -> View:
-    """`x` with its free dimensions of size 1 repeated to `shape`."""
-    strides = [stride if have == want else 0
-               for have, want, stride in zip(x.shape, shape, x.strides)]
-    return x.derive(shape, strides, offset=x.element_offset, partition=x.form.partition)
-
-def over_same_partitions(x: View, y: View) -> tuple[View, View]:
-    """Both tiles, one of a single partition copied to all those of the other."""
-    partitions = max(x.shape[0], y.shape[0])
-    return over_partitions(x, partitions), over_partitions(y, partitions)
-
-def over_partitions(x: View, partitions: int) -> View:
-    """`x`, copied to as many partitions if it has one."""
-    from trnsim.frontend.nki.reductions import broadcast_to
-    return broadcast_to(x, (partitions, *x.shape[1:])) if x.shape[0] == 1 < partitions else x
 
 def is_vector(value: View, like: View) -> bool:
     """Whether a tile holds one value per partition of another, larger tile."""
     return (value.form.free_elements == 1 and like.form.free_elements > 1
             and value.shape[0] == like.shape[0])
+
 
 def binary(name: str, x: Any, y: Any, dtype: Any = None) -> View:
     """x op y, where at least one is a tile."""
@@ -110,6 +50,7 @@ def binary(name: str, x: Any, y: Any, dtype: Any = None) -> View:
         return _with_scalar(name, tile(x, name), y, dtype, False)
     return _with_scalar(name, tile(y, name), x, dtype, True)
 
+
 def _with_tile(name: str, x: View, y: View, dtype: Any) -> View:
     x, y = broadcast_pair(x, y, name)
     if x.space == PSUM and y.space == PSUM:
@@ -117,6 +58,7 @@ def _with_tile(name: str, x: View, y: View, dtype: Any) -> View:
     kind = result_dtype(dtype, x, y)
     return emit("tensor_tensor", fresh(x.shape, kind),
                 (("data1", "read", x), ("data2", "read", y)), op=name)
+
 
 def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool) -> View:
     kind = dtype_of(dtype) if dtype is not None else x.dtype
@@ -130,21 +72,18 @@ def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool
     return emit("tensor_scalar", fresh(x.shape, kind), operands, (operand, is_swapped),
                 op0=operator)
 
+
 def unary_function(name: str, x: Any, dtype: Any = None) -> View:
     """function(x) on the scalar engine."""
     data = tile(x, name)
     return emit("activation", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", data),), function=name)
 
+
 def with_constant(name: str, constant: float, x: Any, dtype: Any = None) -> View:
     """x op constant on the vector engine: negative is multiply -1, and so on."""
     return _with_scalar(name, tile(x, name), constant, dtype, False)
 
-def copy(x: Any, dtype: Any = None) -> View:
-    """A copy of a tile, cast if asked for."""
-    data = tile(x, "copy")
-    return emit("tensor_copy", fresh(data.shape, result_dtype(dtype, data)),
-                (("data", "read", data),))
 
 def scalar_copy(x: Any, dtype: Any = None) -> View:
     """nl.copy: a copy on the scalar engine, which only activates before NeuronCore-v3.
@@ -158,11 +97,13 @@ def scalar_copy(x: Any, dtype: Any = None) -> View:
                 ("data", "read", data))
     return active.hold("tensor_copy", ("scalar",), operands, {}, None)
 
+
 def reciprocal(x: Any, dtype: Any = None) -> View:
     """1 / x on the vector engine."""
     data = tile(x, "reciprocal")
     return emit("reciprocal", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", data),))
+
 
 def reverse_square_root(x: Any, dtype: Any = None) -> View:
     """1 / sqrt(x) on GpSimd, slower and more exact than the activation. [NKI-RELEASE]"""
@@ -176,15 +117,18 @@ def reverse_square_root(x: Any, dtype: Any = None) -> View:
     return recorder.required().hold("tensor_scalar", ("gpsimd",), operands, {"op0": "rsqrt"}, None,
                                     (0.0, False))
 
+
 def sine(x: Any, dtype: Any = None) -> View:
     """sin(x): a range reduction, then the activation."""
     data = tile(x, "sin")
     return _sine_of_sum(data, 0.0, dtype or data.dtype)
 
+
 def cosine(x: Any, dtype: Any = None) -> View:
     """cos(x) as the sine of x + pi / 2, which the range reduction adds too."""
     data = tile(x, "cos")
     return _sine_of_sum(data, pi / 2.0, dtype or data.dtype)
+
 
 def _sine_of_sum(data: View, turn: float, dtype: Any) -> View:
     """sin(data + turn), by ((data + turn + pi) mod 2 pi) - pi, where the engine has the sine."""
@@ -195,13 +139,16 @@ def _sine_of_sum(data: View, turn: float, dtype: Any) -> View:
     return emit("activation", fresh(data.shape, result_dtype(dtype, data)),
                 (("data", "read", turned),), (1.0, -pi), function="sin")
 
+
 def tangent(x: Any, dtype: Any = None) -> View:
     """tan(x) as sin(x) / cos(x)."""
     inverse = reciprocal(cosine(x, float32), float32)
     return binary("multiply", sine(x, float32), inverse, dtype or x.dtype)
 
+
 REMAINDERS = {"floor": ("mod", 1.0), "ceil": ("mod", -1.0), "trunc": ("fmod", 1.0)}
 """What the functions that round take away: the operator and its number."""
+
 
 def rounded(name: str, x: Any, dtype: Any = None) -> View:
     """floor, ceil, trunc: x less a remainder, in one instruction."""
@@ -212,6 +159,7 @@ def rounded(name: str, x: Any, dtype: Any = None) -> View:
     return emit("scalar_tensor_tensor", fresh(data.shape, result_dtype(dtype, x)),
                 (("data", "read", data), ("operand1", "read", data)), (number, False, True),
                 op0=operator, op1="subtract")
+
 
 def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
     """x where the condition holds, else y: a copy of y, then a predicated copy of x."""
@@ -238,9 +186,6 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> View:
                   {}, None, (x,))
     return result
 
-def spread(x: View, shape: tuple[int, ...]) -> View:
-    """`x` in a shape to which it broadcasts: partitions by a copy, the others by their pattern."""
-    return x if x.shape == shape else repeated(over_partitions(x, shape[0]), shape)
 
 def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
     """x with elements zeroed at random."""
@@ -255,6 +200,7 @@ def _named(function: Callable[..., View], name: str) -> Callable[..., View]:
     function.__name__ = function.__qualname__ = name
     return function
 
+
 def binary_operator(name: str) -> Callable[..., View]:
     """The public function of a binary operator; also usable as `op=`."""
     def operator(x: Any, y: Any, dtype: Any = None) -> View:
@@ -263,12 +209,14 @@ def binary_operator(name: str) -> Callable[..., View]:
     operator.__doc__ = f"{name} of two tiles, or of a tile and a number."
     return _named(operator, name)
 
+
 def unary_operator(name: str, lowering: Callable[..., View]) -> Callable[..., View]:
     """The public function of a unary operator; also usable as `op=`."""
     def operator(x: Any, dtype: Any = None) -> View:
         return lowering(x, dtype)
     operator.__doc__ = f"{name} of a tile."
     return _named(operator, name)
+
 
 def function_operator(name: str) -> Callable[..., View]:
     """The public function of an activation function; also usable as `op=`."""

@@ -16,7 +16,7 @@ from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, n
 from trnsim.frontend.psum import begins_group
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.tensor import View
-from trnsim.frontend.validate import Instruction
+from trnsim.frontend.instruction import Instruction
 
 _no_mode = enums.matmul_perf_mode.none
 _DOUBLE_ROW = (enums.matmul_perf_mode.double_row, "double_row", "double_row_gen3")

@@ -18,6 +18,7 @@ from trnsim.frontend.nki import elementwise as _elementwise
 from trnsim.frontend.nki import lookup as _lookup
 from trnsim.frontend.nki import reductions as _reductions
 from trnsim.frontend.nki.assignment import copy as _assign
+from trnsim.frontend.nki.broadcast import broadcast_to
 from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, shared_constant,
                                           shared_identity_matrix, zeros, zeros_like, par_dim)
 from trnsim.frontend.nki.creation import fresh as _fresh
@@ -25,6 +26,7 @@ from trnsim.frontend.nki.enums import SPACES as _SPACES
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.grids import (NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks,
                                        alloc_tiles, blocks, tiles)
+from trnsim.frontend.nki.isa_dma import dma_transpose as _dma_transpose
 from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorder, num_programs,
                                        program_id, program_ndim, sequential_range, static_range)
 from trnsim.frontend.nki.objects import NKIObject
@@ -103,7 +105,6 @@ softmax = _reductions.softmax
 rms_norm = _reductions.rms_norm
 transpose = _reductions.transpose
 matmul = _reductions.matmul
-broadcast_to = _reductions.broadcast_to
 
 average = "average"
 bypass = "bypass"
@@ -132,8 +133,7 @@ def load_transpose2d(src: _View, dtype: Any = None) -> _View:
     kind = src.dtype if dtype is None else _dtype_of(dtype)
     rows, columns = src.shape
     tile = _fresh((columns, rows), kind)
-    from trnsim.frontend.nki.isa_dma import dma_transpose
-    dma_transpose(tile, src)
+    _dma_transpose(tile, src)
     return tile
 
 

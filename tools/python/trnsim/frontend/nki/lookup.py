@@ -15,7 +15,7 @@ from trnsim.frontend.dtypes import uint32
 from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
-from trnsim.frontend.nki.elementwise import copy, emit, result_dtype, tile
+from trnsim.frontend.nki.emit import copy, emit, result_dtype, tile
 from trnsim.frontend.tensor import View
 
 BIT_SCALE = 2.0 ** -32

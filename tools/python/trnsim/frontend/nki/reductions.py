@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import DType, float32, uint16
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.dtypes import float32
 from trnsim.frontend.legality import BN_STATS_FREE_MAX
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
-from trnsim.frontend.nki.elementwise import (binary, copy, emit, reciprocal, repeated,
-                                             result_dtype, tile, unary_function)
+from trnsim.frontend.nki.elementwise import binary, reciprocal, unary_function
+from trnsim.frontend.nki.emit import copy, dense, emit, in_sbuf, repeated, result_dtype, tile
 from trnsim.frontend.nki.isa_vector import reduced_axes
 from trnsim.frontend.psum import begins_group
 from trnsim.frontend.tensor import PSUM, View, row_major
@@ -90,7 +89,7 @@ def variance_of(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) ->
         return mean_of(unary_function("square", centred, float32), axis, kind, True)
     starts = range(0, columns, BN_STATS_FREE_MAX)
     stats = fresh((rows, _BN_STATS_RESULT * len(starts)), float32, name="stats")
-    flat = data if len(starts) == 1 else _dense(data)
+    flat = data if len(starts) == 1 else dense(data)
     for piece, start in enumerate(starts):
         part = flat if len(starts) == 1 else flat.derive(
             (rows, min(BN_STATS_FREE_MAX, columns - start)), flat.strides,
@@ -183,94 +182,3 @@ def matmul(x: Any, y: Any, transpose_x: bool = False) -> View:
     operands = (("dst", "write", result), ("stationary", "read", left),
                 ("moving", "read", right))
     return recorder.required().hold("nc_matmul", None, operands, {"start": True})
-
-
-def in_sbuf(data: View) -> View:
-    """The tile itself, or a copy of it in SBUF."""
-    return copy(data) if data.space == PSUM else data
-
-
-def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
-    """A larger tile. Free dimensions repeat by access pattern, partitions by a matmul."""
-    data = tile(x, "broadcast_to")
-    sizes = tuple(int(size) for size in shape)
-    if sizes == data.shape:
-        return data if dtype is None else copy(data, dtype)
-    kind = result_dtype(dtype, data)
-    if len(sizes) != data.ndim or any(
-            have not in (1, want) for have, want in zip(data.shape, sizes)):
-        raise IllegalInstruction(f"{source.here()}: broadcast_to: {list(data.shape)} does not "
-                                 f"broadcast to {list(sizes)}; equal ranks and sizes 1 do")
-    if sizes[0] != data.shape[0]:
-        data = _over_partitions(data, (sizes[0], *data.shape[1:]), kind)
-    if sizes == data.shape:
-        return data
-    return emit("tensor_copy", fresh(sizes, kind), (("data", "read", repeated(data, sizes)),))
-
-
-def _over_partitions(data: View, sizes: tuple[int, ...], kind: DType) -> View:
-    """Row 0 to all partitions: ones[1, P].T @ row, in pieces of a PSUM bank, then copied out.
-
-    Integers go through float32, which is exact up to 24 bits: those of 32 as their halves.
-    """
-    if data.dtype.is_integer and data.dtype.itemsize > uint16.itemsize:
-        result = fresh(sizes, data.dtype)
-        _repeat_row(_halves(_dense(data)), _halves(result))
-        return result if kind is data.dtype else copy(result, kind)
-    result = fresh(sizes, kind)
-    _repeat_row(_dense(data), _flat(result))
-    return result
-
-
-def _repeat_row(row: View, result: View) -> None:
-    """result[p, n] = row[0, n], both flat, the row in SBUF."""
-    active = recorder.required()
-    if not row.dtype.is_float:
-        row = copy(row, float32)
-    partitions, columns = result.shape
-    ones = _ones(partitions, row.dtype)
-    step = active.chip.psum_bank_bytes // float32.itemsize
-    for start in range(0, columns, step):
-        count = min(step, columns - start)
-        piece = row.derive((1, count), row.strides, offset=row.element_offset + start,
-                           partition=row.form.partition)
-        bank = fresh((partitions, count), float32, PSUM, name="broadcast")
-        active.record("nc_matmul", None, (("dst", "write", bank),
-                                          ("stationary", "read", ones),
-                                          ("moving", "read", piece)),
-                      {"start": True, "onezero": "stationary"})
-        part = result.derive((partitions, count), result.strides, offset=start)
-        active.record("tensor_copy", None, (("dst", "write", part), ("data", "read", bank)), {})
-
-
-def _ones(partitions: int, kind: DType) -> View:
-    """A row of ones, written once, before the loops that are open."""
-    active = recorder.required()
-    key = ("ones", partitions, kind)
-    found = active.constants.get(key)
-    if found is None:
-        active.flush()
-        inner, active.frame = active.frame, active.program
-        found = active.constants[key] = fresh((1, partitions), kind, name="ones")
-        active.record("memset", None, (("dst", "write", found),), {"value": 1.0})
-        active.frame = inner
-    return found
-
-
-def _dense(data: View) -> View:
-    """The tile as [P, N] in SBUF: itself if it is there and contiguous, else a copy."""
-    return _flat(data if data.space != PSUM and data.form.is_contiguous() else copy(data))
-
-
-def _flat(data: View) -> View:
-    """A contiguous tile as [P, N]."""
-    columns = data.form.free_elements
-    return data.derive((data.shape[0], columns), (columns, 1), offset=data.element_offset,
-                       partition=data.form.partition)
-
-
-def _halves(data: View) -> View:
-    """A contiguous tile of 32-bit elements as [P, 2N] of their halves."""
-    columns = 2 * data.form.free_elements
-    return data.derive((data.shape[0], columns), (columns, 1), offset=2 * data.element_offset,
-                       partition=data.form.partition, dtype=uint16)

@@ -21,7 +21,7 @@ from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loop_source import is_condition_of_while
 from trnsim.frontend.nki.objects import NKIObject
-from trnsim.frontend.recorder import RUNTIME, Frame, LoopOrigin
+from trnsim.frontend.frame import RUNTIME, Frame, LoopOrigin
 
 DEFAULT_TRIPS = 8
 """Trips of a loop whose bound is not known. [ASSUMED]"""

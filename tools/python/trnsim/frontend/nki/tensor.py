@@ -20,6 +20,7 @@ from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedF
 from trnsim.frontend.loop_index import LoopIndex, give_up
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.arithmetic import WithoutOperators
+from trnsim.frontend.nki.assignment import assign
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
@@ -299,7 +300,6 @@ class NkiTensor(WithoutOperators, View):
         if isinstance(value, View) and value.storage is target.storage and (
                 value.position == target.position and value.form is target.form):
             return
-        from trnsim.frontend.nki.assignment import assign
         assign(target, value)
 
     # Views ------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ def dma_copy(call: Call, oob_mode: Any = "error") -> None:
     values = _converted(call.read("src"), src, dst)
     _carry(call, call.take_garbage(), values.shape)
     if call.skips and isinstance(src.indices, View):
-        call.kept = selected(call.machine, memory_of(src.storage), src, call.at)
+        call.kept = selected(call.machine.indices(src, call.at), memory_of(src.storage), src,
+                             call.at)
     call.write(values)
 
 

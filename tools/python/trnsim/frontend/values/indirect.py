@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Views whose start, or the start of each of whose rows, is read from a tensor.
-"""Gather and scatter: what a view with `indices` reaches. [NKI-ISA, dma_copy]"""
+"""Gather and scatter: what a view with `indices` reaches. [NKI-ISA, dma_copy]
+
+`indices` here are the values of the view's, in the order of the rows they select.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,30 +16,15 @@ from trnsim.frontend import source
 from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.tensor import Indirection, View, position_of, split_operand
 from trnsim.frontend.values.casting import Array, cast
+from trnsim.frontend.values.garbage import Garbage
 from trnsim.frontend.values.memory import Memory, layout_of
 
-if TYPE_CHECKING:
-    from trnsim.frontend.values.garbage import Garbage
-    from trnsim.frontend.values.machine import Machine
 
-
-def _indices(machine: Machine, view: View, at: source.Site) -> list[int]:
-    """The indices in the order of the rows they select: those of a tensor's rows, or for a
-    dma_transpose those of its columns. [NKI-ISA, dma_transpose]
-    """
-    indices = view.indices
-    assert indices is not None
-    values = machine.read(indices, at)
-    if machine.goes_down:
-        values = values.reshape(values.shape[0], -1).T
-    return [int(one) for one in values.reshape(-1)]
-
-
-def _parts(machine: Machine, memory: Memory, view: View, at: source.Site,
+def _parts(indices: Array, memory: Memory, view: View, at: source.Site,
            skips: bool) -> Iterator[tuple[Any, int]]:
     """(place in the result, elements to add to the start) for each index that is in bounds."""
     how: Indirection = view.indirection
-    values = _indices(machine, view, at)
+    values = [int(one) for one in indices.reshape(-1)]
     if how.kind == "scalar":
         values = values[:1]
     elif len(values) < view.form.shape[0]:
@@ -86,29 +74,26 @@ def _part(memory: Memory, view: View, place: Any, moved: int, flags: bool = Fals
     return np.ndarray(shape, layout.dtype, memory.raw, start, strides)
 
 
-def selected(machine: Machine, memory: Memory, view: View, at: source.Site) -> Array:
+def selected(indices: Array, memory: Memory, view: View, at: source.Site) -> Array:
     """Which elements of an indirect view are in bounds."""
     kept = np.zeros(view.form.shape, dtype=bool)
-    for place, _ in _parts(machine, memory, view, at, True):
+    for place, _ in _parts(indices, memory, view, at, True):
         kept[place] = True
     return kept
 
 
-def _columns(machine: Machine, view: View, at: source.Site, group: int) -> Array:
+def _columns(indices: Array, view: View, at: source.Site, group: int) -> Array:
     """The column of each element of a view with tensor indirection. [NKI-LANGUAGE, indirect]
 
     A group of partitions shares its indices, which go down the partitions first.
     """
-    indices = view.indices
-    assert indices is not None
-    table = machine.read(indices, at).astype(np.int64)
     partitions, count = view.form.shape[0], view.form.free_elements
-    table = table.reshape(partitions, -1)
+    table = indices.astype(np.int64).reshape(partitions, -1)
     columns = np.empty((partitions, count), dtype=np.int64)
     for first in range(0, partitions, group):
         columns[first:first + group] = table[first:first + group].T.reshape(-1)[:count]
     if columns.min() < 0 or columns.max() >= view.indirection.limit:
-        raise ProgramError(f"{source.position(at)}: {indices.name!r} selects columns "
+        raise ProgramError(f"{source.position(at)}: {view.indices.name!r} selects columns "
                            f"{columns.min()} to {columns.max()} of {view.name!r}, which has "
                            f"{view.indirection.limit}; keep the indices in bounds")
     return columns
@@ -124,20 +109,20 @@ def _rows(memory: Memory, view: View, flags: bool = False) -> Array:
     return memory.flags(seen).any(axis=-1) if flags else memory.view(seen)
 
 
-def gather(machine: Machine, memory: Memory, view: View, at: source.Site, skips: bool,
+def gather(indices: Array, memory: Memory, view: View, at: source.Site, skips: bool,
            group: int = 16) -> tuple[Array, Array | None]:
     """The elements that an indirect view selects, and which of them nothing has written (None:
     all are); those that are skipped are zero."""
     flags = None
     if view.indirection.kind == "columns":
-        columns = _columns(machine, view, at, group)
+        columns = _columns(indices, view, at, group)
         if memory.unwritten is not None:
             flags = np.take_along_axis(_rows(memory, view, True), columns, axis=1)
         return np.take_along_axis(_rows(memory, view), columns, axis=1), flags
     result = np.zeros(view.form.shape, dtype=layout_of(view.form).dtype)
     if memory.unwritten is not None:
         flags = np.zeros(view.form.shape, dtype=bool)
-    for place, moved in _parts(machine, memory, view, at, skips):
+    for place, moved in _parts(indices, memory, view, at, skips):
         result[place] = _part(memory, view, place, moved)
         if flags is not None:
             flags[place] = _part(memory, view, place, moved, True).any(axis=-1)
@@ -153,14 +138,14 @@ def _element(view: View, row: int, column: int) -> View:
     return View(view.storage, one, position_of(offset + column, partition + row))
 
 
-def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: source.Site,
+def scatter(indices: Array, memory: Memory, view: View, values: Array, at: source.Site,
             kept: Array | None, skips: bool, group: int = 16,
             garbage: Garbage | None = None) -> None:
     """Writes the elements that an indirect view selects, where `kept` holds. Those that come from
     `garbage` count as not written."""
     doubtful = None if garbage is None else garbage.rows(view)
     if view.indirection.kind == "columns":
-        columns = _columns(machine, view, at, group)
+        columns = _columns(indices, view, at, group)
         written = np.ones(columns.shape, bool) if kept is None else kept.reshape(columns.shape)
         rows = np.nonzero(written)[0]
         _rows(memory, view)[rows, columns[written]] = cast(values, view.form.dtype).reshape(
@@ -178,7 +163,7 @@ def scatter(machine: Machine, memory: Memory, view: View, values: Array, at: sou
     memory.is_modified = True
     if doubtful is not None and garbage is not None:
         memory.doubt(garbage.origin, at)
-    for place, moved in _parts(machine, memory, view, at, skips):
+    for place, moved in _parts(indices, memory, view, at, skips):
         part = _part(memory, view, place, moved)
         where = np.ones(part.shape, dtype=bool) if kept is None else kept[place]
         np.copyto(part, elements[place], where=where)

@@ -46,7 +46,8 @@ class Machine:
         """
         memory = memory_of(view.storage)
         if isinstance(view.indices, View):
-            values, flags = indirect.gather(self, memory, view, at, skips, self.group)
+            values, flags = indirect.gather(self.indices(view, at), memory, view, at, skips,
+                                            self.group)
         elif memory.unwritten is None:
             return memory.view(view)
         else:
@@ -74,7 +75,8 @@ class Machine:
         memory = memory_of(view.storage)
         if isinstance(view.indices, View):
             kept = None if kept is None else fitted(kept, view.form.shape)
-            indirect.scatter(self, memory, view, values, at, kept, skips, self.group, garbage)
+            indirect.scatter(self.indices(view, at), memory, view, values, at, kept, skips,
+                             self.group, garbage)
             return
         target = memory.view(view)
         elements = cast(values, view.form.dtype)
@@ -88,6 +90,13 @@ class Machine:
         memory.mark(view, kept)
         if garbage is not None and (doubtful := garbage.rows(view)) is not None:
             memory.unmark(view, doubtful, garbage.origin, at)
+
+    def indices(self, view: View, at: source.Site) -> Array:
+        """Those of an indirect view, in the order of the rows they select: of a tensor's rows, or
+        for a dma_transpose of its columns. [NKI-ISA, dma_transpose]"""
+        assert view.indices is not None
+        values = self.read(view.indices, at)
+        return values.reshape(values.shape[0], -1).T if self.goes_down else values
 
     def scalar(self, view: View, at: source.Site) -> Any:
         """The first element of a view as a Python number."""

@@ -18,7 +18,8 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.outputs import allocated_at
-from trnsim.frontend.recorder import Operand, Recorder, Template
+from trnsim.frontend.recorder import Operand, Recorder
+from trnsim.frontend.template import Template
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
 from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call

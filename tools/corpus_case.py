@@ -47,15 +47,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
 import corpus_arguments  # noqa: E402
 import corpus_torch  # noqa: E402
+from trnsim.errors import FrontendError  # noqa: E402
 from trnsim.frontend import TensorArgument, dtype, trace  # noqa: E402
 from trnsim.frontend.arguments import describe  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
-from trnsim.frontend.errors import FrontendError  # noqa: E402
-from trnsim.frontend.impersonate import (KERNEL_NAMES, install, load_kernel_module,  # noqa: E402
+from trnsim.frontend.host.impersonate import (KERNEL_NAMES, install, load_kernel_module,  # noqa: E402
                                          package_of)
 from trnsim.frontend.kernel import Kernel, set_launcher, set_listener  # noqa: E402
-from trnsim.frontend.nki import jit  # noqa: E402
-from trnsim.frontend.tensor import View  # noqa: E402
+from trnsim.frontend.nki.decorators import jit  # noqa: E402
+from trnsim.frontend.records.tensor import View  # noqa: E402
 
 MARK = "# SUBSTITUTE HERE"
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import corpus_arguments
 import corpus_torch
 import numpy as np
-from trnsim.frontend import impersonate, stand_ins
 from trnsim.frontend.chip import load_chip, set_target
+from trnsim.frontend.host import impersonate, stand_ins
+from trnsim.frontend.host.neuron_dtypes import static_cast
 from trnsim.frontend.kernel import Kernel, set_listener
-from trnsim.frontend.neuron_dtypes import static_cast
-from trnsim.frontend.nki import jit
+from trnsim.frontend.nki.decorators import jit
 from trnsim.frontend.tracing import trace_ranks
 
 ABSENT = frozenset((

@@ -49,9 +49,9 @@ import corpus_library  # noqa: E402
 import corpus_torch  # noqa: E402
 from trnsim.frontend import TensorArgument, install, trace  # noqa: E402
 from trnsim.frontend.chip import load_chip, set_target  # noqa: E402
-from trnsim.frontend.frameworks import as_given  # noqa: E402
+from trnsim.frontend.host.frameworks import as_given  # noqa: E402
 from trnsim.frontend.kernel import Kernel, set_launcher, set_listener  # noqa: E402
-from trnsim.frontend.nki import jit  # noqa: E402
+from trnsim.frontend.nki.decorators import jit  # noqa: E402
 
 RTOL = 1e-3
 """The tolerance of `agrees` where the repository names none, relative to the largest magnitude."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from trnsim.frontend.stand_ins import stand_in
+from trnsim.frontend.host.stand_ins import stand_in
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
           "float": np.float32, "int32": np.int32, "int64": np.int64, "int8": np.int8,

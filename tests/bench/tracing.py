@@ -34,7 +34,7 @@ sys.path.insert(0, str(TOP / "tools" / "python"))
 os.environ.setdefault("TRNSIM_CONFIG_DIR", str(TOP / "configs"))
 
 from trnsim.frontend import arguments, install, trace  # noqa: E402
-from trnsim.frontend.naming import find_kernel  # noqa: E402
+from trnsim.frontend.host.naming import find_kernel  # noqa: E402
 
 TUTORIALS = "aws-neuron+nki-samples/src/nki_samples/tutorials"
 SDK = "aws-neuron+aws-neuron-sdk/nki/examples"

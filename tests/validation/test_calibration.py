@@ -10,7 +10,7 @@ from math import exp
 from pathlib import Path
 
 import pytest
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.validation.calibrate import main
 from trnsim.validation.calibration import (
     FREE, Constant, Response, Row, cross_validate, error, fit, pooled, predicted)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.validation.binding import DRIVERS, KERNELS, ROWS, Places, bind, check_corpus
 from trnsim.validation.rows import Row, choose, read_csv, read_rows
 from trnsim.validation.runs import DGE_POLICIES, policies

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import pytest
 from conftest import ROOT
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.validation.ablation import VARIANTS, Ablation, ablate
 from trnsim.validation.binding import ROWS, Places
 from trnsim.validation.pages import PAGE, README, write

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import trnsim
 from api_kernels import counted, counted_half, double, half_loaded, masked, overflowing
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.recorder import Note
 from trnsim.result import Result
 

@@ -14,8 +14,8 @@ import pytest
 from helpers import tensor
 from kernels import nisa, nl
 from trnsim.frontend import FrontendError, ProgramError, UserError, trace
+from trnsim.frontend.host.naming import find_kernel
 from trnsim.frontend.nki import collectives
-from trnsim.frontend.naming import find_kernel
 
 X = tensor("float32", 128, 64)
 
@@ -27,6 +27,16 @@ def refusal(body: Any) -> str:
     with pytest.raises(FrontendError) as found:
         trace(kernel, [X])
     return str(found.value)
+
+
+def tile(dtype: Any = nl.float32) -> Any:
+    """One in SBUF."""
+    return nl.ndarray((128, 64), dtype, nl.sbuf)
+
+
+def psum() -> Any:
+    """A bank's worth of PSUM."""
+    return nl.ndarray((64, 64), nl.float32, nl.psum)
 
 
 @pytest.mark.parametrize(("body", "symbol", "function"), [
@@ -108,6 +118,37 @@ def test_a_mistake_is_told_at_its_line_in_the_words_of_nki(body: Any, advice: st
     said = refusal(body)
     assert "test_advice.py:" in said
     assert said.endswith(advice)
+
+
+@pytest.mark.parametrize(("body", "what"), [
+    (lambda t: nl.broadcast_to(tile(), (128, 4.5)), "a size of the shape is 4.5"),
+    (lambda t: nl.rand((128.5, 4), nl.float32), "a size of the shape is 128.5"),
+    (lambda t: nl.random_seed(3.5), "the seed is 3.5"),
+    (lambda t: nl.ndarray((128, 4), nl.float32, nl.sbuf, address=(0, 2.5)), "an element of address is 2.5"),
+    (lambda t: nisa.iota(tile(), [[1, 4.5]]), "a count of pattern is 4.5"),
+    (lambda t: nisa.local_gather(tile(), tile(), tile(nl.uint16), 1.5), "num_elem_per_idx is 1.5"),
+    (lambda t: nisa.local_gather(tile(), tile(), tile(nl.uint16), 1, 64.5), "num_valid_indices is 64.5"),
+    (lambda t: nisa.topk(tile(), tile(nl.uint32), tile(), 8.5), "n of topk is 8.5"),
+    (lambda t: nisa.nc_matmul(psum(), tile(), tile(), tile_position=(0, 0.5), tile_size=(128, 64)),
+     "an element of tile_position is 0.5"),
+    (lambda t: nisa.nc_matmul(psum(), tile(), tile(), tile_position=(0, 64), tile_size=(128, 64.5)),
+     "an element of tile_size is 64.5"),
+    (lambda t: collectives.all_reduce([t], [t], [[0, 1.5]], nl.add), "an element of a group of ranks is 1.5"),
+    (lambda t: collectives.collective_permute([t], [t], [(0, 1.5)]), "an element of a pair of ranks is 1.5"),
+    (lambda t: collectives.all_gather([t], [t], [[0, 1]], 0.5), "all_gather: collective_dim is 0.5"),
+])
+def test_a_fraction_is_not_cut_off(body: Any, what: str) -> None:
+    assert f"{what}, but must be an integer" in refusal(body)
+
+
+@pytest.mark.parametrize(("body", "what"), [
+    (lambda t: collectives.all_reduce([t], [t], [0, 1], nl.add), "a group of ranks is 0, but must be a list of integers"),
+    (lambda t: nl.ndarray((128, 4), nl.float32, nl.sbuf, address=64), "address is 64, but must be a list of integers"),
+    (lambda t: nl.ndarray((128, 4), nl.float32, nl.sbuf, address=(0, 64, 1)),
+     "address is (0, 64, 1), but must be a partition and a byte of each partition"),
+])
+def test_numbers_come_as_a_list(body: Any, what: str) -> None:
+    assert refusal(body).endswith(what)
 
 
 @pytest.mark.parametrize("size", [4, 4.0, numpy.int64(4), nl.tile_size.pmax // 32])

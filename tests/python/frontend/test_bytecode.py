@@ -14,7 +14,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
-from trnsim.frontend import bytecode, runs
+from trnsim.frontend import bytecode
+from trnsim.frontend.sampling import runs
 
 MODULES = (argparse, ast, dis, inspect, tarfile)
 

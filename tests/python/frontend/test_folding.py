@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
+from trnsim.frontend.records.folding import Folder, LoopShape, ShapeTable
 
 Stream = list[tuple[int, int]]
 

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy
 import pytest
 from trnsim.frontend import UserError, dtype, dtypes, install, run_kernel
-from trnsim.frontend.impersonate import load_kernel_module, package_of
+from trnsim.frontend.host.impersonate import load_kernel_module, package_of
 from trnsim.frontend.nki.tensor import NkiTensor
 
 install()
@@ -30,7 +30,7 @@ def test_a_module_is_importable(name: str) -> None:
 
 
 def test_only_kernels_get_the_range_that_marks_loops() -> None:
-    assert importlib.import_module("trnsim.frontend.sampling").__dict__.get("range") is None
+    assert importlib.import_module("trnsim.frontend.sampling.sample").__dict__.get("range") is None
 
 
 @pytest.mark.skipif(not STUBS.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")

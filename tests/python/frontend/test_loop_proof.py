@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers import executions, tensor
 from trnsim.frontend import FrontendError, trace
-from trnsim.frontend.naming import find_kernel
+from trnsim.frontend.host.naming import find_kernel
 from trnsim.frontend.loops import LoopRange
 
 HEADER = """import nki
@@ -50,9 +50,9 @@ LOAD = "nisa.dma_copy(dst=tile, src=x[i * 128:i * 128 + 128, 0:64])"
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnsim.frontend.sampling.LONG", 0)
-    monkeypatch.setattr("trnsim.frontend.sampling.BYTES_PER_CALL", 10**9)
-    monkeypatch.setattr("trnsim.frontend.sampling.SHORT", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.LONG", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.BYTES_PER_CALL", 10**9)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.SHORT", 0)
 
 
 def loads(body: str, after: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from helpers import tensor, traced
 from trnsim.frontend import IllegalInstruction, trace
+from trnsim.frontend.legality.parameter_names import called
 from trnsim.frontend.nki import isa as nisa
 from trnsim.frontend.nki import language as nl
-from trnsim.frontend.parameter_names import called
 
 def sbuf(*shape: int) -> Any:
     return nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf)

@@ -14,8 +14,8 @@ from helpers import tensor, traced
 from kernels import nisa, nki, nl
 from trnsim.frontend import IllegalInstruction, run_kernel, trace
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.psum import free_mask
-from trnsim.frontend.tensor import Buffer
+from trnsim.frontend.records.psum import free_mask
+from trnsim.frontend.records.tensor import Buffer
 
 
 def starts(body: Callable[..., Any]) -> list[bool]:

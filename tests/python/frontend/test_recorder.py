@@ -12,7 +12,7 @@ import pytest
 from helpers import flat, ops, program, tensor, traced
 from kernels import matmul, nisa, nki, nl, scale
 from trace_expander import expand, parse
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend.loops import LoopRange
 
 RANGES = (nl.affine_range, nl.sequential_range, nl.static_range, LoopRange)

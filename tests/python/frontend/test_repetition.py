@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from trnsim.frontend import TensorArgument, dtype, install, trace
-from trnsim.frontend.folding import Folder, LoopShape, ShapeTable
-from trnsim.frontend.repetition import parts, repeat, step
+from trnsim.frontend.records.folding import Folder, LoopShape, ShapeTable
+from trnsim.frontend.sampling.repetition import parts, repeat, step
 
 install()
 import neuronxcc.nki as nki  # noqa: E402

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from trnsim.frontend import TensorArgument, dtype, install, trace
 from trnsim.frontend.loop_index import Loop, LoopIndex
-from trnsim.frontend.runs import Run, expected, leaks
+from trnsim.frontend.sampling.runs import Run, expected, leaks
 from trnsim.frontend.shortcuts import Retrace
 
 install()

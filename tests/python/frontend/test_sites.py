@@ -13,9 +13,10 @@ import pytest
 from helpers import FlatRecorder, program, tensor, traced
 from kernels import nisa, nl
 from trace_expander import accesses, expand, parse
-from trnsim.frontend import dtype, sites, trace, tracing
-from trnsim.frontend.errors import FrontendError
+from trnsim.errors import FrontendError
+from trnsim.frontend import dtype, trace, tracing
 from trnsim.frontend.loops import LoopRange
+from trnsim.frontend.records import sites
 
 X = tensor("float32", 128, 4096)
 

@@ -54,7 +54,7 @@ ONCE, TWICE = "blocks(x, state, 20)", "blocks(x, state, 20)\n    blocks(x, state
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even short loops are watched."""
-    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.WATCHED", 0)
 
 
 def executed(body: str, calls: str, path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -121,7 +121,7 @@ def test_an_outermost_loop_over_an_nki_range_is_watched_from_its_first_iteration
 @pytest.mark.parametrize("calls", [INNER, MUCH])
 def test_an_inner_loop_and_one_with_much_code_show_first_that_they_are_long(
         calls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 10**9)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.WATCHED", 10**9)
     assert executed("pass", calls, tmp_path / "inner.py", monkeypatch) >= 20
 
 

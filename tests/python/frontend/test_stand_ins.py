@@ -13,8 +13,8 @@ import pytest
 from helpers import tensor
 from kernels import nisa, nl
 from trnsim.frontend import UserError, dtype, trace
+from trnsim.frontend.host.stand_ins import stand_in
 from trnsim.frontend.reference import Reference
-from trnsim.frontend.stand_ins import stand_in
 from trnsim.frontend.value_report import Tolerance, check
 
 PI, KIND = stand_in("torch.pi"), stand_in("torch.float32")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import executions
-from trnsim.frontend.naming import find_kernel
+from trnsim.frontend.host.naming import find_kernel
 
 HEADER = """import itertools
 import math
@@ -125,7 +125,7 @@ LOAD = "nisa.dma_copy(dst=tile, src=x[i * 128:i * 128 + 128, 0:64])"
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnsim.frontend.sampling.WATCHED", 0)
+    monkeypatch.setattr("trnsim.frontend.sampling.sample.WATCHED", 0)
 
 
 def loads(body: str, path: Path, monkeypatch: pytest.MonkeyPatch, after: str = "pass") -> int:

@@ -519,6 +519,6 @@ def test_exponential_and_uniform_numbers_of_trainium3() -> None:
 
 
 def test_every_operation_has_an_evaluator() -> None:
-    from trnsim.frontend.legality import RULES
+    from trnsim.frontend.legality.rules import RULES
     from trnsim.frontend.values.evaluate import EVALUATORS
     assert set(RULES) <= set(EVALUATORS)

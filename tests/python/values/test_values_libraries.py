@@ -13,9 +13,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.frontend import dtype, run_kernel, trace
-from trnsim.frontend.frameworks import as_given
-from trnsim.frontend.launch_result import results_of
-from trnsim.frontend.script import run_script
+from trnsim.frontend.host.frameworks import as_given
+from trnsim.frontend.host.launch_result import results_of
+from trnsim.frontend.host.script import run_script
 from trnsim.testing import assert_allclose
 from values_helpers import nisa, nl, normal, tile
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from values_helpers import integers, normal, run_kernel
 
-from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
+from trnsim.errors import IllegalInstruction, ProgramError, UserError
 
 nl: Any = importlib.import_module("neuronxcc.nki.language")
 nisa: Any = importlib.import_module("neuronxcc.nki.isa")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from trnsim.frontend.errors import FrontendError
+from trnsim.errors import FrontendError
 from values_helpers import Array, evaluate, nl, run_kernel
 
 old_nl: Any = importlib.import_module("neuronxcc.nki.language")

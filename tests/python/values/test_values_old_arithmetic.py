@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from values_helpers import BF16, evaluate_old, integers, normal, run_kernel
 
+from trnsim.errors import FrontendError
 from trnsim.frontend import trace
-from trnsim.frontend.errors import FrontendError
 
 nki: Any = importlib.import_module("neuronxcc.nki")
 nl: Any = importlib.import_module("neuronxcc.nki.language")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend.errors import FrontendError
+from trnsim.errors import FrontendError
 from values_helpers import evaluate_old, normal, run_kernel
 
 nl: Any = importlib.import_module("neuronxcc.nki.language")

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trnsim.errors import FrontendError
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
-from trnsim.frontend.errors import FrontendError
 from trnsim.frontend.values.casting import random_array
 from trnsim.frontend.values.memory import memory_of
 from trnsim.frontend.values.microscaling import unpacked

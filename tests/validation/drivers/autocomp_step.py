@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from trnsim.frontend.arguments import parse
-from trnsim.frontend.impersonate import load_kernel_module
+from trnsim.frontend.host.impersonate import load_kernel_module
 
 FILE = Path(os.environ["TRNSIM_VALIDATION_FILE"])
 IMPORTS = """import math

@@ -34,8 +34,8 @@ if not (3, 11) <= sys.version_info < (3, 15):
 
 if TYPE_CHECKING:
     from trnsim.api import compare, simulate, trace
-    from trnsim.frontend.errors import FrontendError, ProgramError, UserError
-    from trnsim.frontend.impersonate import install
+    from trnsim.errors import FrontendError, ProgramError, UserError
+    from trnsim.frontend.host.impersonate import install
     from trnsim.frontend.program import Program
     from trnsim.result import Comparison, Result
 
@@ -44,9 +44,9 @@ __all__ = ["Comparison", "FrontendError", "Program", "ProgramError", "Result", "
 
 _HOMES = {"compare": "trnsim.api", "simulate": "trnsim.api", "trace": "trnsim.api",
           "Comparison": "trnsim.result", "Result": "trnsim.result",
-          "FrontendError": "trnsim.frontend.errors", "ProgramError": "trnsim.frontend.errors",
-          "UserError": "trnsim.frontend.errors", "Program": "trnsim.frontend.program",
-          "install": "trnsim.frontend.impersonate"}
+          "FrontendError": "trnsim.errors", "ProgramError": "trnsim.errors",
+          "UserError": "trnsim.errors", "Program": "trnsim.frontend.program",
+          "install": "trnsim.frontend.host.impersonate"}
 
 
 def __getattr__(name: str) -> Any:
@@ -73,7 +73,7 @@ class _AbsentNki(MetaPathFinder):
         if fullname not in ("nki", "neuronxcc", "neuron_dtypes"):
             return None
         sys.meta_path.remove(self)
-        importlib.import_module("trnsim.frontend.impersonate").install()
+        importlib.import_module("trnsim.frontend.host.impersonate").install()
         if fullname not in sys.modules:
             return importlib.util.find_spec(fullname)
         return importlib.util.spec_from_loader(fullname, _Impersonated())

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.arguments import as_tensor
 from trnsim.frontend.chip import default_chip, file_of, load_chip, set_target
-from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import install
+from trnsim.frontend.host.impersonate import install
+from trnsim.frontend.host.running import run_program
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
-from trnsim.frontend.running import run_program
 from trnsim.frontend.tracing import trace as record
 from trnsim.result import Comparison, Result
 from trnsim.simulator import Options, Overrides, assignments, run_trace
@@ -212,7 +212,7 @@ def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Ma
 
 def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..., Any]:
     """The kernel's function. UserError if it is none of ours."""
-    from trnsim.frontend.naming import find_kernel
+    from trnsim.frontend.host.naming import find_kernel
 
     install()
     set_target(load_chip(chip))

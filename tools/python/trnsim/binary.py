@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from collections.abc import Iterator
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 BINARY_VARIABLE = "TRNSIM_BINARY"
 """Environment variable that names the simulator."""

@@ -9,7 +9,7 @@ import sys
 from typing import NoReturn
 
 from trnsim.binary import find_binary
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 
 def main() -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Any
 from collections.abc import Mapping, Sequence
 
 from trnsim.api import KernelLike, simulate
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.result import Result
 
 SHOWN_STALLS = 3

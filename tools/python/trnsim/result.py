@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 from collections.abc import Mapping, Sequence
 
 from trnsim.binary import find_binary
-from trnsim.frontend.errors import FrontendError, ProgramError, UserError
+from trnsim.errors import FrontendError, ProgramError, UserError
 from trnsim.result import Result
 
 Overrides = Mapping[str, Any] | Sequence[str] | None

@@ -6,14 +6,14 @@
     trace(kernel, [array, TensorArgument(dtype("bfloat16"), (128, 512)), 4], "trn2").save("k.nkt")
 """
 
+from trnsim.errors import (FrontendError, IllegalInstruction, ProgramError,
+                                    UnsupportedFeature, UserError)
 from trnsim.frontend.arguments import TensorArgument
 from trnsim.frontend.dtypes import dtype
-from trnsim.frontend.errors import (FrontendError, IllegalInstruction, ProgramError,
-                                    UnsupportedFeature, UserError)
-from trnsim.frontend.impersonate import install
+from trnsim.frontend.host.impersonate import install
+from trnsim.frontend.host.running import run_kernel, run_program, run_ranks
+from trnsim.frontend.host.script import trace_script
 from trnsim.frontend.program import Program
-from trnsim.frontend.running import run_kernel, run_program, run_ranks
-from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import trace
 
 __all__ = ["FrontendError", "IllegalInstruction", "Program", "ProgramError", "TensorArgument",

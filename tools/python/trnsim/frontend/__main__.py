@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterator
 
 from trnsim.command import end_with
+from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
-from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import prepare_libraries
-from trnsim.frontend.naming import find_kernel
+from trnsim.frontend.host.impersonate import prepare_libraries
+from trnsim.frontend.host.naming import find_kernel
+from trnsim.frontend.host.script import trace_script
 from trnsim.frontend.program import Program
-from trnsim.frontend.script import trace_script
 from trnsim.frontend.tracing import callers, trace
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import re
 from typing import Any, NamedTuple
 from collections.abc import Callable, Sequence
 
+from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
-from trnsim.frontend.errors import UserError
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
 _TENSOR_LIKE = re.compile(r"\s*([A-Za-z_]\w*)\s*\[.*\]\s*")

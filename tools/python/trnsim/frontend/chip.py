@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 CONFIG_VARIABLE = "TRNSIM_CONFIG_DIR"
 """Environment variable that names the folder `configs`."""

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 from collections.abc import Callable
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import Storage, View
+from trnsim.frontend.records.tensor import Storage, View
 
 
 def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
@@ -52,18 +52,19 @@ class Dialect(NamedTuple):
     has_middle_end: bool = False
 
 
-_PACKAGES = {"nki": "trnsim.frontend.nki", "neuronxcc.nki": "trnsim.frontend.legacy"}
+_MODULES = {"nki": "trnsim.frontend.dialects.nki",
+            "neuronxcc.nki": "trnsim.frontend.dialects.legacy"}
 
 
 def dialect(api: str) -> Dialect:
     """The dialect with the header's name `nki` or `neuronxcc.nki`."""
-    if api not in _PACKAGES:
-        raise UserError(f"API {api!r} is neither of {', '.join(_PACKAGES)}")
-    package: Any = importlib.import_module(_PACKAGES[api])
-    found: Dialect = package.DIALECT
+    if api not in _MODULES:
+        raise UserError(f"API {api!r} is neither of {', '.join(_MODULES)}")
+    module: Any = importlib.import_module(_MODULES[api])
+    found: Dialect = module.DIALECT
     return found
 
 
 def all_dialects() -> tuple[Dialect, ...]:
     """Both dialects."""
-    return tuple(dialect(api) for api in _PACKAGES)
+    return tuple(dialect(api) for api in _MODULES)

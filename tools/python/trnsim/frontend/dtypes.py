@@ -10,8 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 
 
 class DType:

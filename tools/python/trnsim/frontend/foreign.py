@@ -7,8 +7,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NoReturn
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 
 
 class NotAnArray:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnsim.frontend.folding import LoopShape, moved
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.template import Template
-from trnsim.frontend.tensor import INSTANCE_SHIFT, OPERAND_BITS, Buffer, split_operand
+from trnsim.frontend.records.folding import LoopShape, moved
+from trnsim.frontend.records.template import Template
+from trnsim.frontend.records.tensor import INSTANCE_SHIFT, OPERAND_BITS, Buffer, split_operand
 
 
 Growth = tuple[list[int], list[int]]

@@ -11,9 +11,9 @@ from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
 
+from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import UserError
-from trnsim.frontend.schedule import Edge
+from trnsim.frontend.records.schedule import Edge
 
 CORES = (1, 2)
 """Cores of a logical NeuronCore, for the API that launches one program on each. [NKI-LANGUAGE]"""

@@ -10,7 +10,7 @@ from typing import Any
 from collections.abc import Iterator, Sequence
 
 from trnsim.frontend import recorder, source
-from trnsim.frontend.frame import LoopOrigin
+from trnsim.frontend.records.frame import LoopOrigin
 
 _origins: dict[tuple[source.Site, str], LoopOrigin] = {}
 

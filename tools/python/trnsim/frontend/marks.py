@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnsim.frontend.folding import Folder
 from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.records.folding import Folder
 
 
 class Mark:

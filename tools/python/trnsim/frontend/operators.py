@@ -12,8 +12,8 @@ from collections.abc import Collection
 from types import FunctionType
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction
 
 BITVEC = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from trnsim.frontend import source
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.template import Template
-from trnsim.frontend.tensor import Buffer, Storage, View
+from trnsim.frontend.records.template import Template
+from trnsim.frontend.records.tensor import Buffer, Storage, View
 
 PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
 """What a kernel may return that hides no tensor from those who look for them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from collections.abc import Iterable, Sequence
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.frontend.outputs import writes_arguments
 from trnsim.frontend.recorder import Note, Recorder
 from trnsim.frontend.writer import TraceWriter, compressed, save

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from trnsim.frontend.arguments import describe
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _MOST_LETTERS = 120
 _SHOWN = (type(None), bool, int, float, str, tuple, list)

@@ -36,22 +36,24 @@ from types import FrameType
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import chip as chip_module
-from trnsim.frontend import engines as engine_table
-from trnsim.frontend import extents, sites, source, validate
+from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.frame import IN_ORDER, UNMARKED, Frame, LoopOrigin
-from trnsim.frontend.folding import Folder, ShapeTable, fold_unmarked
-from trnsim.frontend.immediates import separate
-from trnsim.frontend.indices import kinds, references
-from trnsim.frontend.instruction import Instruction
-from trnsim.frontend.schedule import Schedule
+from trnsim.frontend.legality import check as legality
+from trnsim.frontend.legality import engines as engine_table
+from trnsim.frontend.legality.instruction import Instruction
+from trnsim.frontend.records import extents, sites
+from trnsim.frontend.records.folding import Folder, ShapeTable, fold_unmarked
+from trnsim.frontend.records.frame import IN_ORDER, UNMARKED, Frame, LoopOrigin
+from trnsim.frontend.records.immediates import separate
+from trnsim.frontend.records.indices import kinds, references
+from trnsim.frontend.records.schedule import Schedule
+from trnsim.frontend.records.template import Template, freeze
+from trnsim.frontend.records.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Storage,
+                                            View, check_declaration)
 from trnsim.frontend.shortcuts import Shortcuts
-from trnsim.frontend.template import Template, freeze
-from trnsim.frontend.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Storage, View,
-                                    check_declaration)
 
 Operand = tuple[str, str, View]
 Sampler = Callable[[FrameType, range, LoopOrigin], Iterator[Any] | None]
@@ -330,7 +332,7 @@ class Recorder:
     def issue(self, shape: int, operands: Sequence[Operand], number: int = 0) -> None:
         """Appends an execution of a template that is known to fit the operands.
 
-        `number`: the one that the template leaves out (immediates.py).
+        `number`: the one that the template leaves out (records/immediates.py).
         """
         value = 0
         shift = 0
@@ -388,8 +390,8 @@ class Recorder:
         if engines is None:
             engines = engine_table.choose(self.chip, proposal, self.api)
         else:
-            validate.check_engines(self.chip, proposal)
-        validate.check(self.chip, proposal._replace(engines=engines))
+            legality.check_engines(self.chip, proposal)
+        legality.check(self.chip, proposal._replace(engines=engines))
         return self.shape_of(Template(
             op, engines,
             tuple((role, "write" if access == "accumulate" and attributes.get("start") else access,

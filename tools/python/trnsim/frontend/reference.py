@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import arguments as forms
 from trnsim.frontend import source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.impersonate import install
+from trnsim.frontend.host.impersonate import install
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.misfits import called
 from trnsim.frontend.raised import words_of

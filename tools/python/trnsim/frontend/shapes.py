@@ -7,8 +7,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 
 
 def given_sizes(shape: Any) -> tuple[Any, ...]:
@@ -24,6 +24,16 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
     """The sizes of a shape as integers. UserError if one is no whole number."""
     return tuple(size if type(size) is int else whole_number(size, "a size of the shape")
                  for size in given_sizes(shape))
+
+
+def whole_numbers(values: Any, what: str) -> tuple[int, ...]:
+    """The integers that `what` has to be. UserError if they are none, or no sequence."""
+    try:
+        given = tuple(values)
+    except TypeError:
+        raise UserError(f"{source.here()}: {what} is {values!r}, but must be a list of integers"
+                        ) from None
+    return tuple(whole_number(one, f"an element of {what}") for one in given)
 
 
 def whole_number(value: Any, what: str) -> int:

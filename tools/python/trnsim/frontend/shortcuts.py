@@ -79,11 +79,11 @@ class Shortcuts:
         """Loops of which few iterations were executed because they were watched: how long they
         were. The cores of a launch share them."""
         self.proofs: list[Any] = []
-        """Proven loops that are open (sampling.py)."""
+        """Proven loops that are open (sampling/sample.py)."""
         self.unfinished = 0
         """Proven loops that have begun and have not come to their end."""
         self.has_sampled = False
-        """Whether indices of proven loops were no plain integers (sampling.py)."""
+        """Whether indices of proven loops were no plain integers (sampling/sample.py)."""
         self.has_rerun = False
         """Whether one iteration stood for others because an earlier run of its loop was known."""
         self._failures: Counter[tuple[str, source.Site]] = Counter()

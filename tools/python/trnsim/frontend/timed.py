@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Callable
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.kernel import Kernel, launched_on
 
 FILES = ("save_neff_name", "save_trace_name")

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from trnsim._version import __version__
+from trnsim.errors import FrontendError, IllegalInstruction, OutOfBounds, UserError
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
-from trnsim.frontend import psum, source
+from trnsim.frontend import source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import FrontendError, IllegalInstruction, OutOfBounds, UserError
 from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.misfits import called, parameters_of
@@ -28,9 +28,10 @@ from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
 from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.schedule import Edge, Edges, Schedule, check_names
+from trnsim.frontend.records import psum
+from trnsim.frontend.records.schedule import Edge, Edges, Schedule, check_names
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
-from trnsim.frontend.tensor import View
 from trnsim.frontend.writer import FORMAT_VERSION
 
 COLLECTIONS = (1_000_000, 50, 50)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trnsim.comparing import Difference, compare
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
+from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.program import Program
 from trnsim.frontend.reference import Expected, Reference
-from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.values.casting import Array
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from collections.abc import Callable, Iterable, Sequence
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
-from trnsim.frontend.folding import LoopShape
-from trnsim.frontend.immediates import number_in
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.template import Template
-from trnsim.frontend.schedule import DEPENDS_ON, PRODUCER
-from trnsim.frontend.tensor import HBM, Buffer, Form, split_operand
+from trnsim.frontend.records.folding import LoopShape
+from trnsim.frontend.records.immediates import number_in
+from trnsim.frontend.records.schedule import DEPENDS_ON, PRODUCER
+from trnsim.frontend.records.template import Template
+from trnsim.frontend.records.tensor import HBM, Buffer, Form, split_operand
 
 FORMAT_VERSION = 1
 COMPRESSION_LEVEL = 12

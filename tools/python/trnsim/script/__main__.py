@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TextIO
 
 from trnsim.command import end_with
-from trnsim.frontend.errors import FrontendError, UserError
-from trnsim.frontend.naming import calls_none
-from trnsim.frontend.script import run_script
+from trnsim.errors import FrontendError, UserError
+from trnsim.frontend.host.naming import calls_none
+from trnsim.frontend.host.script import run_script
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls
 from trnsim.script.ends import refuse_silent_ends

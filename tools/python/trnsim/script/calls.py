@@ -15,16 +15,17 @@ from collections.abc import Callable
 import numpy as np
 
 from trnsim.api import compute, trace_bytes
-from trnsim.frontend import jax_arrays, source
+from trnsim.errors import UserError
+from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.dtypes import numpy_type
-from trnsim.frontend.errors import UserError
-from trnsim.frontend.frameworks import as_given, kind_as_given, type_as_given
+from trnsim.frontend.host import jax_arrays
+from trnsim.frontend.host.frameworks import as_given, kind_as_given, type_as_given
+from trnsim.frontend.host.launch_result import UnknownTensor, computed, results_of
+from trnsim.frontend.host.script import is_own
+from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.launch_result import UnknownTensor, computed, results_of
 from trnsim.frontend.program import Program
-from trnsim.frontend.script import is_own
-from trnsim.frontend.stand_ins import is_stand_in, missing
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 
 def refuse_silent_ends(script: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trnsim.frontend.launch_result import TensorResult
+from trnsim.frontend.host.launch_result import TensorResult
 
 COPIED_BYTES = 64 << 20
 """The largest array of which a copy is kept. [ASSUMED]"""

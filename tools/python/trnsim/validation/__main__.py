@@ -11,7 +11,7 @@ from pathlib import Path
 from collections.abc import Sequence
 
 from trnsim.command import end_with
-from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.writer import save_text
 from trnsim.validation.ablation import ablate
 from trnsim.validation.binding import ROWS, Places, check_corpus

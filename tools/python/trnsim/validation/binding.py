@@ -10,7 +10,7 @@ from pathlib import Path
 from collections.abc import Iterable
 
 from trnsim.binary import find_binary, share_folders
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.validation.rows import Part, Row
 
 ROWS = Path("tests") / "validation" / "rows"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Mapping, Sequence
 
-from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.writer import save_text
 from trnsim.validation.binding import ROWS, Places, check_corpus
 from trnsim.validation.calibration import (

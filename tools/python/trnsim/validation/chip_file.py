@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 NAMES = {"trn1": "trainium1", "inf2": "inferentia2", "trn2": "trainium2", "trn3": "trainium3"}
 FOLLOWERS = {"trn1": ("inf2",), "trn2": ("trn3",)}

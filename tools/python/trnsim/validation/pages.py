@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from collections.abc import Sequence
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 from trnsim.validation import tables
 from trnsim.validation.summary import Validation
 

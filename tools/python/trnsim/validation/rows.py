@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Iterable, Mapping
 
-from trnsim.frontend.errors import UserError
+from trnsim.errors import UserError
 
 CLASSES = ("new_api", "as_written", "old_api")
 """What a compiler does to a program; the only thing but the method that sets a row's policies."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 from collections.abc import Callable, Mapping, Sequence
 
-from trnsim.frontend.errors import FrontendError, UserError
+from trnsim.errors import FrontendError, UserError
 from trnsim.result import Result
 from trnsim.simulator import Options, run_trace
 from trnsim.validation.binding import Binding, Launch, Places, bind

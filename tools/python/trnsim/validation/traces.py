@@ -18,8 +18,8 @@ from pathlib import Path
 from collections.abc import Iterable
 
 import trnsim
+from trnsim.errors import FrontendError, ProgramError, UserError
 from trnsim.frontend.chip import load_chip
-from trnsim.frontend.errors import FrontendError, ProgramError, UserError
 from trnsim.validation.binding import Launch
 
 CACHE_VARIABLE = "TRNSIM_CACHE_DIR"

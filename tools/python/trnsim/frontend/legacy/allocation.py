@@ -14,11 +14,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.annotations import signature
-from trnsim.frontend.errors import IllegalInstruction
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape
 from trnsim.frontend.shapes import whole_number
-from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
 
 Address = tuple[int, int]
 
@@ -89,7 +89,7 @@ class SbufRegion(Region):
         """Blocks that take turns in `num_free_tiles` places from byte `base_addr` on."""
         return Region(self.name, self.space, lambda block, partitions, size: (
             base_partition + _turn(block, num_par_tiles) * partitions,
-            int(base_addr) + _turn(block, num_free_tiles) * size))
+            whole_number(base_addr, "base_addr") + _turn(block, num_free_tiles) * size))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -107,7 +107,8 @@ class PsumRegion(Region):
 
         def place(block: Shape, partitions: int, size: int) -> Address:
             bank, partition, byte = called(block, partitions, size)
-            return int(partition), _bank_bytes() * int(bank) + int(byte)
+            return (whole_number(partition, "a partition"),
+                    _bank_bytes() * whole_number(bank, "a bank") + whole_number(byte, "a byte"))
         return Region(self.name, self.space, place)
 
     def mod_alloc(self, *, base_bank: int = 0, base_addr: int = 0, base_partition: int = 0,
@@ -116,8 +117,8 @@ class PsumRegion(Region):
         """Blocks that take turns in `num_bank_tiles` banks from `base_bank` on."""
         return Region(self.name, self.space, lambda block, partitions, size: (
             base_partition + _turn(block, num_par_tiles) * partitions,
-            _bank_bytes() * (int(base_bank) + _turn(block, num_bank_tiles))
-            + int(base_addr) + _turn(block, num_free_tiles) * size))
+            _bank_bytes() * (whole_number(base_bank, "base_bank") + _turn(block, num_bank_tiles))
+            + whole_number(base_addr, "base_addr") + _turn(block, num_free_tiles) * size))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -141,7 +142,7 @@ _NAMES = {"idx", "pdim_size", "fdim_size"}
 
 def _pair(address: Any) -> Address:
     partition, byte = address
-    return int(partition), int(byte)
+    return whole_number(partition, "a partition"), whole_number(byte, "a byte")
 
 
 def _turn(block: Shape, places: Sequence[int]) -> int:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.legacy.index import Index, as_integer, form, subscript
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.engines import VECTOR_BLOCK
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import binary
 from trnsim.frontend.legacy.emit import as_tile, issue, produce, touch
@@ -23,8 +22,9 @@ from trnsim.frontend.legacy.matmul import begins_group
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf, matched
-from trnsim.frontend.legality import RULES
-from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape
+from trnsim.frontend.legality.engines import VECTOR_BLOCK
+from trnsim.frontend.legality.rules import RULES
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape
 
 
 def assign(target: Tensor, value: Any) -> None:

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from trnsim.errors import ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import as_integer
-from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.legacy.session import Contents, Session, session
 from trnsim.frontend.legacy.spacing import Spacing, periods
 from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
-from trnsim.frontend.tensor import Buffer, Shape, Storage
+from trnsim.frontend.loop_index import Loop, LoopIndex
+from trnsim.frontend.records.tensor import Buffer, Shape, Storage
 
 
 class Blocks(Operators):

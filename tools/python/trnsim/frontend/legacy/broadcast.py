@@ -17,8 +17,8 @@ from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import copy, in_sbuf
 from trnsim.frontend.legacy.views import view_as, with_form
+from trnsim.frontend.records.tensor import SBUF
 from trnsim.frontend.shapes import sizes_of
-from trnsim.frontend.tensor import SBUF
 
 BANK_COLUMNS = 512
 """float32 elements of a PSUM bank: the widest output of one matmul. [NKI-ARCH-V2]"""

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from math import pi, prod
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, ProgramError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import bool_, float32, int32
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.broadcast import broadcast_to
 from trnsim.frontend.legacy.elementwise import binary, is_number, kind_of, reciprocal, unary
@@ -27,7 +27,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import copy, in_sbuf, load
 from trnsim.frontend.nki.elementwise import REMAINDERS
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import HBM, PSUM, SBUF
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF
 
 _ROWS = 128  # That one transpose takes. [NKI-ISA]
 _TILES = ("x", "y", "src")

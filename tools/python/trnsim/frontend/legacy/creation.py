@@ -10,11 +10,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction, UserError
-from trnsim.frontend.frame import Frame
 from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
@@ -22,8 +21,9 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
+from trnsim.frontend.records.frame import Frame
+from trnsim.frontend.records.tensor import HBM, PSUM, Shape
 from trnsim.frontend.shapes import given_sizes, sizes_of
-from trnsim.frontend.tensor import HBM, PSUM, Shape
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **others: Any) -> Any:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.kernel import Kernel, launched_on
 from trnsim.frontend.legacy.grid import axis_of
 from trnsim.frontend.timed import TimedKernel, timed

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trnsim.frontend.engines import VECTOR_BLOCK
 from trnsim.frontend.legacy.tensor import Tensor
+from trnsim.frontend.legality.engines import VECTOR_BLOCK
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import MAXIMUM_PATTERN
+from trnsim.frontend.records.tensor import MAXIMUM_PATTERN
 
 _WHOLE_TILE = frozenset(("nc_matmul", "nc_transpose", "bn_stats", "bn_aggr", "max8", "iota",
                          "nc_find_index8", "nc_match_replace8", "dma_transpose", "local_gather",

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, bool_, float32
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.broadcast import broadcast_partitions
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vector, issue,
@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.index import Index, as_integer
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
 from trnsim.frontend.operators import COMPARISONS, LOGICAL
-from trnsim.frontend.tensor import PSUM, Shape
+from trnsim.frontend.records.tensor import PSUM, Shape
 
 _TRUTH = frozenset((*COMPARISONS, *LOGICAL))
 _COMMUTATIVE = frozenset(("add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or",

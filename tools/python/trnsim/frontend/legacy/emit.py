@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import IllegalInstruction, ProgramError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, bfloat16, float32, int16, int32, uint8
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.mask import EMPTY, FULL, clip as clip_of
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.parameter_names import called
-from trnsim.frontend.tensor import HBM, PSUM, SBUF, Shape, Storage
+from trnsim.frontend.legality.parameter_names import called
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape, Storage
 
 Role = tuple[str, str, Tensor]
 

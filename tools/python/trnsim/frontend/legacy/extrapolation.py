@@ -16,13 +16,13 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from trnsim.frontend.folding import Folder
 from trnsim.frontend.instances import Growth, adds, adds_alike, instance_steps
 from trnsim.frontend.legacy.blocks import BlockTable, Made, Named
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.loop_index import Loop
 from trnsim.frontend.marks import Mark, are_one_run, leave_out
-from trnsim.frontend.runs import Jump
+from trnsim.frontend.records.folding import Folder
+from trnsim.frontend.sampling.runs import Jump
 
 
 class TileMark(Mark):

@@ -14,13 +14,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.legacy.loops import iterate, program_origin
 from trnsim.frontend.legacy.session import Session, session
+from trnsim.frontend.records.tensor import Shape
 from trnsim.frontend.shapes import whole_number
-from trnsim.frontend.tensor import Shape
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class nc:
 
     def __mul__(self, programs: Any) -> SpmdDim:
         """`nl.nc(cores) * programs`: that many successive programs on each core."""
-        return SpmdDim(int(programs), self.cores)
+        return SpmdDim(whole_number(programs, "a number of programs"), self.cores)
 
     def __rmul__(self, programs: Any) -> SpmdDim:
         """`programs * nl.nc(cores)`: that many programs on each core, which take turns."""
-        return SpmdDim(int(programs), self.cores, True)
+        return SpmdDim(whole_number(programs, "a number of programs"), self.cores, True)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def spmd_dim(*parts: Any) -> SpmdDim:
         raise UserError(f"{source.here()}: nl.spmd_dim of {list(parts)}, but it takes one "
                         "nl.nc(cores), before or behind the numbers of programs")
     cores = parts[spread[0]].cores if spread else 1
-    programs = prod(int(part) for part in parts if not isinstance(part, nc))
+    programs = prod(whole_number(part, "a number of programs") for part in parts
+                    if not isinstance(part, nc))
     return SpmdDim(programs, cores, bool(spread) and spread[0] > 0)
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.loop_index import LoopIndex
 
 

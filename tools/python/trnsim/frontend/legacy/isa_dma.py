@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, ProgramError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction, ProgramError
 from trnsim.frontend.legacy.emit import (as_tile, issue, mask_bounds, produce_clipped,
                                          result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
@@ -16,7 +16,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
 from trnsim.frontend.nki.enums import DGE_NAMES, dge_mode, oob_mode
 from trnsim.frontend.operators import legacy_alu as alu
-from trnsim.frontend.tensor import HBM, SBUF
+from trnsim.frontend.records.tensor import HBM, SBUF
 
 _auto = dge_mode.unknown
 _error = oob_mode.error

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
-from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.elementwise import is_number
 from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, produce_clipped,
                                          produce_per_row, result_dtype)
@@ -22,7 +22,8 @@ from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.parameters import check_probability
 from trnsim.frontend.operators import legacy_alu as alu
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import SBUF
+from trnsim.frontend.records.tensor import SBUF
+from trnsim.frontend.shapes import sizes_of, whole_number, whole_numbers
 
 STATISTICS, AGGREGATES, FOUND = 6, 2, 8
 """Values per partition that bn_stats, bn_aggr and max8 make. [NKI-ISA]"""
@@ -134,7 +135,7 @@ def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = Non
     ignored(others)
     tile = as_tile(src, "src of nc_stream_shuffle")
     into(dst, "nc_stream_shuffle", [("data", "read", tile)],
-         {"mask": tuple(int(one) for one in shuffle_mask)}, mask)
+         {"mask": whole_numbers(shuffle_mask, "shuffle_mask")}, mask)
 
 
 def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
@@ -142,8 +143,9 @@ def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
     """Elements by index; 16 partitions share their indices."""
     ignored(others)
     tile, indices = as_tile(src_buffer, "src_buffer of local_gather"), as_tile(index, "index")
-    columns, group = indices.form.free_elements, int(num_elem_per_idx)
-    count = int(num_valid_indices or columns * GATHER_PARTITIONS)
+    columns = indices.form.free_elements
+    group = whole_number(num_elem_per_idx, "num_elem_per_idx")
+    count = whole_number(num_valid_indices or columns * GATHER_PARTITIONS, "num_valid_indices")
     gathered = (count,) if count % columns else (columns, count // columns)
     shape = (tile.shape[0], *gathered, group)
     if mask_bounds(mask, indices.shape) is not None:
@@ -185,7 +187,7 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **othe
 
 def random_tile(shape: Any, dtype: Any) -> Tensor:
     """Uniform random numbers: random bits, scaled."""
-    bits = produce("rng", (), {}, tuple(int(size) for size in shape), uint32)
+    bits = produce("rng", (), {}, sizes_of(shape), uint32)
     operands: list[Role] = [("data", "read", bits)]
     return produce("tensor_scalar", operands, {"op0": "multiply"}, bits.shape,
                    result_dtype(dtype, float32), immediates=(BIT_SCALE,))

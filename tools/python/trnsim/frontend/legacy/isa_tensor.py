@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce_clipped,
                                          result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
@@ -17,7 +17,8 @@ from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf, copy
 from trnsim.frontend.nki.enums import engine, engine_names
-from trnsim.frontend.tensor import PSUM, SBUF
+from trnsim.frontend.records.tensor import PSUM, SBUF
+from trnsim.frontend.shapes import whole_numbers
 
 _any = engine.unknown
 VECTOR_BLOCK = 32
@@ -44,8 +45,8 @@ def nc_matmul(stationary: Any, moving: Any, *, is_stationary_onezero: bool = Fal
         attributes["onezero"] = ("both" if is_stationary_onezero and is_moving_onezero else
                                  "stationary" if is_stationary_onezero else "moving")
     if tile_size:
-        attributes["tile_position"] = tuple(int(one) for one in tile_position)
-        attributes["tile_size"] = tuple(int(one) for one in tile_size)
+        attributes["tile_position"] = whole_numbers(tile_position, "tile_position")
+        attributes["tile_size"] = whole_numbers(tile_size, "tile_size")
     shape = None
     if perf_mode is not None and getattr(perf_mode, "value", perf_mode) != "none":
         shape = _double_row(attributes, perf_mode, left, right)

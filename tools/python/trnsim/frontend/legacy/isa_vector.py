@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import bool_, uint8
-from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.elementwise import as_vector
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
@@ -21,10 +21,11 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
-from trnsim.frontend.legality_operators import take
+from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.nki.parameters import check_operand, check_order
 from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
+from trnsim.frontend.shapes import sizes_of
 
 _any = engine.unknown
 _idle = reduce_cmd.idle
@@ -354,6 +355,6 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
            **others: Any) -> Tensor:
     """A tile filled with a constant."""
     ignored(others)
-    return produce("memset", (), {"value": float(value)}, tuple(int(size) for size in shape),
+    return produce("memset", (), {"value": float(value)}, sizes_of(shape),
                    result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
                    engines=engine_names(engine))

@@ -22,7 +22,6 @@ from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
-from trnsim.frontend.counters import Counted, Watched, counters
 from trnsim.frontend.legacy.allocation import ParDim, PsumRegion, SbufRegion
 from trnsim.frontend.legacy.arange import Arange, MeshGrid
 from trnsim.frontend.legacy.blocks import Blocks
@@ -34,15 +33,16 @@ from trnsim.frontend.legacy.session import Session, session
 from trnsim.frontend.legacy.tensor import MaskedTensor, Tensor
 from trnsim.frontend.legacy.typing import mutable_tensor, tensor
 from trnsim.frontend.loop_index import Loop, LoopIndex
-from trnsim.frontend.loop_proof import proven
-from trnsim.frontend.frame import Frame, LoopOrigin
-from trnsim.frontend.reachable import add_plain
-from trnsim.frontend.repetition import parts, repeat, step
-from trnsim.frontend.runs import Jump, Place, Run, expected
-from trnsim.frontend.sampling import WATCHED, is_worth_reading
+from trnsim.frontend.records.frame import Frame, LoopOrigin
+from trnsim.frontend.sampling.counters import Counted, Watched, counters
+from trnsim.frontend.sampling.proof import proven
+from trnsim.frontend.sampling.reachable import add_plain
+from trnsim.frontend.sampling.repetition import parts, repeat, step
+from trnsim.frontend.sampling.runs import Jump, Place, Run, expected
+from trnsim.frontend.sampling.sample import WATCHED, is_worth_reading
+from trnsim.frontend.sampling.watch import calls_functions, watched
 from trnsim.frontend.shapes import whole_number
 from trnsim.frontend.shortcuts import Retrace
-from trnsim.frontend.watch import calls_functions, watched
 
 FEWEST = 3
 """Iterations of a loop below which none is left out: one shows a pattern that is known from before,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.legacy.index import (ArrayIndex, Index, broadcast_shapes, form, from_values,
                                           values_of)
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds, touch
 from trnsim.frontend.legacy.mask import EMPTY
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
-from trnsim.frontend.legality import check_bank
-from trnsim.frontend.tensor import PSUM, Shape
-from trnsim.frontend.instruction import Instruction
+from trnsim.frontend.legality.instruction import Instruction
+from trnsim.frontend.legality.matmul import check_bank
+from trnsim.frontend.records.tensor import PSUM, Shape
 
 
 def begins_group(here: Session, view: Tensor, accumulate: bool) -> bool:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trnsim.frontend.folding import LoopShape, ShapeTable
-from trnsim.frontend.frame import LoopOrigin
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.template import Template
-from trnsim.frontend.tensor import split_operand
+from trnsim.frontend.records.folding import LoopShape, ShapeTable
+from trnsim.frontend.records.frame import LoopOrigin
+from trnsim.frontend.records.template import Template
+from trnsim.frontend.records.tensor import split_operand
 
 _Loops = list[tuple[LoopOrigin, list[int]]]
 """The independent loops around a node, outermost first, and how far an iteration moves its values.

@@ -12,9 +12,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from trnsim.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend.legacy.elementwise import (as_vector, binary, fraction, reciprocal,
                                                 unary)
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
@@ -24,10 +24,10 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import EMPTY, clip as clip_of
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.legality_operators import reducing
+from trnsim.frontend.legality.operators import reducing
 from trnsim.frontend.operators import legacy_alu as alu, operator_name
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import PSUM, SBUF, Shape
+from trnsim.frontend.records.tensor import PSUM, SBUF, Shape
 
 BN_STATS_COLUMNS = 512
 """Elements per partition that one bn_stats takes. [NKI-ISA]"""

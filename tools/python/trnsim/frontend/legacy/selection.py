@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from trnsim.errors import ProgramError, UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, broadcast_shapes, pad
 from trnsim.frontend.legacy.index import Form as IndexForm
-from trnsim.frontend.loop_index import LoopIndex, plain
 from trnsim.frontend.legacy.mask import Mask, as_index
+from trnsim.frontend.loop_index import LoopIndex, plain
 from trnsim.frontend.loops import LoopRange
-from trnsim.frontend.tensor import Form, Shape, View
+from trnsim.frontend.records.tensor import Form, Shape, View
 
 
 class DynamicSlice(NamedTuple):

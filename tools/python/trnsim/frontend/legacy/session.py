@@ -10,9 +10,9 @@ from trnsim.frontend import recorder
 from trnsim.frontend.legacy.division import divide
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.loop_index import Loop
-from trnsim.frontend.psum import MatmulRegions
 from trnsim.frontend.recorder import Recorder
-from trnsim.frontend.tensor import Buffer, Shape, Storage, View
+from trnsim.frontend.records.psum import MatmulRegions
+from trnsim.frontend.records.tensor import Buffer, Shape, Storage, View
 
 
 class Contents(MatmulRegions):

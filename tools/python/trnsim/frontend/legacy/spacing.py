@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from trnsim.frontend.tensor import Shape, row_major
+from trnsim.frontend.records.tensor import Shape, row_major
 
 
 LONGEST_PERIOD = 8

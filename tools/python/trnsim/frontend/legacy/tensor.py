@@ -14,16 +14,16 @@ import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
+from trnsim.errors import ProgramError, UserError
 from trnsim.frontend import dtypes, recorder, source
-from trnsim.frontend.errors import ProgramError, UserError
 from trnsim.frontend.foreign import NotAnArray
 from trnsim.frontend.legacy import selection
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, DynamicSlice, Excess
 from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.records.tensor import HBM, Form, Indirection, Shape, Storage, View
 from trnsim.frontend.shapes import sizes_of
-from trnsim.frontend.tensor import HBM, Form, Indirection, Shape, Storage, View
 
 
 class Held(NamedTuple):

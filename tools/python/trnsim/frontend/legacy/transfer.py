@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import Role, as_tile, broadcast_free, issue, produce, result_dtype
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import with_form
-from trnsim.frontend.tensor import HBM, PSUM, Shape
+from trnsim.frontend.records.tensor import HBM, PSUM, Shape
 
 
 def load(src: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import UnsupportedFeature
 from trnsim.frontend import source
 from trnsim.frontend.arguments import TensorArgument
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.legacy.tensor import Tensor
 
 

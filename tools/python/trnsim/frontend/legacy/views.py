@@ -7,11 +7,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.legacy.tensor import Tensor, release
-from trnsim.frontend.tensor import PARTITION_UNIT, Form, Shape
+from trnsim.frontend.records.tensor import PARTITION_UNIT, Form, Shape
 
 
 def with_form(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:

@@ -22,7 +22,7 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor
 from trnsim.frontend.legacy.views import view_as
-from trnsim.frontend.tensor import Shape
+from trnsim.frontend.records.tensor import Shape
 
 _PREDICATES = {1: uint8, 2: uint16, 4: uint32}
 """What integers of a size are seen as: of their bits none is set if they are zero."""

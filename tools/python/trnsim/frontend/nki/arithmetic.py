@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 from collections.abc import Callable
 
+from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.foreign import NotAnArray
 
 _FUNCTIONS = {

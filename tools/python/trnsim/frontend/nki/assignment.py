@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
-from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality import RULES
-from trnsim.frontend.psum import begins_group
-from trnsim.frontend.tensor import HBM, PSUM, SBUF, View
+from trnsim.frontend.legality.rules import RULES
+from trnsim.frontend.records.psum import begins_group
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, View
 
 
 def assign(target: View, value: Any) -> None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, float32, uint16
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.emit import copy, dense, emit, flat, repeated, result_dtype, tile
+from trnsim.frontend.records.tensor import PSUM, View
 from trnsim.frontend.shapes import sizes_of
-from trnsim.frontend.tensor import PSUM, View
 
 
 def over_same_partitions(x: View, y: View) -> tuple[View, View]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.issue import not_a_tensor
-from trnsim.frontend.tensor import HBM, SBUF, View
+from trnsim.frontend.records.tensor import HBM, SBUF, View
+from trnsim.frontend.shapes import whole_number
 
 
 def tensors_of(op: str, role: str, given: Any) -> list[View]:
@@ -73,7 +74,7 @@ def dimension_of(op: str, srcs: Any, collective_dim: Any, most_in_sbuf: int = 0)
     """The dimension along which ranks have their parts: 0, and in SBUF up to `most_in_sbuf`."""
     in_sbuf = all(view.space == SBUF for view in tensors_of(op, "srcs", srcs))
     most = most_in_sbuf if in_sbuf else 0
-    dimension = int(collective_dim)
+    dimension = whole_number(collective_dim, f"{op}: collective_dim")
     if not 0 <= dimension <= most:
         raise _refused(op, f"collective_dim is {dimension}, but for tensors in "
                            f"{'sbuf' if in_sbuf else 'hbm'} it must be "

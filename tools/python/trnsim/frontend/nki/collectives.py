@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.absent import absent as _absent
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.collective_rules import (check_memory, check_single, check_sizes,
                                                   dimension_of, memory_of, tensors_of)
 from trnsim.frontend.nki.issue import NkiInstruction, issue
@@ -22,6 +22,7 @@ from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
+from trnsim.frontend.shapes import whole_number, whole_numbers
 
 REDUCTIONS = ("add", "minimum", "maximum")
 MAX_CHANNELS = 4
@@ -47,7 +48,7 @@ class ReplicaGroup(NKIObject):
 def _groups(op: str, replica_group: Any) -> tuple[tuple[int, ...], ...]:
     """The rank lists of a group; IllegalInstruction if they overlap."""
     given = getattr(replica_group, "groups", replica_group)
-    groups = tuple(tuple(int(rank) for rank in one) for one in given or ())
+    groups = tuple(whole_numbers(one, "a group of ranks") for one in given or ())
     ranks = [rank for one in groups for rank in one]
     if not ranks or len(set(ranks)) != len(ranks):
         raise IllegalInstruction(f"{source.here()}: {op}: replica_group is {list(groups)}, but "
@@ -144,7 +145,7 @@ def all_to_all_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
 def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Sequence[int]],
                        priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """Each rank sends to the target that its pair names."""
-    pairs = tuple((int(sender), int(target)) for sender, target in source_target_pairs)
+    pairs = tuple(whole_numbers(pair, "a pair of ranks") for pair in source_target_pairs)
     if not pairs or any(len(set(ranks)) < len(pairs) for ranks in zip(*pairs)):
         raise IllegalInstruction(
             f"{source.here()}: collective_permute: source_target_pairs is {list(pairs)}, but each "
@@ -206,7 +207,8 @@ def collective_permute_implicit_current_processing_rank_id(
     rank = _traced_rank()
     group = next((one for one in groups if rank in one), groups[0])
     place = group.index(rank) if rank in group else 0
-    return VirtualRegister(group[(place - int(iteration_id)) % len(group)], "rank")
+    back = whole_number(iteration_id, "iteration_id")
+    return VirtualRegister(group[(place - back) % len(group)], "rank")
 
 
 def rank_id(name: str | None = None) -> VirtualRegister:

@@ -8,14 +8,14 @@ import importlib
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, dtype as dtype_of, uint8
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.tensor import NkiTensor, whole
 from trnsim.frontend.nki.tile_size import PSUM_ALIGNMENT
-from trnsim.frontend.shapes import given_sizes
-from trnsim.frontend.tensor import Storage, View
+from trnsim.frontend.records.tensor import Storage, View
+from trnsim.frontend.shapes import given_sizes, whole_numbers
 
 _sbuf = enums.MemoryRegion.sbuf
 SINGLE = (1, 1)
@@ -53,7 +53,7 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
         if space == "hbm":
             raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "
                                      "only on-chip tensors are placed; leave it out")
-        address = (int(address[0]), int(address[1]))
+        address = _place(address)
         if space == "psum" and address[1] % PSUM_ALIGNMENT != 0:
             raise IllegalInstruction(f"{source.here()}: address={address}: bytes in psum are "
                                      f"addressed in multiples of {PSUM_ALIGNMENT}; move the tile")
@@ -61,6 +61,15 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
     if key is not None:
         active.sites[key] = storage.buffer
     return whole(storage)
+
+
+def _place(address: Any) -> tuple[int, int]:
+    """Start partition and byte. UserError if it is no such pair."""
+    pair = whole_numbers(address, "address")
+    if len(pair) != 2:
+        raise UserError(f"{source.here()}: address is {pair}, but must be a partition and a byte "
+                        "of each partition")
+    return pair[0], pair[1]
 
 
 def fresh(shape: Sequence[int], dtype: DType, space: str = "sbuf", name: str = "") -> NkiTensor:

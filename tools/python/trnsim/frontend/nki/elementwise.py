@@ -13,9 +13,9 @@ from math import pi
 from typing import Any
 from collections.abc import Callable
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import dtype as dtype_of, float32, uint8
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.broadcast import over_same_partitions, spread
 from trnsim.frontend.nki.creation import fresh
@@ -23,7 +23,7 @@ from trnsim.frontend.nki.emit import broadcast_pair, common_shape, copy, emit, r
 from trnsim.frontend.nki.issue import vectors
 from trnsim.frontend.nki.parameters import check_probability
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import PSUM, View
+from trnsim.frontend.records.tensor import PSUM, View
 
 _FLIPPED = {"less": "greater", "greater": "less", "less_equal": "greater_equal",
             "greater_equal": "less_equal"}

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, dtype as dtype_of, float32
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import HBM, PSUM, View
+from trnsim.frontend.records.tensor import HBM, PSUM, View
 
 
 def emit(operation: str, result: View, operands: Sequence[Operand],

@@ -11,8 +11,8 @@ import importlib
 from enum import Enum, IntEnum
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction
 
 
 class _Fast(Enum):

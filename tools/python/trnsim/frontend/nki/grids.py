@@ -13,14 +13,14 @@ from math import prod
 from operator import index as as_integer
 from typing import Any, NoReturn, Protocol
 
+from trnsim.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.creation import ndarray
 from trnsim.frontend.nki.enums import SPACES, space_of
 from trnsim.frontend.nki.tensor import NkiTensor
-from trnsim.frontend.tensor import HBM
+from trnsim.frontend.records.tensor import HBM
 
 Shape = tuple[int, ...]
 

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from trnsim.frontend.absent import absent as _absent
+from trnsim.errors import IllegalInstruction as NkiValidationError
 from trnsim.frontend import recorder
-from trnsim.frontend.errors import IllegalInstruction as NkiValidationError
+from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.nki.enums import (dge_mode, dma_engine, engine, matmul_perf_mode, nc_version,
                                        oob_mode, reduce_cmd)
 from trnsim.frontend.nki.isa_cores import core_barrier, sendrecv

@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.tensor import NkiTensor
-from trnsim.frontend.tensor import HBM, View
+from trnsim.frontend.records.tensor import HBM, View
+from trnsim.frontend.shapes import whole_number, whole_numbers
 
 PIPE_MAX = 2**31 - 1
 """The largest `pipe_id` of a trace (docs/trace-format.md)."""
@@ -29,7 +30,7 @@ def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gps
         active.note("assumption", "core_barrier: the kernel runs as one program, so the other "
                                   "core is taken to be there already")
         return issue("core_barrier", (), {}, engine)
-    members = tuple(int(core) for core in cores)
+    members = whole_numbers(cores, "cores of core_barrier")
     if members != tuple(range(active.cores)):
         raise IllegalInstruction(f"{source.here()}: core_barrier: cores is {list(members)}, but "
                                  f"all of {list(range(active.cores))} take part; name them")
@@ -56,7 +57,8 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
                 f"{where}: {role} is {rank!r}, but the kernel runs on {active.cores} "
                 f"core{'s' if active.cores > 1 else ''}; launch it with kernel[2] and name core "
                 "0 or 1")
-    if not 0 <= int(pipe_id) <= PIPE_MAX:
+    pipe = whole_number(pipe_id, "pipe_id of sendrecv")
+    if not 0 <= pipe <= PIPE_MAX:
         raise IllegalInstruction(f"{where}: pipe_id is {pipe_id}, but must be a number from 0 "
                                  f"to {PIPE_MAX}, the same on both cores")
     is_gpsimd = dma_engine is enums.dma_engine.gpsimd_dma
@@ -68,7 +70,7 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
                                      f"gpsimd_dma moves at most {limit} of {src.dtype}; split it "
                                      "or use dma_engine.dma")
     attributes: dict[str, Any] = {"send_to": int(send_to_rank), "recv_from": int(recv_from_rank),
-                                  "pipe": int(pipe_id)}
+                                  "pipe": pipe}
     if is_gpsimd:
         attributes["gpsimd_dma"] = True
     return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)), attributes)

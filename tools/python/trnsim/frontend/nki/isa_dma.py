@@ -8,9 +8,9 @@ from sys import _getframe
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality_operators import take
+from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
                                        scheduled)
@@ -20,7 +20,7 @@ from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_rows, chec
 from trnsim.frontend.nki.tensor import UnusableTensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _error = enums.oob_mode.error
 _auto = enums.dge_mode.unknown

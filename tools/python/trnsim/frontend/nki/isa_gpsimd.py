@@ -8,14 +8,15 @@ from math import prod
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
+from trnsim.frontend.legality.gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.parameters import check_int32, check_number, check_same_type
 from trnsim.frontend.operators import COMPARISONS, alu, operator_name
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
+from trnsim.frontend.shapes import whole_number
 
 _any = enums.engine.unknown
 PATTERN_MAX = 4
@@ -26,7 +27,7 @@ def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
     if not isinstance(dst, View):
         raise not_a_tensor(op, "dst", dst)
     try:
-        counts = [int(pair[1]) for pair in pattern]
+        counts = [whole_number(pair[1], "a count of pattern") for pair in pattern]
     except (TypeError, IndexError):
         raise IllegalInstruction(f"{source.here()}: {op}: pattern is {pattern!r}, but must be a "
                                  "list of [step, count], one for each dimension") from None
@@ -67,10 +68,11 @@ def local_gather(dst: Any, src_buffer: Any, index: Any, num_elem_per_idx: int = 
         raise not_a_tensor("local_gather", "index", index)
     indices = index.form.free_elements * GATHER_PARTITIONS
     if num_valid_indices is not None:
-        indices = int(num_valid_indices)
+        indices = whole_number(num_valid_indices, "num_valid_indices")
     return issue("local_gather", (("dst", "write", dst), ("data", "read", src_buffer),
                                   ("index", "read", index)),
-                 {"elements_per_index": num_elem_per_idx, "indices": indices})
+                 {"elements_per_index": whole_number(num_elem_per_idx, "num_elem_per_idx"),
+                  "indices": indices})
 
 
 def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> NkiInstruction:
@@ -101,12 +103,12 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
     for role, _, view in operands:
         if not isinstance(view, View):
             raise not_a_tensor("topk", role, view)
-    count = val_dst.form.free_elements
+    count, n = val_dst.form.free_elements, whole_number(n, "n of topk")
     if not 8 <= n < 65536 or not count <= n <= src.form.free_elements * GATHER_PARTITIONS:
         raise IllegalInstruction(
             f"{source.here()}: topk: {count} of n = {n} elements, but n is 8 to 65535, at least "
             f"as many as are wanted, and src holds {src.form.free_elements * GATHER_PARTITIONS}")
-    return issue("topk", operands, {"k": count, "n": int(n)})
+    return issue("topk", operands, {"k": count, "n": n})
 
 
 def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,

@@ -7,16 +7,17 @@ from __future__ import annotations
 from sys import _getframe
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality import check_bank
+from trnsim.frontend.legality.instruction import Instruction
+from trnsim.frontend.legality.matmul import check_bank
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
                                        scheduled)
-from trnsim.frontend.psum import begins_group
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import View
-from trnsim.frontend.instruction import Instruction
+from trnsim.frontend.records.psum import begins_group
+from trnsim.frontend.records.tensor import View
+from trnsim.frontend.shapes import whole_numbers
 
 _no_mode = enums.matmul_perf_mode.none
 _DOUBLE_ROW = (enums.matmul_perf_mode.double_row, "double_row", "double_row_gen3")
@@ -128,8 +129,8 @@ def _tile(op: str, tile_position: Any, tile_size: Any) -> dict[str, Any]:
                                  f"and tile_size is {tile_size}; give both or neither")
     if not tile_size:
         return {}
-    return {"tile_position": tuple(int(one) for one in tile_position),
-            "tile_size": tuple(int(one) for one in tile_size)}
+    return {"tile_position": whole_numbers(tile_position, "tile_position"),
+            "tile_size": whole_numbers(tile_size, "tile_size")}
 
 
 def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, moving_scale: Any,

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, float_vectors, issue, vectors
 from trnsim.frontend.nki.parameters import check_command, check_stages
 from trnsim.frontend.operators import alu, function, optional_alu
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _any = enums.engine.unknown
 _scalar = enums.engine.scalar

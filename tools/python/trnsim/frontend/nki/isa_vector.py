@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
-from trnsim.frontend.errors import IllegalInstruction
-from trnsim.frontend.legality_operators import reducing, take
+from trnsim.frontend.legality.operators import reducing, take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (NkiInstruction, float_vectors, issue, not_a_tensor,
                                        scalar_vectors, vectors)
@@ -19,7 +19,7 @@ from trnsim.frontend.nki.parameters import (check_accumulation, check_command, c
                                             check_range_start, check_reduction, check_same_type,
                                             check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _any = enums.engine.unknown
 _reset_reduce = enums.reduce_cmd.reset_reduce

@@ -8,18 +8,18 @@ import sys
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
 from trnsim.frontend.dtypes import float32, int32, uint32
-from trnsim.frontend.errors import IllegalInstruction, UserError
+from trnsim.frontend.legality.parameter_names import called
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.nki.grids import NkiGrid
 from trnsim.frontend.operators import BITVEC
-from trnsim.frontend.parameter_names import called
 from trnsim.frontend.recorder import Operand, Recorder
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shortcuts import Retrace
-from trnsim.frontend.tensor import View
 
 
 class NkiInstruction:

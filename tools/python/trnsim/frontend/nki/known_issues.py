@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from trnsim.frontend import recorder
-from trnsim.frontend.tensor import PSUM, View
+from trnsim.frontend.records.tensor import PSUM, View
 
 _ABSENT = {
     "divide": "multiply by nl.reciprocal of the divisor",

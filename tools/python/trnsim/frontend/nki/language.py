@@ -12,8 +12,8 @@ from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4
                                     float16, float32, int8, int16, int32, int64, tfloat32, uint8,
                                     uint16, uint32)
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.loops import LoopRange as range
 from trnsim.frontend.dtypes import dtype as _dtype_of
+from trnsim.frontend.loops import LoopRange as range
 from trnsim.frontend.nki import elementwise as _elementwise
 from trnsim.frontend.nki import lookup as _lookup
 from trnsim.frontend.nki import reductions as _reductions
@@ -33,8 +33,8 @@ from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.nki.registers import dynamic_range, fori_loop, while_loop
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.nki.tile_size import tile_size
-from trnsim.frontend.tensor import HBM as _HBM
-from trnsim.frontend.tensor import View as _View
+from trnsim.frontend.records.tensor import HBM as _HBM
+from trnsim.frontend.records.tensor import View as _View
 
 float8_e8m0fnu = float8_e8m0
 sbuf = MemoryRegion.sbuf

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import uint32
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.emit import copy, emit, result_dtype, tile
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
+from trnsim.frontend.shapes import sizes_of, whole_number
 
 BIT_SCALE = 2.0 ** -32
 """What makes 32 random bits a number from 0 to 1."""
@@ -38,7 +39,7 @@ def gather_flattened(data: Any, indices: Any, axis: int = 0, dtype: Any = None) 
 
 def rand(shape: Any, dtype: Any, buffer: Any = None, name: str = "") -> View:
     """Uniform numbers from 0 to 1: random bits, scaled."""
-    sizes = tuple(int(size) for size in shape)
+    sizes = sizes_of(shape)
     bits = emit("rng", fresh(sizes, uint32, name="random_bits"), ())
     return emit("tensor_scalar", fresh(sizes, dtype_of(dtype), name=name),
                 (("data", "read", bits),), (BIT_SCALE,), op0="multiply")
@@ -50,5 +51,6 @@ def random_seed(seed: Any) -> None:
     active = recorder.required()
     if not isinstance(seed, View):
         value, seed = seed, fresh((1, 1), uint32, name="seed")
-        active.record("memset", None, (("dst", "write", seed),), {"value": int(value)})
+        active.record("memset", None, (("dst", "write", seed),),
+                      {"value": whole_number(value, "the seed")})
     active.record("set_rng_seed", None, (("data", "read", seed),), {})

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 from collections.abc import Iterator
 
+from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
-from trnsim.frontend.errors import UserError
 from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 
 def affine_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> AffineRange:

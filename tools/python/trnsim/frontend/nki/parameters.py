@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.operators import UNARY, operator_name
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
 """Operators that take no second operand."""

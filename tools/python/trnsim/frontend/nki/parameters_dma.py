@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
-from trnsim.frontend.tensor import HBM, SBUF, View
+from trnsim.frontend.records.tensor import HBM, SBUF, View
 
 ROW_BLOCK = 16
 """Rows that are transposed at a time."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.legality import BN_STATS_FREE_MAX
+from trnsim.frontend.legality.vector import BN_STATS_FREE_MAX
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.elementwise import binary, reciprocal, unary_function
 from trnsim.frontend.nki.emit import copy, dense, emit, in_sbuf, repeated, result_dtype, tile
 from trnsim.frontend.nki.isa_vector import reduced_axes
-from trnsim.frontend.psum import begins_group
-from trnsim.frontend.tensor import PSUM, View, row_major
+from trnsim.frontend.records.psum import begins_group
+from trnsim.frontend.records.tensor import PSUM, View, row_major
 
 _BN_STATS_RESULT = 6
 """Numbers that bn_stats writes. [NKI-ISA]"""

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, NoReturn
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.bytecode import TESTS_ONCE
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loop_source import is_condition_of_while
 from trnsim.frontend.nki.objects import NKIObject
-from trnsim.frontend.frame import RUNTIME, Frame, LoopOrigin
+from trnsim.frontend.records.frame import RUNTIME, Frame, LoopOrigin
 
 DEFAULT_TRIPS = 8
 """Trips of a loop whose bound is not known. [ASSUMED]"""

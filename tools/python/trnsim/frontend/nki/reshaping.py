@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 from collections.abc import Sequence
 
+from trnsim.frontend.records.tensor import Shape
 from trnsim.frontend.shapes import sizes_of
-from trnsim.frontend.tensor import Shape
 
 
 def normalized_shape(shape: Any, elements: int) -> Shape:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Any, NoReturn
 from collections.abc import Callable
 
+from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType, int32, int64
-from trnsim.frontend.errors import IllegalInstruction
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.nki.registers import VirtualRegister
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 
 
 class NkiScalar(VirtualRegister):

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 from collections.abc import Callable
 
+from trnsim.errors import UnsupportedFeature
 from trnsim.frontend import source
-from trnsim.frontend.errors import UnsupportedFeature
 
 
 def unsupported(name: str) -> Callable[..., Any]:

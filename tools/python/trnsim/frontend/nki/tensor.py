@@ -13,10 +13,10 @@ from operator import index as as_integer
 from typing import Any, NoReturn
 from collections.abc import Iterator, Sequence
 
+from trnsim.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
 from trnsim.frontend.loop_index import LoopIndex, give_up
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.arithmetic import WithoutOperators
@@ -24,7 +24,8 @@ from trnsim.frontend.nki.assignment import assign
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
-from trnsim.frontend.tensor import HBM, Form, Indirection, Storage, View
+from trnsim.frontend.records.tensor import HBM, Form, Indirection, Storage, View
+from trnsim.frontend.shapes import whole_number
 
 
 class NkiTensor(WithoutOperators, View):
@@ -615,7 +616,7 @@ class NkiTensor(WithoutOperators, View):
                          "dimension are")
         if not isinstance(index, View) or index.shape[0] != self.shape[0]:
             self._reject(f"is accessed by {index!r}, but the index has as many partitions")
-        count = index.size if num_elem is None else int(num_elem)
+        count = index.size if num_elem is None else whole_number(num_elem, "num_elem")
         if not 0 < count <= index.size:
             self._reject(f"is accessed by {count} of {index.size} indices")
         # Where the columns are is known on the device: the shape is that of what is moved.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from trnsim.frontend import recorder
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.legality import BN_STATS_FREE_MAX
+from trnsim.frontend.legality.vector import BN_STATS_FREE_MAX
 
 PSUM_ALIGNMENT = 4
 SBUF_ALIGNMENT = 1

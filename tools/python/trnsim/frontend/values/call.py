@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend import source
-from trnsim.frontend.legality_indirect import INDEX_GROUP, TENSOR_GROUP
+from trnsim.frontend.legality.indirect import INDEX_GROUP, TENSOR_GROUP
 from trnsim.frontend.recorder import Operand
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values.casting import Array, to_float32
 from trnsim.frontend.values.garbage import Garbage
 from trnsim.frontend.values.machine import Machine

@@ -9,8 +9,8 @@ from functools import reduce
 
 import numpy as np
 
+from trnsim.errors import ProgramError, UnsupportedFeature
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError, UnsupportedFeature
 from trnsim.frontend.values.alu import BINARY
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32

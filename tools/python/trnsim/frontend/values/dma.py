@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values.alu import BINARY
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32

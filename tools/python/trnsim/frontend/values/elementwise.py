@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import PSUM, View
+from trnsim.frontend.records.tensor import PSUM, View
 from trnsim.frontend.values import activation as functions
 from trnsim.frontend.values import alu
 from trnsim.frontend.values.call import Call, command_name

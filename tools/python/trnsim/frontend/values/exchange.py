@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.garbage import Garbage
 

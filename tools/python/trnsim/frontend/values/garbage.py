@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values.casting import Array
 from trnsim.frontend.values.memory import Memory, memory_of
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.legality_gpsimd import GATHER_PARTITIONS
+from trnsim.frontend.legality.gpsimd import GATHER_PARTITIONS
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array
 

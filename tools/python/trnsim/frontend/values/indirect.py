@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import source
-from trnsim.frontend.errors import ProgramError
-from trnsim.frontend.tensor import Indirection, View, position_of, split_operand
+from trnsim.frontend.records.tensor import Indirection, View, position_of, split_operand
 from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.garbage import Garbage
 from trnsim.frontend.values.memory import Memory, layout_of

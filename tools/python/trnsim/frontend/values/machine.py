@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from trnsim.frontend import source
-from trnsim.frontend.legality_indirect import INDEX_GROUP
-from trnsim.frontend.tensor import View
+from trnsim.frontend.legality.indirect import INDEX_GROUP
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values import indirect
 from trnsim.frontend.values.casting import Array, cast
-from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.garbage import Garbage, Spoiled, unwritten
+from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.memory import memory_of, poisoned
 from trnsim.frontend.values.team import Team
 

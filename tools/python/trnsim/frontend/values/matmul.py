@@ -14,7 +14,7 @@ import numpy as np
 
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.recorder import required
-from trnsim.frontend.tensor import PSUM
+from trnsim.frontend.records.tensor import PSUM
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, to_float32
 from trnsim.frontend.values.memory import memory_of

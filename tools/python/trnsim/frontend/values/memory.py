@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
+from trnsim.frontend.records.tensor import Buffer, Form, Storage, View, split_operand
 from trnsim.frontend.source import Site
-from trnsim.frontend.tensor import Buffer, Form, Storage, View, split_operand
 from trnsim.frontend.values.casting import Array, storage_type
 
 _LAYOUT = "values"

@@ -12,11 +12,11 @@ import ml_dtypes
 import numpy as np
 
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.tensor import View
+from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, storage_type, to_float32
-from trnsim.frontend.values.memory import memory_of
 from trnsim.frontend.values.matmul import accumulated, contracted
+from trnsim.frontend.values.memory import memory_of
 
 PACK, BLOCK_ROWS, QUADRANT = 4, 8, 32
 EXPONENT_BIAS = 127

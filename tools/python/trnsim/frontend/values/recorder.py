@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.errors import UnsupportedFeature
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.errors import UnsupportedFeature
 from trnsim.frontend.outputs import allocated_at
 from trnsim.frontend.recorder import Operand, Recorder
-from trnsim.frontend.template import Template
+from trnsim.frontend.records.template import Template
+from trnsim.frontend.records.tensor import Storage, View
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
-from trnsim.frontend.tensor import Storage, View
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, from_array, random_array, shown, update
 from trnsim.frontend.values.evaluate import EVALUATORS

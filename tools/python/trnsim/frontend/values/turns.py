@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trnsim.errors import ProgramError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.errors import ProgramError
 from trnsim.frontend.recorder import Recorder
 
 

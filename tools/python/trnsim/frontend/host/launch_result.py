@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a script gets from a kernel that it has launched.
+"""TensorResult: a tensor that a kernel returned, with its values when they are asked for.
+
+Where values are computed, they are so on the first look; where they are not, what is done with the
+tensor gives further unknown values, and a comparison of them counts as true and is noted.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from typing import Any
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from trnsim.errors import UserError
+from trnsim.frontend import source
+from trnsim.frontend.dtypes import DType, numpy_type
+from trnsim.frontend.records.tensor import View
+
+Note = Callable[[str], None]
+Compute = Callable[[], Any]
+Shown = Callable[[DType], Any]
+
+
+class Unknown:
+    """A value that is not computed."""
+
+    __array_priority__ = 1000.0
+
+    def __init__(self, kernel: str, note: Note) -> None:
+        self._kernel = kernel
+        self._note = note
+
+    def _another(self, *_: Any, **__: Any) -> Unknown:
+        return Unknown(self._kernel, self._note)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._another()
+
+    def __bool__(self) -> bool:
+        self._note(f"{source.here()}: the values of kernel {self._kernel} are not computed, so "
+                   "what depends on them was taken as true")
+        return True
+
+    def _read(self, *_: Any, **__: Any) -> Any:
+        raise UserError(f"{source.here()}: the result of kernel {self._kernel} is read, but its "
+                        "values are not computed; leave the comparison out of the script")
+
+    def __repr__(self) -> str:
+        return f"<not computed: values of kernel {self._kernel}>"
+
+    def __format__(self, form: str) -> str:
+        return repr(self)
+
+    def __iter__(self) -> Iterator[Unknown]:
+        return iter(())
+
+    __array_ufunc__ = __array_function__ = __torch_function__ = __call__ = _another
+    __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
+    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __pow__ = _another
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __invert__ = _another
+    __eq__ = __ne__ = _another  # type: ignore[assignment]
+    __array__ = __float__ = __int__ = _read
+    __hash__ = object.__hash__
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Changes what nobody knows."""
+
+
+class UnknownTensor(Unknown):
+    """A tensor whose shape and type are known, and its values not."""
+
+    def __init__(self, kernel: str, note: Note, dtype: DType, shape: tuple[int, ...]) -> None:
+        super().__init__(kernel, note)
+        self.kernel = kernel
+        self.dtype = dtype
+        self.shape = shape
+        self.ndim = len(shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Unknown]:
+        return iter([self._another()] * self.shape[0])
+
+
+def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
+               kind: type = np.ndarray, shown: Shown = numpy_type) -> Any:
+    """What a kernel returned, as the script sees it. `compute` gives it with its values, which are
+    of a kind, and whose data types are `shown`."""
+    if compute is not None:
+        return LazyValues(value, compute, kind, shown).result()
+    if isinstance(value, View):
+        return UnknownTensor(kernel, note, value.dtype, value.shape)
+    if isinstance(value, (list, tuple)):
+        return type(value)(results_of(item, kernel, note, None) for item in value)
+    return value
+
+
+class LazyValues:
+    """The values of all tensors that one launch returned: computed together, once.
+
+    They are shared if other launches were given them, which need them as they are.
+    """
+
+    def __init__(self, value: Any, compute: Compute, kind: type, shown: Shown) -> None:
+        self.kind = kind
+        self.shown = shown
+        self.are_shared = False
+        self._value = value
+        self._compute = compute
+        self._computed: Any = None
+
+    def result(self) -> Any:
+        """The returned value with lazy tensors in it."""
+        return self._wrap(self._value, ())
+
+    def array(self, path: tuple[int, ...]) -> Any:
+        """The array at a place of the returned value."""
+        if self._computed is None:
+            self._computed = (self._compute(),)
+        found = self._computed[0]
+        for index in path:
+            found = found[index]
+        return found
+
+    def _wrap(self, value: Any, path: tuple[int, ...]) -> Any:
+        if isinstance(value, View):
+            return TensorResult(self, path, value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._wrap(item, (*path, index))
+                               for index, item in enumerate(value))
+        return value
+
+
+class TensorResult:
+    """A tensor that a kernel returned: an array as soon as something is done with it."""
+
+    def __init__(self, values: LazyValues, path: tuple[int, ...], view: View) -> None:
+        self._values = values
+        self._path = path
+        self._shape = tuple(view.shape)
+        self._dtype = view.dtype
+        self._read: Any = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Known without computing anything."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the array: numpy's or torch's where they have one, else NKI's."""
+        return self._values.shown(self._dtype)
+
+    def array(self) -> Any:
+        """The array that it stands for."""
+        if self._read is None:
+            found = self._values.array(self._path)
+            self._read = copy.deepcopy(found) if self._values.are_shared else found
+        return self._read
+
+    def unread(self) -> TensorResult | None:
+        """The same tensor whatever the script does with this one; None if it has been read."""
+        if self._read is not None:
+            return None
+        self._values.are_shared = True
+        same = object.__new__(TensorResult)
+        same.__dict__.update(self.__dict__)
+        return same
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What isinstance takes it for: an array or a tensor."""
+        return self._values.kind
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.array().__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.deepcopy(self.array(), memo)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.array(), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(ufunc, method)(*map(computed, inputs), **keywords)
+
+    def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
+        return function(*computed(inputs), **computed(keywords))
+
+    @classmethod
+    def __torch_function__(cls, function: Any, _: Any, inputs: Any = (),
+                           keywords: Any = None) -> Any:
+        return function(*computed(tuple(inputs)), **computed(keywords or {}))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.array(), name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.array()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array()[index] = computed(value)
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __iter__(self) -> Any:
+        return iter(self.array())
+
+    def __bool__(self) -> bool:
+        return bool(self.array())
+
+    def __float__(self) -> float:
+        return float(self.array())
+
+    def __repr__(self) -> str:
+        return repr(self.array())
+
+    def __str__(self) -> str:
+        return str(self.array())
+
+    def __format__(self, form: str) -> str:
+        return format(self.array(), form)
+
+
+def _forwarded(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *other: operation(self.array(), *computed(other))
+
+
+def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: operation(computed(other), self.array())
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
+              "xor", "lshift", "rshift"):
+    setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
+    setattr(TensorResult, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
+    setattr(TensorResult, f"__i{_name}__", _forwarded(getattr(operator, f"__i{_name}__")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
+
+
+def computed(value: Any) -> Any:
+    """Arrays for lazy tensors, in lists, tuples and dicts too."""
+    if isinstance(value, TensorResult):
+        return value.array()
+    if type(value) in (list, tuple):
+        return type(value)(computed(item) for item in value)
+    if type(value) is dict:
+        return {key: computed(item) for key, item in value.items()}
+    return value

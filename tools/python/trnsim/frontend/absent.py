@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import sys
 from typing import Any, NoReturn
 from collections.abc import Callable
@@ -26,7 +25,6 @@ def absent(api: str, part: str, contents: dict[str, Any]) -> Callable[[str], NoR
 
 
 def _advice(name: str, other: str, contents: dict[str, Any]) -> str:
-    importlib.import_module("trnsim.frontend.host.impersonate").install()
     if other in sys.modules and name in vars(sys.modules[other]):
         return f", but {other} does: that is the other API"
     near = difflib.get_close_matches(name, [one for one in contents if not one.startswith("_")], 1)

@@ -6,6 +6,7 @@
 2. SystemC is included only by layers that link it, and never by one of the suffixes below.
 3. Headers do not include each other in a circle.
 4. Every .cpp below src/ is built: its folder's CMakeLists.txt names it, in a layer that fits.
+5. The folders inside of a layer's folder (lowering/order, ...) do not include each other in a circle.
 
 A folder named like a layer is that layer. In a block's folder (neuron_core, dma, memory, ...) the
 suffix decides: *_spec belongs to `spec`, *_cost, *_timing and *_stats to `timing`. Any other header
@@ -148,6 +149,24 @@ def check_includes(tree: Tree) -> list[str]:
     return errors
 
 
+def circles(graph: dict[str, list[str]]) -> list[str]:
+    """One text like `a -> b -> a` for every circle that is met."""
+    found: list[str] = []
+    finished: set[str] = set()
+
+    def visit(node: str, stack: list[str]) -> None:
+        if node in stack:
+            found.append(" -> ".join([*stack[stack.index(node) :], node]))
+        elif node not in finished:
+            for other in graph.get(node, []):
+                visit(other, [*stack, node])
+            finished.add(node)
+
+    for node in graph:
+        visit(node, [])
+    return found
+
+
 def check_circles(root: Path) -> list[str]:
     """Rule 3."""
     base = root / "include" / "trnsim"
@@ -155,23 +174,25 @@ def check_circles(root: Path) -> list[str]:
         str(path.relative_to(base)): [name for _, name, ours in includes(path, base) if ours]
         for path in sorted(base.rglob("*.hpp"))
     }
-    errors: list[str] = []
-    finished: set[str] = set()
+    return [
+        f"include/trnsim/{circle.partition(' ')[0]}: headers include each other: {circle}; break the circle"
+        for circle in circles(graph)
+    ]
 
-    def visit(header: str, stack: list[str]) -> None:
-        if header in stack:
-            circle = " -> ".join([*stack[stack.index(header) :], header])
-            errors.append(
-                f"include/trnsim/{header}: headers include each other: {circle}; break the circle"
-            )
-        elif header not in finished:
-            for included in graph.get(header, []):
-                visit(included, [*stack, header])
-            finished.add(header)
 
-    for header in graph:
-        visit(header, [])
-    return errors
+def check_folders(root: Path) -> list[str]:
+    """Rule 5."""
+    graph: dict[str, set[str]] = collections.defaultdict(set)
+    for base in (root / "include" / "trnsim", root / "src"):
+        for path in sorted(base.rglob("*.[ch]pp")):
+            folder = path.relative_to(base).parent
+            if len(folder.parts) > 1:
+                others = {str(Path(name).parent) for _, name, ours in includes(path, base) if ours}
+                graph[str(folder)] |= {other for other in others if "/" in other} - {str(folder)}
+    return [
+        f"src/{circle.partition(' ')[0]}: folders include each other: {circle}; move a file"
+        for circle in circles({folder: sorted(others) for folder, others in sorted(graph.items())})
+    ]
 
 
 def check_built(tree: Tree) -> list[str]:
@@ -202,7 +223,9 @@ def main() -> int:
     root = parser.parse_args().root.resolve()
     src = root / "src"
     tree = Tree(root, read_layers(src / "CMakeLists.txt"), read_built(src))
-    errors = check_includes(tree) + check_circles(root) + check_built(tree)
+    errors = [
+        *check_includes(tree), *check_circles(root), *check_built(tree), *check_folders(root)
+    ]
     print("\n".join(errors) or f"layers: {len(tree.layers)} layers hold")
     return 1 if errors else 0
 

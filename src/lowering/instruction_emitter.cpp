@@ -3,7 +3,7 @@
 #include "trnsim/lowering/instruction_emitter.hpp"
 
 #include "trnsim/base/error.hpp"
-#include "trnsim/lowering/psum_banks.hpp"
+#include "trnsim/lowering/tiles/psum_banks.hpp"
 
 #include <fmt/format.h>
 

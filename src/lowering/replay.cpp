@@ -4,8 +4,8 @@
 
 #include "trnsim/base/error.hpp"
 #include "trnsim/dma/dma_timing.hpp"
-#include "trnsim/lowering/psum_banks.hpp"
-#include "trnsim/lowering/stationary.hpp"
+#include "trnsim/lowering/instructions/stationary.hpp"
+#include "trnsim/lowering/tiles/psum_banks.hpp"
 #include "trnsim/neuron_core/scalar_engine_timing.hpp"
 
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 // Where a NeuronCore's instructions come from.
 #pragma once
 
-#include "trnsim/lowering/block_splitting.hpp"
-#include "trnsim/lowering/iteration_merging.hpp"
+#include "trnsim/lowering/analysis/block_splitting.hpp"
+#include "trnsim/lowering/analysis/iteration_merging.hpp"
+#include "trnsim/lowering/loads/planned_accesses.hpp"
 #include "trnsim/lowering/lowering.hpp"
-#include "trnsim/lowering/planned_accesses.hpp"
 #include "trnsim/lowering/replay.hpp"
 #include "trnsim/neuron_core/neuron_core.hpp"
 

@@ -6,8 +6,8 @@
 #include "core_source.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/device/neuron_device.hpp"
-#include "trnsim/lowering/meeting.hpp"
-#include "trnsim/lowering/shared_memory_check.hpp"
+#include "trnsim/lowering/checks/shared_memory_check.hpp"
+#include "trnsim/lowering/dependencies/meeting.hpp"
 
 #include <systemc>
 

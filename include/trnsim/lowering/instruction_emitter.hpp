@@ -2,16 +2,16 @@
 // Instructions for the queues, from steps whose order is decided.
 #pragma once
 
-#include "trnsim/lowering/instruction_plan.hpp"
-#include "trnsim/lowering/issue_table.hpp"
+#include "trnsim/lowering/instructions/instruction_plan.hpp"
+#include "trnsim/lowering/instructions/issue_table.hpp"
+#include "trnsim/lowering/instructions/stationary.hpp"
 #include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/lowering/lowering_observer.hpp"
-#include "trnsim/lowering/planned_step.hpp"
+#include "trnsim/lowering/order/planned_step.hpp"
+#include "trnsim/lowering/order/tile_memory.hpp"
+#include "trnsim/lowering/order/time_estimate.hpp"
 #include "trnsim/lowering/policies.hpp"
 #include "trnsim/lowering/queue_writer.hpp"
-#include "trnsim/lowering/stationary.hpp"
-#include "trnsim/lowering/tile_memory.hpp"
-#include "trnsim/lowering/time_estimate.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Who watches what a lowering puts on the queues.
 #pragma once
 
-#include "trnsim/lowering/planned_step.hpp"
-#include "trnsim/lowering/tile.hpp"
+#include "trnsim/lowering/order/planned_step.hpp"
+#include "trnsim/lowering/tiles/tile.hpp"
 
 namespace trnsim::lowering {
 

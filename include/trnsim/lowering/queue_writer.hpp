@@ -2,8 +2,8 @@
 // Turns dependencies into semaphore waits and numbers the instructions of every queue.
 #pragma once
 
-#include "trnsim/lowering/issue_table.hpp"
-#include "trnsim/lowering/wait_set.hpp"
+#include "trnsim/lowering/dependencies/wait_set.hpp"
+#include "trnsim/lowering/instructions/issue_table.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 
 #include <array>

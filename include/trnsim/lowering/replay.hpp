@@ -2,8 +2,8 @@
 // Plays a lowered trace as it is: its queues, its addresses, its semaphores.
 #pragma once
 
-#include "trnsim/lowering/issue_table.hpp"
-#include "trnsim/lowering/race_detector.hpp"
+#include "trnsim/lowering/checks/race_detector.hpp"
+#include "trnsim/lowering/instructions/issue_table.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 

@@ -78,6 +78,25 @@ def test_a_circle_of_headers_is_spelled_out(run_check: Any) -> None:
     assert "base/a.hpp -> base/b.hpp -> base/a.hpp" in done.stdout
 
 
+def test_a_circle_of_folders_is_spelled_out(run_check: Any) -> None:
+    """One by way of headers and sources of a layer, which are no circle themselves."""
+    done = run_check(
+        "check_layers.py",
+        {
+            "src/CMakeLists.txt": LAYERS,
+            "src/hw/CMakeLists.txt": "trnsim_sources(hw order/a.cpp)\n",
+            "src/hw/order/a.cpp": '#include "trnsim/hw/tiles/c.hpp"\n',
+            "include/trnsim/hw/order/b.hpp": "",
+            "include/trnsim/hw/tiles/c.hpp": "",
+            "include/trnsim/hw/tiles/d.hpp": '#include "trnsim/hw/order/b.hpp"\n',
+        },
+    )
+    assert done.returncode == 1
+    assert done.stdout == (
+        "src/hw/order: folders include each other: hw/order -> hw/tiles -> hw/order; move a file\n"
+    )
+
+
 def test_a_source_that_no_list_names_is_found(run_check: Any) -> None:
     done = run_check(
         "check_layers.py",

@@ -4,7 +4,7 @@
 
 #include "lowered_program.hpp"
 #include "support/program_builder.hpp"
-#include "trnsim/lowering/iteration_merging.hpp"
+#include "trnsim/lowering/analysis/iteration_merging.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <cstdint>

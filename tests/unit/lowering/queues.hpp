@@ -2,7 +2,7 @@
 // Short names for the queues, waits and regions that tests of dependencies are about.
 #pragma once
 
-#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/dependencies/access_history.hpp"
 
 #include <cstdint>
 

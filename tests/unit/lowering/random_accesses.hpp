@@ -2,7 +2,7 @@
 // Accesses made of dice, and the dependencies between them byte by byte.
 #pragma once
 
-#include "trnsim/lowering/access_history.hpp"
+#include "trnsim/lowering/dependencies/access_history.hpp"
 
 #include <array>
 #include <cstdint>

@@ -126,6 +126,15 @@ def test_a_fraction_is_not_cut_off(body: Callable[[Any], Any], what: str) -> Non
         tracing(body)
 
 
+@pytest.mark.parametrize("shape", [(128, 2, 4), (128, 8), (128, 4, 2), (64, 4)])
+def test_a_tile_is_assigned_to_one_that_differs_by_axes_of_size_1_only(shape: tuple[int, ...]) -> None:
+    def assigning(fresh: tuple[int, ...]) -> Callable[[Any], Any]:
+        return lambda t: nl.zeros((128, 1, 4), nl.float32).__setitem__(Ellipsis, nl.exp(nl.zeros(fresh, nl.float32)))
+    assert tracing(assigning((128, 4))) == []
+    with pytest.raises(FrontendError, match="the value has the shape|broadcast"):
+        tracing(assigning(shape))
+
+
 def test_a_unary_operator_takes_no_operand() -> None:
     """None is right for it."""
     assert tracing(lambda t: nisa.tensor_scalar(t, nl.logical_not, None)) == []

@@ -137,6 +137,10 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
      "dropout: data is float32 and dst is bfloat16, but both must have the same type"),
     (lambda h: nisa.dropout(sbuf(128, 64), sbuf(128, 64), sbuf(128, 1, dtype=nl.int32)),
      "prob is int32, but a probability is a float; convert it"),
+    *((lambda h, shape=shape: nisa.nc_matmul(psum(64, 64), sbuf(*shape, dtype=nl.float8_e4m3),
+                                             sbuf(128, 2, 64, dtype=nl.float8_e4m3), perf_mode="double_row"),
+       rf"stationary has shape \[{', '.join(map(str, shape))}\], but perf_mode double_row takes two rows")
+      for shape in ((128, 2), (128, 128), (128, 3, 64))),
     *((lambda h, left=left, right=right: nisa.nc_matmul(psum(64, 64), sbuf(128, 2, 64, dtype=left),
                                                         sbuf(128, 2, 64, dtype=right), perf_mode="double_row"),
        f"perf_mode double_row with {left} and {right}, but it takes float8 operands")

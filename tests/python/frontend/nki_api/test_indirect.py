@@ -66,6 +66,15 @@ def test_a_gather_may_have_more_rows_than_the_table() -> None:
     assert attribute(one, "dge") == "software"
 
 
+@pytest.mark.parametrize(("rows", "dge"), [(1, "hardware"), (2, "software")])
+def test_hardware_describes_what_moves_as_one(rows: int, dge: str) -> None:
+    def kernel(table: Any) -> None:
+        index, tile = sbuf(rows, 1, dtype=nl.int32), sbuf(rows, 32)
+        nisa.dma_copy(tile, table.ap([[32, rows], [1, 32]], vector_offset=index))
+    (one,) = traced(kernel, TABLE)
+    assert attribute(one, "dge") == dge
+
+
 def test_a_gather_before_v3_is_warned_of() -> None:
     def kernel(table: Any) -> None:
         rows, tile = sbuf(128, 1, dtype=nl.int32), sbuf(128, 32)

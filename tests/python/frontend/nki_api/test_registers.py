@@ -289,6 +289,13 @@ def test_registers_are_not_compared_with_fractions() -> None:
         traced(lambda table: nisa.register_alloc(3) == 3.0, TABLE)
 
 
+def test_a_loop_that_starts_at_an_unknown_place_has_assumed_iterations() -> None:
+    def kernel(table: Any, count: Any) -> None:
+        for _ in nl.dynamic_range(loaded(count), 100):
+            nl.load(table[0:128, 0:64])
+    assert sum(one.op == "dma_copy" for one in traced(kernel, TABLE, COUNT)) == DEFAULT_TRIPS
+
+
 def test_an_access_in_assumed_iterations_stays_inside() -> None:
     def kernel(table: Any, count: Any) -> None:
         for i in nl.dynamic_range(loaded(count)):

@@ -126,6 +126,12 @@ def test_a_fraction_is_not_cut_off(body: Callable[[Any], Any], what: str) -> Non
         tracing(body)
 
 
+@pytest.mark.parametrize(("rows", "partition", "byte"), [(128, 0, -4), (128, 0, 229364), (64, -1, 0), (64, 65, 0)])
+def test_a_tile_at_an_address_stays_inside_of_its_memory(rows: int, partition: int, byte: int) -> None:
+    with pytest.raises(FrontendError, match=f"is placed at byte {byte} of partition {partition}, but sbuf has 128"):
+        tracing(lambda t: nl.ndarray((rows, 4), nl.float32, buffer=ncc.sbuf.alloc(lambda *_: (partition, byte))))
+
+
 @pytest.mark.parametrize("shape", [(128, 2, 4), (128, 8), (128, 4, 2), (64, 4)])
 def test_a_tile_is_assigned_to_one_that_differs_by_axes_of_size_1_only(shape: tuple[int, ...]) -> None:
     def assigning(fresh: tuple[int, ...]) -> Callable[[Any], Any]:

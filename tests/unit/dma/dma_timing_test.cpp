@@ -90,6 +90,15 @@ TEST(DmaDescriptors, AreOnePerIndexOfAGather) {
     EXPECT_EQ(count(gather), 128);
 }
 
+TEST(DmaDescriptors, AreOnePerElementThatIsGatheredAlone) {
+    Operand src = tile(Role::Src, kHbm, kF32, 128);
+    src.indirect = 2;
+    const auto gather =
+        make(Opcode::DmaCopy,
+             {tile(Role::Dst, kHbm, kF32, 128), src, tile(Role::Index, kSbuf, Dtype::Uint32, 1)});
+    EXPECT_EQ(count(gather), 128);
+}
+
 TEST(DmaDescriptors, OfAGatherThatScattersTooFollowTheShorterRows) {
     Operand dst = tile(Role::Dst, kHbm, kF32, 128, 1, 64);
     dst.pattern.push_back({1, 64});

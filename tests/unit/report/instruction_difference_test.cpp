@@ -15,6 +15,7 @@ namespace trnsim::report {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -130,6 +131,16 @@ TEST(InstructionDifferenceTest, TheTextFitsTheScreenAndNamesWhatDiffers) {
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(line.size(), 100U) << line;
     }
+}
+
+TEST(InstructionDifferenceTest, WhatIsOddAboutATableIsSaidBelowAfterAnEmptyLine) {
+    InstructionTable before = simulation();
+    InstructionTable after = simulation();
+    before.notes = {"one"};
+    after.notes = {"two", "three"};
+    const std::string text = to_text(diff(std::move(before), std::move(after)), false);
+    EXPECT_THAT(text,
+                EndsWith("\n\nsimulated.json: one\nsimulated.json: two\nsimulated.json: three\n"));
 }
 
 TEST(InstructionDifferenceTest, RowsOfAnEngineStandSideBySide) {

@@ -278,6 +278,7 @@ TEST(ReportTextTest, HowFullMemoriesAreIsNotSaidOfALoweredTrace) {
 }
 
 TEST(ReportTextTest, SpillsNameTheirShareOfTheTraffic) {
+    EXPECT_EQ(line_with(sample_text(matmul_result()), "spills"), "  spills      none");
     RunResult result = matmul_result();
     result.memory.spill_save_bytes = 8'388'608;
     result.memory.spill_reload_bytes = 16'777'216;

@@ -236,6 +236,22 @@ def test_a_matmul_of_mixed_widths_converts_the_wide_operand() -> None:
     assert found.instructions == 5 and "is converted to the type of the other" in found.notes[0]
 
 
+@pytest.mark.parametrize(("product", "wide"), [
+    (lambda t, wide: nl.matmul(wide[:, 0:128], t, transpose_x=True), "stationary"),
+    (lambda t, wide: nl.matmul(t[:, 0:128], wide, transpose_x=True), "moving")])
+def test_the_wide_operand_of_a_matmul_is_copied_whichever_it_is(product: Any, wide: str) -> None:
+    executed = after_load(lambda t: product(t, nl.exp(t, dtype=nl.float32)), HALF)
+    assert ops(executed) == ["activation", "tensor_copy", "nc_matmul"]
+    assert executed[-1].operand(wide)[2] == executed[-2].operand("dst")[2]
+
+
+def test_a_tangent_has_the_type_of_its_argument() -> None:
+    found = []
+    after_load(lambda t: found.append(nl.tan(t).dtype), HALF)
+    after_load(lambda t: found.append(nl.tan(t, dtype=nl.float32).dtype), HALF)
+    assert found == [nl.bfloat16, nl.float32]
+
+
 def test_data_moves_by_dma() -> None:
     def kernel(x: Any, out: Any) -> None:
         turned = nl.load_transpose2d(x[0:16, 0:128])

@@ -45,6 +45,32 @@ def test_an_index_becomes_an_access_pattern(key: Any, shape: Any, expected: Any,
     assert pattern(one, "data") == expected and where(one, "data") == offset
 
 
+def test_parts_of_a_view_with_a_stride_lie_at_its_steps() -> None:
+    """Whether a part of that form is new or has been selected before."""
+    def kernel(x: Any) -> None:
+        every_second = nl.load(x)[:, 0:512:2]
+        for start in (0, 8, 16):
+            nl.copy(every_second[P, nl.arange(4)[None, :] + start])
+
+    copies = traced(kernel, F32)[1:]
+    assert [pattern(one, "data") for one in copies] == [((2, 4),)] * 3
+    assert [where(one, "data") for one in copies] == [(0, 0), (16, 0), (32, 0)]
+
+
+def test_elements_of_another_type_begin_where_the_tile_does() -> None:
+    one = traced(lambda x: nl.copy(nl.load(x)[64:128, 8:16].view(nl.bfloat16)), F32)[1]
+    assert pattern(one, "data") == ((1, 16),) and where(one, "data") == (16, 64)
+
+
+def test_a_mesh_has_steps() -> None:
+    def kernel(x: Any) -> None:
+        p, f = nl.mgrid[0:128, 4:64:4]
+        assert nl.copy(nl.load(x)[p, f]).shape == (128, 15)
+
+    one = traced(kernel, F32)[1]
+    assert pattern(one, "data") == ((4, 15),) and where(one, "data") == (4, 0)
+
+
 def test_axes_of_one_index_walk_a_tile_in_any_order() -> None:
     def kernel(x: Any) -> None:
         p, a, b = nl.mgrid[0:128, 0:16, 0:32]

@@ -136,6 +136,7 @@ def test_a_mistake_is_told_at_its_line_in_the_words_of_nki(body: Any, advice: st
     (lambda t: collectives.all_reduce([t], [t], [[0, 1.5]], nl.add), "an element of a group of ranks is 1.5"),
     (lambda t: collectives.collective_permute([t], [t], [(0, 1.5)]), "an element of a pair of ranks is 1.5"),
     (lambda t: collectives.all_gather([t], [t], [[0, 1]], 0.5), "all_gather: collective_dim is 0.5"),
+    (lambda t: collectives.collective_permute_implicit_current_processing_rank_id(0.5, [[0, 1]]), "iteration_id is 0.5"),
 ])
 def test_a_fraction_is_not_cut_off(body: Any, what: str) -> None:
     assert f"{what}, but must be an integer" in refusal(body)

@@ -88,7 +88,8 @@ def test_a_circle_of_folders_is_spelled_out(run_check: Any) -> None:
             "src/hw/order/a.cpp": '#include "trnsim/hw/tiles/c.hpp"\n',
             "include/trnsim/hw/order/b.hpp": "",
             "include/trnsim/hw/tiles/c.hpp": "",
-            "include/trnsim/hw/tiles/d.hpp": '#include "trnsim/hw/order/b.hpp"\n',
+            "include/trnsim/hw/tiles/d.hpp": '#include "trnsim/hw/order/b.hpp"\n'
+            '#include "trnsim/hw/tiles/c.hpp"\n',
         },
     )
     assert done.returncode == 1

@@ -139,6 +139,13 @@ def test_an_exchange_needs_a_partner() -> None:
         trace(swap(send_to_rank=5)[2], [X])  # type: ignore[index]
 
 
+def test_cores_and_pipes_are_whole_numbers() -> None:
+    with pytest.raises(UserError, match="pipe_id of sendrecv is 0.5, but must be an integer"):
+        trace(swap(pipe_id=0.5)[2], [X])  # type: ignore[index]
+    with pytest.raises(UserError, match="an element of cores of core_barrier is 1.5, but must be"):
+        trace(nki.jit(lambda x: nisa.core_barrier(x, (0, 1.5)))[2], [X])
+
+
 def test_an_exchange_converts_nothing() -> None:
     def kernel(x: Any) -> None:
         half = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)

@@ -11,7 +11,7 @@ import pytest
 from helpers import ops, program, tensor, traced
 from kernels import nisa, nl
 from trace_expander import Executed, parse
-from trnsim.frontend import IllegalInstruction, ProgramError, trace
+from trnsim.frontend import IllegalInstruction, ProgramError, UserError, trace
 
 TABLE = tensor("float32", 64, 32)
 
@@ -64,6 +64,11 @@ def test_a_gather_may_have_more_rows_than_the_table() -> None:
     (one,) = traced(kernel, TABLE)
     assert one.operand("src")[4] == ((1, 4096),)
     assert attribute(one, "dge") == "software"
+
+
+def test_columns_are_counted_in_whole_numbers() -> None:
+    with pytest.raises(UserError, match="num_elem is 2.5, but must be an integer"):
+        trace(lambda table: sbuf(128, 256).indirect(sbuf(128, 4, dtype=nl.uint16), 2.5), [TABLE], "trn3", api="nki")
 
 
 @pytest.mark.parametrize(("rows", "dge"), [(1, "hardware"), (2, "software")])

@@ -136,6 +136,16 @@ def test_a_choice_has_the_type_of_what_is_chosen() -> None:
     lowering(body)
 
 
+def test_what_leaves_psum_is_cast_by_the_copy() -> None:
+    """The tile on the way has the type of the destination."""
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=nl.bfloat16, buffer=nl.shared_hbm)
+        nl.store(out, nl.zeros(x.shape, nl.float32, buffer=nl.psum))
+        return out
+    found = parse(trace(kernel, [X], api="nki").lines())
+    assert [one["dtype"] for one in found.buffers.values() if one["name"] == "evicted"] == ["bfloat16"]
+
+
 def test_a_store_from_psum_goes_through_sbuf() -> None:
     @nki.jit
     def kernel(x: Any) -> Any:

@@ -52,6 +52,13 @@ class Dialect(NamedTuple):
     has_middle_end: bool = False
 
 
+def module(name: str, **contents: Any) -> ModuleType:
+    """A public module of AWS's with contents of ours."""
+    made = ModuleType(name, f"{name}, impersonated by trnsim.")
+    made.__dict__.update(contents)
+    return made
+
+
 _MODULES = {"nki": "trnsim.frontend.dialects.nki",
             "neuronxcc.nki": "trnsim.frontend.dialects.legacy"}
 
@@ -60,8 +67,8 @@ def dialect(api: str) -> Dialect:
     """The dialect with the header's name `nki` or `neuronxcc.nki`."""
     if api not in _MODULES:
         raise UserError(f"API {api!r} is neither of {', '.join(_MODULES)}")
-    module: Any = importlib.import_module(_MODULES[api])
-    found: Dialect = module.DIALECT
+    home: Any = importlib.import_module(_MODULES[api])
+    found: Dialect = home.DIALECT
     return found
 
 

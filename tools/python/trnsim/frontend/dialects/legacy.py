@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
-from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.dialect import Dialect, module
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.frame import LoopOrigin
 from trnsim.frontend.records.tensor import Storage, View
@@ -22,12 +22,6 @@ def _tensor(storage: Storage) -> View:
     return Tensor(storage, storage.buffer.whole)
 
 
-def _module(name: str, **contents: Any) -> ModuleType:
-    module = ModuleType(name, f"{name}, impersonated by trnsim.")
-    module.__dict__.update(contents)
-    return module
-
-
 def modules() -> dict[str, ModuleType]:
     """neuronxcc.nki with its language, isa, compiler and typing; as AWS's, it adds logging.OFF.
 
@@ -37,23 +31,23 @@ def modules() -> dict[str, ModuleType]:
     for late in ("assignment", "division", "loop_reduction", "scopes"):
         importlib.import_module(f"trnsim.frontend.legacy.{late}")
 
-    constants = _module("neuronxcc.nki.isa.constants", dge_mode=isa.dge_mode, engine=isa.engine,
-                        oob_mode=isa.oob_mode, reduce_cmd=isa.reduce_cmd,
-                        nc_version=isa.nc_version)
-    sizes = _module("neuronxcc.nki.language.constants", sizeinbytes=language.sizeinbytes)
+    constants = module("neuronxcc.nki.isa.constants", dge_mode=isa.dge_mode, engine=isa.engine,
+                       oob_mode=isa.oob_mode, reduce_cmd=isa.reduce_cmd,
+                       nc_version=isa.nc_version)
+    sizes = module("neuronxcc.nki.language.constants", sizeinbytes=language.sizeinbytes)
     language.__dict__.setdefault("__path__", [])
     language.__dict__["constants"] = sizes
     isa.__dict__["constants"] = constants
     if not hasattr(logging, "OFF"):
         logging.OFF = logging.CRITICAL + 10
     compiler.__dict__.setdefault("__path__", [])
-    top = _module("neuronxcc.nki", __path__=[], language=language, isa=isa, compiler=compiler,
-                  typing=typing, jit=decorators.jit, trace=decorators.jit,
-                  baremetal=decorators.jit, benchmark=decorators.benchmark,
-                  profile=decorators.profile,
-                  simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
-                  __version__="0.1")
-    return {"neuronxcc": _module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,
+    top = module("neuronxcc.nki", __path__=[], language=language, isa=isa, compiler=compiler,
+                 typing=typing, jit=decorators.jit, trace=decorators.jit,
+                 baremetal=decorators.jit, benchmark=decorators.benchmark,
+                 profile=decorators.profile,
+                 simulate_kernel=decorators.simulate_kernel, tensor=typing.tensor,
+                 __version__="0.1")
+    return {"neuronxcc": module("neuronxcc", __path__=[], nki=top), "neuronxcc.nki": top,
             "neuronxcc.nki.language": language, "neuronxcc.nki.language.constants": sizes,
             "neuronxcc.nki.isa": isa,
             "neuronxcc.nki.isa.constants": constants, "neuronxcc.nki.compiler": compiler,

@@ -11,7 +11,7 @@ from typing import Any
 from collections.abc import Iterator
 
 from trnsim.frontend import recorder
-from trnsim.frontend.dialect import Dialect
+from trnsim.frontend.dialect import Dialect, module
 from trnsim.frontend.records.frame import LoopOrigin
 from trnsim.frontend.records.tensor import Storage, View
 
@@ -19,12 +19,6 @@ from trnsim.frontend.records.tensor import Storage, View
 def _tensor(storage: Storage) -> View:
     from trnsim.frontend.nki.tensor import whole
     return whole(storage)
-
-
-def _module(name: str, **contents: Any) -> ModuleType:
-    module = ModuleType(name, f"{name}, impersonated by trnsim.")
-    module.__dict__.update(contents)
-    return module
 
 
 def modules() -> dict[str, ModuleType]:
@@ -36,16 +30,16 @@ def modules() -> dict[str, ModuleType]:
     from trnsim.frontend.nki.tensor import NkiTensor
     from trnsim.frontend.timed import timed
     benchmark, profile = timed(jit, "benchmark"), timed(jit, "profiler")
-    experimental = _module("nki.experimental", while_loop=registers.while_loop,
-                           fori_loop=registers.fori_loop)
-    typing = _module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
-    dtype = _module("nki.dtype", DType=DType, **{
+    experimental = module("nki.experimental", while_loop=registers.while_loop,
+                          fori_loop=registers.fori_loop)
+    typing = module("nki.typing", tensor=NkiTensor, NkiTensor=NkiTensor, DType=DType)
+    dtype = module("nki.dtype", DType=DType, **{
         name: value for name, value in vars(language).items() if isinstance(value, DType)})
-    top = _module("nki", __path__=[], jit=jit, benchmark=benchmark, profile=profile,
-                  baremetal=jit, trace=jit, simulate=simulate, language=language, isa=isa,
-                  collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
-                  NKIObject=NKIObject, __version__="0.6.0")
-    constants = _module("nki.isa.constants", **{
+    top = module("nki", __path__=[], jit=jit, benchmark=benchmark, profile=profile,
+                 baremetal=jit, trace=jit, simulate=simulate, language=language, isa=isa,
+                 collectives=collectives, typing=typing, dtype=dtype, experimental=experimental,
+                 NKIObject=NKIObject, __version__="0.6.0")
+    constants = module("nki.isa.constants", **{
         name: value for name, value in vars(enums).items() if isinstance(value, type(Enum))})
     isa.__dict__.update(__path__=[], constants=constants)
     return {"nki": top, "nki.language": language, "nki.isa": isa,

@@ -324,6 +324,13 @@ def test_a_unary_operator_has_none(body: Body) -> None:
      "does not run on the scalar engine"),
     (lambda h: nisa.activation(sbuf(128, 64), nl.exp, sbuf(128, 64), bias=1.0), "trn1",
      "bias is the number 1.0"),
+    (lambda h: nisa.activation_reduce(sbuf(128, 64), nl.exp, sbuf(128, 64), nl.add, sbuf(128, 1),
+                                      bias=1.0), "inf2", "bias is the number 1.0"),
+    (lambda h: nisa.activation(sbuf(128, 64), nl.copy, sbuf(128, 64), bias=sbuf(128, 1)), "trn1",
+     "bias is a tensor, but a copy by the Scalar Engine of NeuronCore-v2 takes a number"),
+    (lambda h: nisa.nc_match_replace8(sbuf(128, 64), sbuf(128, 64), sbuf(128, 8), 0.0,
+                                      sbuf(128, 8, dtype=nl.uint32)), "trn1",
+     "dst_idx needs NeuronCore-v3, but trn1 has NeuronCore-v2"),
     (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128], dge_mode=nisa.dge_mode.hwdge), "trn1",
      "hwdge needs NeuronCore-v3"),
     (matmul((128, 512), (32, 128), (32, 512), tile_size=(32, 128), tile_position=(0, 0)), "trn1",
@@ -333,6 +340,15 @@ def test_a_unary_operator_has_none(body: Body) -> None:
 def test_older_generations_have_fewer_instructions(body: Body, chip: str, message: str) -> None:
     rejects(body, message, chip)
     accepts(body, "trn2")
+
+
+@pytest.mark.parametrize("bias", [None, 0.0, 1.0])
+def test_a_copy_adds_a_number_on_all_generations(bias: Any) -> None:
+    def body(h: Any) -> None:
+        nisa.activation(sbuf(128, 64), nl.copy, sbuf(128, 64), scale=-1.0, bias=bias)
+
+    for chip in ("trn1", "trn2", "trn3"):
+        assert accepts(body, chip) == ["activation"]
 
 
 @pytest.mark.parametrize("chip", ["trn1", "trn2"])

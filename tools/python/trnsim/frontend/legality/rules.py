@@ -133,7 +133,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "set_rng_seed": vector.check_single, "sequence_bounds": gpsimd.check_sequence_bounds,
     "nonzero_with_count": gpsimd.check_nonzero, "max8": vector.check_max8,
     "nc_find_index8": vector.check_find_index, "dropout": vector.check_dropout,
-    "nc_match_replace8": vector.check_eight, "nc_stream_shuffle": vector.check_shuffle,
+    "nc_match_replace8": vector.check_match_replace, "nc_stream_shuffle": vector.check_shuffle,
     "quantize_mx": vector.check_quantize, "local_gather": gpsimd.check_local_gather,
     "nc_n_gather": gpsimd.check_n_gather,
     "tensor_partition_reduce": gpsimd.check_partition_reduce, "topk": gpsimd.check_topk,

@@ -221,6 +221,14 @@ def check_eight(chip: Chip, it: Instruction) -> None:
                             f"[{data.partitions}, 8]")
 
 
+def check_match_replace(chip: Chip, it: Instruction) -> None:
+    """NeuronCore-v2 has no instruction that also says where the matches are. [KILN]"""
+    if it.find("dst_index") is not None and chip.generation < 3:
+        raise it.reject(f"{it.called('dst_index')} needs NeuronCore-v3, but {chip.name} has "
+                        f"{chip.neuron_core}; find them with nki.isa.nc_find_index8 before")
+    check_eight(chip, it)
+
+
 def check_max8(chip: Chip, it: Instruction) -> None:
     check_eight(chip, it)
     for role, limit in _MAX8_RANKS.items():

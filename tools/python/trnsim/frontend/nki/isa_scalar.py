@@ -23,9 +23,9 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
                reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
                engine: Any = _scalar, name: str | None = None) -> NkiInstruction:
     """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
-    _check_bias(bias)
     check_command("activation", reduce_cmd)
     attributes = {"function": function(op)}
+    _check_bias(attributes["function"], bias)
     if reduce_op is not None:
         attributes["reduce_op"] = _add_only(reduce_op)
     return issue("activation",
@@ -43,7 +43,7 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
 
     Without reduce_res the accumulator is not read out, which costs what activation costs.
     """
-    _check_bias(bias)
+    _check_bias(function(op), bias)
     if reduce_res is None:
         return issue("activation",
                      (("dst", "write", dst), ("data", "read", data),
@@ -86,8 +86,17 @@ def _add_only(reduce_op: Any) -> str:
     return name
 
 
-def _check_bias(bias: Any) -> None:
+def _check_bias(of_function: str, bias: Any) -> None:
+    """Before NeuronCore-v3 a bias is a tensor [NKI-ISA], but a number where elements are copied.
+    [KILN]"""
     chip = recorder.required().chip
-    if bias is not None and not isinstance(bias, View) and bias != 0 and chip.generation < 3:
+    if bias is None or chip.generation >= 3:
+        return
+    is_tensor, is_copy = isinstance(bias, View), of_function == "copy"
+    if is_tensor and is_copy:
+        raise IllegalInstruction(f"{source.here()}: activation: bias is a tensor, but a copy by "
+                                 f"the Scalar Engine of {chip.neuron_core} takes a number; give "
+                                 "one, or add the tensor with nki.isa.tensor_scalar")
+    if not is_tensor and not is_copy and bias != 0:
         raise IllegalInstruction(f"{source.here()}: activation: bias is the number {bias}, but "
                                  f"{chip.neuron_core} takes a [P, 1] tensor; memset one")

@@ -20,7 +20,7 @@ class FlatRecorder(recorder.Recorder):
     def loop(self, values: Any, origin: Any, wrap: Any = None) -> Iterator[Any]:
         return iter(values)
 
-    def _fold_program(self) -> None:
+    def fold_program(self) -> None:
         """Nothing is folded."""
 
 

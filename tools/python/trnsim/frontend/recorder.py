@@ -24,35 +24,29 @@ k's position and instance, shifted by k * OPERAND_BITS, and behind the last the 
 memset writes. The difference of two such integers is zero or constant exactly when all offsets,
 partitions, instances and numbers differ by zero or by constants.
 
-*Allocation.* A storage gets its instance number, and the trace its `alloc`, at the first access.
-The record goes to the innermost loop that is still open and was open when the storage was created,
-so that a tile made before a loop is allocated before it, not in its first iteration.
+Open loops are in records/loop_stack.py, buffers in records/allocations.py.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trnsim.errors import ProgramError
 from trnsim.frontend import chip as chip_module
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
-from trnsim.frontend.dtypes import DType
 from trnsim.frontend.legality import check as legality
 from trnsim.frontend.legality import engines as engine_table
 from trnsim.frontend.legality.instruction import Instruction
-from trnsim.frontend.records import extents, sites
-from trnsim.frontend.records.folding import Folder, ShapeTable, fold_unmarked
-from trnsim.frontend.records.frame import IN_ORDER, UNMARKED, Frame, LoopOrigin
+from trnsim.frontend.records.allocations import Allocations
+from trnsim.frontend.records.frame import LoopOrigin
 from trnsim.frontend.records.immediates import separate
 from trnsim.frontend.records.indices import kinds, references
 from trnsim.frontend.records.schedule import Schedule
 from trnsim.frontend.records.template import Template, freeze
-from trnsim.frontend.records.tensor import (INSTANCE_SHIFT, OPERAND_BITS, PSUM, Buffer, Storage,
-                                            View, check_declaration)
+from trnsim.frontend.records.tensor import OPERAND_BITS, Storage, View
 from trnsim.frontend.shortcuts import Shortcuts
 
 Operand = tuple[str, str, View]
@@ -63,8 +57,6 @@ Pending = tuple[str, tuple[str, ...] | None, Sequence[Operand], dict[str, Any], 
 """The arguments of `record` for an instruction whose dst is a fresh tile."""
 TWO_OPERANDS = 2 * OPERAND_BITS
 _OVERWRITES = ("write", "update")
-LONG_PROGRAM = 64
-"""Nodes outside of loops beyond which repetitions are looked for. [ASSUMED]"""
 
 
 class Note(NamedTuple):
@@ -79,22 +71,19 @@ class Note(NamedTuple):
         return f"{self.position.in_short}: {self.text}" if known else self.text
 
 
-class Recorder:
-    """The events of one kernel. `frame` is the innermost open loop; `program` is the outermost."""
+class Recorder(Allocations):
+    """The events of one kernel."""
 
     def __init__(self, chip: Chip, api: str, core: int = 0, cores: int = 1) -> None:
-        self.chip = chip
+        super().__init__(chip, core, cores)
         self.api = api
-        self.core = core
-        self.cores = cores
-        """The core whose program is recorded, of the cores of the logical NeuronCore."""
         self.rank = 0
         """The rank of the program among those that collectives join."""
         self.trip_counts: Mapping[str, int] = {}
         """Trips of loops whose bounds are only known at run time, by the name of their register."""
         self.unknown_bounds: set[str] = set()
-        self.has_unknown_conditions = False
         """The registers whose loops `trip_counts` was asked about."""
+        self.has_unknown_conditions = False
         self.grid_rank = 0
         self.shortcuts = Shortcuts()
         """What the dialects may leave out of loops, and what they know of them."""
@@ -102,10 +91,6 @@ class Recorder:
         """A dialect's way to leave iterations out."""
         self.divide: Callable[..., Sequence[Sequence[Operand]]] = lambda *instruction: ()
         """A dialect's rule: the instructions that stand for one that the hardware cannot walk."""
-        self.table = ShapeTable()
-        self.program = Frame(None, None, 0)
-        self.frame = self.program
-        self.buffers: list[Buffer] = []
         self.notes: list[Note] = []
         self.templates: dict[Any, int] = {}
         """Cache of the dialects: any key that implies a validated template, to its shape."""
@@ -122,132 +107,9 @@ class Recorder:
         self.session: Any = None
         """What a dialect remembers about the trace."""
         self._canonical: dict[Template, int] = {}
-        self.sites: dict[Any, Buffer] = {}
-        """Cache of the dialects: any key that implies the allocation site, to its buffer."""
         self.constants: dict[Any, View] = {}
         """Cache of the dialects: tiles that are written once, before all loops."""
-        self.adopted: list[int] = []
-        """When the loops were opened that have made tiles whose `alloc` is in another loop."""
         self._noted: set[Note] = set()
-        self._shared: dict[str, int] = {}
-        self._created = 0
-        """Sites so far: the next one that has no name is called by its number."""
-        self._clock = 0
-        self._fold_beyond = 1024 * LONG_PROGRAM
-
-    # Buffers ----------------------------------------------------------------------------------
-
-    def storage(self, space: str, dtype: DType, shape: Sequence[int], *, name: str = "",
-                address: tuple[int, int] | None = None, kind: str = "internal") -> Storage:
-        """A new instance of the allocation site that the user's call stack names.
-
-        IllegalInstruction if no such tensor fits the memory.
-        """
-        if type(shape) is not tuple:
-            shape = tuple(shape)
-        stack = source.stack()
-        key = (stack, space, id(dtype), shape, name, address)
-        buffer = self.sites.get(key)
-        if buffer is None:
-            buffer = self._site(space, dtype, shape, name, address, kind, stack)
-            if address is not None:
-                sites.check_address(space, address, buffer.shape, self.chip.partitions)
-            self.sites[key] = buffer
-        return Storage(buffer, self.frame, 0 if address is None else address[1])
-
-    def _site(self, space: str, dtype: DType, shape: Sequence[int], name: str,
-              address: sites.Address | None, kind: str, stack: tuple[source.Site, ...]) -> Buffer:
-        """The site of an allocation: a new one, or that of tiles which are alike (see sites.py)."""
-        alike = (stack, space, id(dtype), shape, sites.likeness(space, dtype, name, address))
-        buffer = self.sites.get(alike)
-        if buffer is not None:
-            if name and name != buffer.name:
-                buffer.name = sites.pattern_of(name)
-            return buffer
-        chip = self.chip
-        limit = chip.psum_partition_bytes if space == PSUM else chip.sbuf_partition_bytes
-        sizes = check_declaration(space, shape, dtype, chip.partitions, limit)
-        label = name or (source.assigned_name(stack[0]) if stack else "")
-        label = label or f"{space}_{self._created}"
-        self._created += 1
-        buffer = self.sites[alike] = Buffer(label, space, dtype, sizes, kind=kind, stack=stack,
-                                            address=address, bank_bytes=chip.psum_bank_bytes)
-        buffer.is_named = bool(name)
-        if kind == "output":
-            buffer.shared = self.share(label)
-        return buffer
-
-    def argument(self, name: str, dtype: DType, shape: Sequence[int], kind: str) -> Storage:
-        """An `input` or `output` buffer: HBM, instance 0, exists from the start."""
-        sizes = check_declaration("hbm", shape, dtype, 0, 0)
-        buffer = Buffer(name, "hbm", dtype, sizes, kind=kind)
-        buffer.shared = self.share(name)
-        buffer.instances = 1
-        buffer.identifier = len(self.buffers)
-        self.buffers.append(buffer)
-        storage = Storage(buffer, self.program)
-        storage.base = 0
-        return storage
-
-    def share(self, label: str) -> str:
-        """The name by which the cores know a shared buffer: equal calls get equal names.
-
-        "" in a program of one core.
-        """
-        if self.cores == 1:
-            return ""
-        number = self._shared[label] = self._shared.get(label, 0) + 1
-        return label if number == 1 else f"{label}.{number}"
-
-    def _allocate(self, storage: Storage) -> int:
-        """Numbers the storage and places its `alloc`; returns its `base`."""
-        buffer = storage.buffer
-        if buffer.extent is not None:
-            return self._place(storage, buffer, buffer.extent)
-        if buffer.allocation < 0:
-            buffer.allocation = self.table.add(buffer, 0, 0)
-            buffer.identifier = len(self.buffers)
-            self.buffers.append(buffer)
-        storage.base = base = buffer.instances << INSTANCE_SHIFT
-        buffer.instances += 1
-        frame = self.frame
-        created = storage.frame
-        if created is not frame:
-            frame = self._home(created, buffer)
-            if frame is self.frame and created is not None:
-                self.adopted.append(created.opened)
-        frame.shapes.append(buffer.allocation)
-        if frame is self.program and len(frame.shapes) > self._fold_beyond:
-            self._fold_program()
-            self._fold_beyond = 2 * max(len(frame.shapes), 512 * LONG_PROGRAM)
-        self._clock += 1
-        buffer.last_allocation = self._clock
-        storage.frame = None
-        return base
-
-    def _place(self, storage: Storage, buffer: Buffer, extent: sites.Extent) -> int:
-        """Makes a storage with a fixed address part of its site's memory; returns its `base`."""
-        if not extent.is_used:
-            buffer.identifier = len(self.buffers)
-            buffer.instances = 1
-            self.buffers.append(buffer)
-        extent.add(storage.place)
-        storage.base = base = storage.place << INSTANCE_SHIFT
-        storage.frame = None
-        return base
-
-    def _home(self, created: Frame | None, buffer: Buffer) -> Frame:
-        """The loop whose body gets the `alloc` of a storage that was created in `created`."""
-        current = self.frame
-        if created is None or created is current or not created.is_open:
-            return current
-        child = current
-        while child.parent is not created:
-            if child.parent is None:
-                return current
-            child = child.parent
-        # Instances are numbered in program order: no later one may be inside `child` already.
-        return created if buffer.last_allocation < child.opened else current
 
     # Values: see values/recorder.py -----------------------------------------------------------
 
@@ -340,7 +202,7 @@ class Recorder:
             storage = view.storage
             base = storage.base
             if base is None:
-                base = self._allocate(storage)
+                base = self.allocate(storage)
             value += (view.position + base) << shift
             shift += OPERAND_BITS
             regions = storage.matmul_regions
@@ -356,10 +218,10 @@ class Recorder:
             self.flush()
         base = first.storage.base
         if base is None:
-            base = self._allocate(first.storage)
+            base = self.allocate(first.storage)
         other = second.storage.base
         if other is None:
-            other = self._allocate(second.storage)
+            other = self.allocate(second.storage)
         frame = self.frame
         frame.shapes.append(shape)
         frame.values.append(first.position + base + ((second.position + other) << OPERAND_BITS))
@@ -370,13 +232,13 @@ class Recorder:
             self.flush()
         base = first.storage.base
         if base is None:
-            base = self._allocate(first.storage)
+            base = self.allocate(first.storage)
         other = second.storage.base
         if other is None:
-            other = self._allocate(second.storage)
+            other = self.allocate(second.storage)
         last = third.storage.base
         if last is None:
-            last = self._allocate(third.storage)
+            last = self.allocate(third.storage)
         frame = self.frame
         frame.shapes.append(shape)
         frame.values.append(first.position + base + ((second.position + other) << OPERAND_BITS)
@@ -465,128 +327,6 @@ class Recorder:
             self.record(*pending)
             self.mask = mask
 
-    # Loops ------------------------------------------------------------------------------------
-
-    def loop(self, values: Iterable[Any], origin: LoopOrigin) -> Iterator[Any]:
-        """Iterates over `values` and marks the iterations.
-
-        Any use of the iterator is safe: breaking off, interleaving, keeping it. At worst the
-        trace is longer.
-        """
-        frame = self.open_loop(origin)
-        end_iteration = self.end_iteration
-        try:
-            for value in values:
-                yield value
-                end_iteration(frame)
-        finally:
-            self.close_loop(frame)
-
-    def once(self, value: Any) -> Iterator[Any]:
-        """Like `loop`, for one value: no loop record comes of it."""
-        frame = self._open(None)
-        try:
-            yield value
-        finally:
-            self.close_loop(frame)
-
-    @contextmanager
-    def in_order(self) -> Iterator[None]:
-        """A loop of one iteration whose instructions keep their order."""
-        frame = self.open_loop(IN_ORDER)
-        try:
-            yield
-            self.end_iteration(frame)
-        finally:
-            self.close_loop(frame)
-
-    @property
-    def keeps_order(self) -> bool:
-        """Whether an open loop is one of `in_order`."""
-        frame: Frame | None = self.frame
-        while frame is not None:
-            if frame.folder is not None and frame.folder.origin.is_in_order:
-                return True
-            frame = frame.parent
-        return False
-
-    def open_loop(self, origin: LoopOrigin) -> Frame:
-        """Begins a loop; the token identifies it."""
-        return self._open(Folder(self.table, origin, keeps_single=origin.is_in_order))
-
-    def _open(self, folder: Folder | None) -> Frame:
-        if self.pending is not None:
-            self.flush()
-        self._clock += 1
-        self.frame = frame = Frame(folder, self.frame, self._clock)
-        return frame
-
-    def end_iteration(self, frame: Frame) -> None:
-        """Ends an iteration of the loop `frame` and begins the next."""
-        if self.pending is not None:
-            self.flush()
-        if frame is not self.frame:
-            if not frame.is_open:
-                return
-            self._dissolve_down_to(frame)
-        shapes = frame.shapes
-        if shapes:
-            frame.folder.add(shapes, frame.values)  # type: ignore[union-attr]
-            frame.shapes = []
-            frame.values = []
-
-    def close_loop(self, frame: Frame) -> None:
-        """Ends the loop `frame`; an iteration that was broken off counts as the last one."""
-        if not frame.is_open:
-            return
-        folder = frame.folder
-        if folder is None:
-            if self.pending is not None:
-                self.flush()
-            self._dissolve_down_to(frame)
-            shapes, values = frame.shapes, frame.values
-        else:
-            self.end_iteration(frame)
-            shapes, values = folder.finish()
-        frame.is_open = False
-        parent = frame.parent
-        assert parent is not None
-        parent.shapes += shapes
-        parent.values += values
-        self.frame = parent
-
-    def _dissolve_down_to(self, frame: Frame) -> None:
-        """Ends all loops inside `frame`: their iterators are interleaved with its own."""
-        while self.frame is not frame:
-            self.close_loop(self.frame)
-
-    def finish(self) -> None:
-        """Ends the program: flushes and closes what is still open."""
-        self.flush()
-        self._dissolve_down_to(self.program)
-        self._fold_program()
-        if any(buffer.extent is not None for buffer in self.buffers):
-            extents.widen(self.table, self.program.shapes, self.program.values)
-
-    def forget(self) -> None:
-        """Lets go of what only a running kernel needs: garbage collection would go through it."""
-        if self.session is not None:
-            self.session.forget()
-            self.session = None
-        self.templates.clear()
-        self.sites.clear()
-
-    def executed(self) -> int:
-        """Executed instructions, loops expanded."""
-        return sum(self.table.executed[shape] for shape in self.program.shapes)
-
-    def _fold_program(self) -> None:
-        """Makes loops of what the program repeats outside of marked loops, if it is long."""
-        program = self.program
-        if len(program.shapes) > LONG_PROGRAM:
-            program.shapes, program.values = fold_unmarked(self.table, UNMARKED, program.shapes,
-                                                           program.values)
-
     # Notes ------------------------------------------------------------------------------------
 
     def note(self, kind: str, text: str, at: source.Position | None = None) -> None:
@@ -596,6 +336,16 @@ class Recorder:
         if note not in self._noted:
             self._noted.add(note)
             self.notes.append(note)
+
+    # End --------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Lets go of what only a running kernel needs: garbage collection would go through it."""
+        if self.session is not None:
+            self.session.forget()
+            self.session = None
+        self.templates.clear()
+        self.sites.clear()
 
 
 current: Recorder | None = None

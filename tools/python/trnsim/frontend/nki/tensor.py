@@ -1,34 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # NkiTensor: the tensor of the `nki` API, a view with numpy-like indexing.
-"""Views of the `nki` API: indexing, reshaping and access patterns. [NKI-LANGUAGE]
+"""What kernels see of a tensor, and parts of it that are found when the kernel runs. [NKI-LANGUAGE]
 
-On chip dimension 0 is the partitions: it is never dropped, moved or strided, and a tensor keeps at
-least two dimensions. In HBM an integer index drops its dimension, down to one dimension.
+Indexing is in indexing.py, other shapes of the same elements are in rearranging.py.
 """
 
 from __future__ import annotations
 
 from math import prod
 from operator import index as as_integer
-from typing import Any, NoReturn
-from collections.abc import Iterator, Sequence
+from typing import Any
+from collections.abc import Sequence
 
-from trnsim.errors import IllegalInstruction, OutOfBounds, UnsupportedFeature
+from trnsim.errors import OutOfBounds
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.loop_index import LoopIndex, give_up
-from trnsim.frontend.loops import LoopRange
-from trnsim.frontend.nki.arithmetic import WithoutOperators
-from trnsim.frontend.nki.assignment import assign
+from trnsim.frontend.loop_index import give_up
 from trnsim.frontend.nki.enums import MemoryRegion
+from trnsim.frontend.nki.indexing import settled
+from trnsim.frontend.nki.rearranging import Rearrangeable
 from trnsim.frontend.nki.registers import VirtualRegister
-from trnsim.frontend.nki.reshaping import normalized_shape, parse_groups, reshaped_strides
 from trnsim.frontend.records.tensor import HBM, Form, Indirection, Storage, View
 from trnsim.frontend.shapes import whole_number
 
 
-class NkiTensor(WithoutOperators, View):
+class NkiTensor(Rearrangeable):
     """A tensor or a part of one. All view operations return another view; nothing is copied."""
 
     __slots__ = ()
@@ -99,217 +96,7 @@ class NkiTensor(WithoutOperators, View):
         known = active.truth_of(self)
         return super().__bool__() if known is None else known
 
-    def __iter__(self) -> Iterator[NkiTensor]:
-        """The parts along the first dimension."""
-        return (self[index] for index in range(self.form.shape[0]))
-
-    # Indexing ---------------------------------------------------------------------------------
-
-    def __getitem__(self, key: Any) -> NkiTensor:
-        form = self.form
-        if type(key) is tuple and self.indices is None and len(key) == len(form.shape):
-            rank = len(key)
-            if rank == 2:
-                rows, columns = key
-                return self._plane(rows, columns, form)
-            if rank == 3 and form.is_on_chip:
-                return self._box(key, form)
-            if not form.is_on_chip:
-                return self._volume(key, form)
-        return self._general_index(key)
-
-    def _plane(self, rows: Any, columns: Any, form: Form) -> NkiTensor:
-        """Two plain slices of two dimensions: the key that matters most for speed."""
-        if type(rows) is not slice or type(columns) is not slice:
-            return self._general_index((rows, columns))
-        height, width = form.shape
-        first, last = rows.start, rows.stop
-        if first is None:
-            first = 0
-        if last is None:
-            last = height
-        left, right = columns.start, columns.stop
-        if left is None:
-            left = 0
-        if right is None:
-            right = width
-        if (rows.step is not None or columns.step is not None or type(first) is not int
-                or type(last) is not int or type(left) is not int or type(right) is not int
-                or not 0 <= first < last <= height or not 0 <= left < right <= width):
-            if LoopIndex.open_loops and LoopIndex in map(type, (first, last, left, right)):
-                return self._plane(_settled(rows), _settled(columns), form)
-            return self._general_index((rows, columns))
-        cached = (last - first, right - left, first if form.is_on_chip else 0)
-        child = form.children.get(cached)
-        if child is None:
-            child = form.children[cached] = self._indexed_form(
-                ((last - first, 1), (right - left, 1)), first)
-        down, across = form.steps
-        return NkiTensor(self.storage, child, self.position + first * down + left * across)
-
-    def _box(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
-        """Three dimensions on chip; keys come again often, so the result is remembered."""
-        rows, middle, columns = key
-        raw: tuple[Any, ...]
-        if type(rows) is not slice or type(columns) is not slice:
-            return self._general_index(key)
-        if type(middle) is int:
-            first, last, left, right = rows.start, rows.stop, columns.start, columns.stop
-            raw = (first, last, rows.step, middle, left, right, columns.step)
-            if (type(first) is type(last) is type(left) is type(right) is int
-                    and rows.step is columns.step is None):
-                found = form.children.get(raw)
-                if found is not None:
-                    return NkiTensor(self.storage, found[0], self.position + found[1])
-        elif type(middle) is slice:
-            raw = (rows.start, rows.stop, rows.step, middle.start, middle.stop, middle.step,
-                   columns.start, columns.stop, columns.step)
-        elif type(middle) is LoopIndex:
-            return self._box((rows, _settled(middle), columns), form)
-        else:
-            return self._general_index(key)
-        if LoopIndex.open_loops and LoopIndex in map(type, raw):
-            return self._box(tuple(map(_settled, key)), form)
-        found = form.children.get(raw)
-        if found is None:
-            view = self._general_index(key)
-            form.children[raw] = (view.form, view.position - self.position)
-            return view
-        child, moved = found
-        return NkiTensor(self.storage, child, self.position + moved)
-
-    def _volume(self, key: tuple[Any, ...], form: Form) -> NkiTensor:
-        """Plain slices and integers in HBM."""
-        position = self.position
-        counts: list[int] = []
-        for item, size, step in zip(key, form.shape, form.steps):
-            if type(item) is slice:
-                start = item.start
-                stop = item.stop
-                if (item.step is not None or type(start) is not int or type(stop) is not int
-                        or not 0 <= start < stop <= size):
-                    if LoopIndex in (type(start), type(stop)):
-                        return self._volume(tuple(map(_settled, key)), form)
-                    return self._general_index(key)
-                position += start * step
-                counts.append(stop - start)
-            elif type(item) is int and 0 <= item < size:
-                position += item * step
-                counts.append(-1)
-            elif type(item) is LoopIndex:
-                return self._volume(tuple(map(_settled, key)), form)
-            else:
-                return self._general_index(key)
-        cached = tuple(counts)
-        child = form.children.get(cached)
-        if child is None:
-            child = form.children[cached] = self._indexed_form([(one, 1) for one in counts], 0)
-        return NkiTensor(self.storage, child, position)
-
-    def _general_index(self, key: Any) -> NkiTensor:
-        """Any key: ellipsis, missing dimensions, negative and open slices, steps."""
-        if LoopIndex.open_loops:
-            key = tuple(_settled(item) for item in (key if type(key) is tuple else (key,)))
-        items = self._complete(key if type(key) is tuple else (key,))
-        position = self.position
-        selected: list[tuple[int, int]] = []
-        first = 0
-        for axis, (item, size) in enumerate(zip(items, self.form.shape)):
-            start, count, step = self._selection(item, size, axis)
-            if axis == 0:
-                first = start
-                if self.form.is_on_chip and step != 1 and count != 1:
-                    self._reject(f"slices the partitions with step {step}, but an access takes "
-                                 "consecutive partitions")
-            if (count, step) != (size, 1) and self._is_selected(axis):
-                self._reject(f"is sliced or selected in dimension {axis}, of which "
-                             f"{self.indices.name!r} selects elements when the kernel runs")
-            position += start * self.form.steps[axis]
-            selected.append((count, step))
-        form = self._indexed_form(selected, first)
-        view = NkiTensor(self.storage, form, position, self.indices)
-        if isinstance(self.indices, View):
-            view.indirection = self.indirection
-        return view
-
-    def _complete(self, key: tuple[Any, ...]) -> list[Any]:
-        """The key with one item per dimension."""
-        ndim = len(self.form.shape)
-        given = sum(1 for item in key if item is not Ellipsis)
-        if given > ndim or len(key) - given > 1:
-            hint = (", and None adds none; use expand_dim() of the view"
-                    if any(item is None for item in key) else "")
-            self._reject(f"is indexed with {given} items, but has {ndim} dimensions{hint}")
-        items: list[Any] = []
-        for item in key:
-            if item is Ellipsis:
-                items += [slice(None)] * (ndim - given)
-            else:
-                items.append(item)
-        return items + [slice(None)] * (ndim - len(items))
-
-    def _selection(self, item: Any, size: int, axis: int) -> tuple[int, int, int]:
-        """Start, count (-1 for an integer) and step of one item of a key; a range is a slice."""
-        if isinstance(item, (slice, LoopRange)):
-            step = 1 if item.step is None else as_integer(item.step)
-            start = 0 if item.start is None else as_integer(item.start)
-            stop = size if item.stop is None else as_integer(item.stop)
-            start += size if start < 0 else 0
-            stop += size if stop < 0 else 0
-            if step < 1 or not 0 <= start < stop <= size:
-                why = ("steps are at least 1" if step < 1 else
-                       "a slice has at least one" if 0 <= stop <= start <= size else
-                       f"that dimension has {size} elements")
-                self._reject(f"is sliced {_written(item)} in dimension {axis}, but {why}")
-            return start, -(-(stop - start) // step), step
-        if isinstance(item, View):
-            raise UnsupportedFeature.named(str(source.here()), "indexing with a tensor")
-        try:
-            start = as_integer(item)
-        except TypeError:
-            self._reject(f"is indexed with {item!r} in dimension {axis}, but takes integers, "
-                         "slices, `...` and nl.ds"
-                         f"{', not a range to loop over' if isinstance(item, LoopRange) else ''}")
-        start += size if start < 0 else 0
-        if not 0 <= start < size:
-            self._reject(f"is indexed with {item} in dimension {axis}, but that dimension has "
-                         f"{size} elements")
-        return start, -1, 1
-
-    def _indexed_form(self, selected: Sequence[tuple[int, int]], first: int) -> Form:
-        """The form after selecting (count, step) per dimension; count -1 drops the dimension."""
-        form = self.form
-        shape: list[int] = []
-        strides: list[int] = []
-        for axis, ((count, step), stride) in enumerate(zip(selected, form.strides)):
-            if count >= 0:
-                shape.append(count)
-                strides.append(stride * step)
-            elif axis == 0 and form.is_on_chip:
-                shape.append(1)
-                strides.append(stride)
-        partition = 0
-        if form.is_on_chip:
-            partition = form.partition + first
-        if len(shape) < (2 if form.is_on_chip else 1):
-            shape.append(1)
-            strides.append(1)
-        return self._form(shape, strides, partition)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        target = self[key]
-        if isinstance(value, View) and value.storage is target.storage and (
-                value.position == target.position and value.form is target.form):
-            return
-        assign(target, value)
-
-    # Views ------------------------------------------------------------------------------------
-
-    def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
-        """Elements start to end (exclusive) of one dimension."""
-        key = [slice(None)] * self.ndim
-        key[self._axis(dim)] = slice(start, end, step)
-        return self._general_index(tuple(key))
+    # Selection when the kernel runs and access patterns -----------------------------------------
 
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of a dimension, which is dropped. A tensor is an index of the run time."""
@@ -340,150 +127,6 @@ class NkiTensor(WithoutOperators, View):
         how = Indirection("vector", self.form.strides[0], self.form.shape[0])
         return self._moved(shape, self.form.strides, vector_offset, how)
 
-    def permute(self, dims: Sequence[int]) -> NkiTensor:
-        """Reorders the dimensions."""
-        order = [self._axis(dim) for dim in dims]
-        if sorted(order) != list(range(self.ndim)) or (self.form.is_on_chip and order[0] != 0):
-            self._reject(f"is permuted by {tuple(dims)}, which must be a permutation of its "
-                         f"{self.ndim} dimensions that leaves the partitions first")
-        if order != sorted(order) and self._is_selected(1):
-            self._reject(f"is permuted by {tuple(dims)}, but its columns are selected when the "
-                         "kernel runs")
-        return self._moved([self.form.shape[axis] for axis in order],
-                           [self.form.strides[axis] for axis in order], self.indices)
-
-    def broadcast(self, dim: int, size: int) -> NkiTensor:
-        """Repeats a dimension of size 1."""
-        axis = self._free_axis(dim, "broadcast")
-        if self.form.shape[axis] != 1:
-            self._reject(f"is broadcast in dimension {dim}, which has size "
-                         f"{self.form.shape[axis]}, not 1")
-        shape, strides = list(self.form.shape), list(self.form.strides)
-        shape[axis], strides[axis] = size, 0
-        return self._moved(shape, strides, self.indices)
-
-    def broadcast_to(self, shape: Sequence[int]) -> NkiTensor:
-        """Repeats dimensions of size 1 to a shape of the same rank."""
-        sizes = tuple(shape)
-        if len(sizes) != self.ndim or any(
-                have not in (1, want) for have, want in zip(self.form.shape, sizes)):
-            self._reject(f"has shape {list(self.shape)}, which does not broadcast to "
-                         f"{list(sizes)}; equal ranks and sizes 1 do")
-        if self.form.is_on_chip and sizes[0] != self.form.shape[0]:
-            self._reject("is broadcast over partitions, which takes an instruction; use "
-                         "nl.broadcast_to")
-        strides = [stride if have == want else 0
-                   for have, want, stride in zip(self.form.shape, sizes, self.form.strides)]
-        return self._moved(sizes, strides, self.indices)
-
-    def expand_dim(self, dim: int) -> NkiTensor:
-        """Inserts a dimension of size 1."""
-        axis = dim + self.ndim + 1 if dim < 0 else dim
-        if not (1 if self.form.is_on_chip else 0) <= axis <= self.ndim:
-            self._reject(f"is expanded at dimension {dim}, which is not possible")
-        shape, strides = list(self.form.shape), list(self.form.strides)
-        shape.insert(axis, 1)
-        strides.insert(axis, strides[axis] * shape[axis + 1] if axis < self.ndim else 1)
-        return self._moved(shape, strides, self.indices)
-
-    def squeeze_dim(self, dim: int) -> NkiTensor:
-        """Removes a dimension of size 1."""
-        axis = self._free_axis(dim, "squeezed")
-        if self.form.shape[axis] != 1:
-            self._reject(f"is squeezed in dimension {dim}, which has size "
-                         f"{self.form.shape[axis]}, not 1")
-        shape, strides = list(self.form.shape), list(self.form.strides)
-        del shape[axis], strides[axis]
-        return self._moved(shape, strides, self.indices)
-
-    def reshape_dim(self, dim: int, shape: Sequence[int]) -> NkiTensor:
-        """Splits one dimension."""
-        axis = self._axis(dim)
-        sizes = normalized_shape(shape, self.form.shape[axis])
-        if axis == 0 and self.form.is_on_chip and len(sizes) == 1:
-            return self
-        axis = self._free_axis(dim, "split")
-        if prod(sizes) != self.form.shape[axis]:
-            self._reject(f"has {self.form.shape[axis]} elements in dimension {dim}, which do not "
-                         f"split into {list(sizes)}")
-        inner = [self.form.strides[axis] * prod(sizes[k + 1:]) for k in range(len(sizes))]
-        return self._moved([*self.form.shape[:axis], *sizes, *self.form.shape[axis + 1:]],
-                           [*self.form.strides[:axis], *inner, *self.form.strides[axis + 1:]],
-                           self.indices)
-
-    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
-        """Merges dimensions start to end (inclusive), which must be contiguous."""
-        start, end = self._free_axis(start_dim, "flattened"), self._axis(end_dim)
-        shape = self.form.shape
-        return self.reshape((*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
-
-    def reshape(self, shape: Any, *more: int) -> NkiTensor:
-        """Another shape of the same elements, if no copy is needed."""
-        given = shape if isinstance(shape, (tuple, list)) else (shape, *more)
-        sizes = normalized_shape(given, self.form.elements)
-        if prod(sizes) != self.form.elements:
-            self._reject(f"has {self.form.elements} elements, which do not reshape to "
-                         f"{list(sizes)}")
-        keep = 1 if self.form.is_on_chip else 0
-        if keep and (not sizes or sizes[0] != self.form.shape[0]):
-            self._reject(f"has {self.form.shape[0]} partitions, but is reshaped to {list(sizes)}; "
-                         "the first dimension stays")
-        strides = reshaped_strides(self.form.shape[keep:], self.form.strides[keep:], sizes[keep:])
-        if strides is None:
-            self._reject(f"has strides {list(self.form.strides)}, which do not allow the shape "
-                         f"{list(sizes)} without a copy")
-        if keep and len(sizes) == 1:
-            sizes, strides = (*sizes, 1), (1,)
-        return self._moved(sizes, (*self.form.strides[:keep], *strides), self.indices)
-
-    def rearrange(self, src_pattern: Any, dst_pattern: Any,
-                  fixed_sizes: dict[str, int] | None = None) -> NkiTensor:
-        """Splits, reorders and merges named dimensions."""
-        source_groups, target_groups = parse_groups(src_pattern), parse_groups(dst_pattern)
-        if len(source_groups) != self.ndim:
-            self._reject(f"has {self.ndim} dimensions, but the pattern names "
-                         f"{len(source_groups)}")
-        sizes = dict(fixed_sizes or {})
-        split: NkiTensor = self
-        names: list[str] = []
-        for group, size in zip(source_groups, self.form.shape):
-            known = [sizes.get(name, -1) for name in group]
-            parts = normalized_shape(known, size)
-            sizes.update(zip(group, parts))
-            if len(group) > 1:
-                split = split.reshape_dim(len(names), parts)
-            names += group
-        flat = [name for group in target_groups for name in group]
-        if sorted(flat) != sorted(names):
-            self._reject(f"is rearranged from {names} to {flat}, which must be the same names")
-        moved = split.permute([names.index(name) for name in flat])
-        return moved.reshape(tuple(prod(sizes[name] for name in group)
-                                   for group in target_groups))
-
-    def view(self, dtype: Any) -> NkiTensor:
-        """The same bytes as another data type; the last dimension is rescaled."""
-        target = dtype_of(dtype)
-        if isinstance(self.indices, View):
-            self._reject(f"is viewed as {target} after {self.indices.name!r} has selected elements "
-                         "of it, which is not possible")
-        old, new = self.form.dtype.itemsize, target.itemsize
-        shape, strides = list(self.form.shape), list(self.form.strides)
-        if old == new:
-            return self.derive(shape, strides, offset=self.element_offset,
-                               partition=self.form.partition, dtype=target)
-        start = self.element_offset * old
-        give_up()
-        if strides[-1] != 1 or shape[-1] * old % new or start % new or any(
-                stride * old % new for stride in strides[:-1]):
-            self._reject(f"is {self.form.describe()} with strides {strides}, which does not view "
-                         f"as {target}; the last dimension must be contiguous and divisible")
-        shape[-1] = shape[-1] * old // new
-        strides = [stride * old // new for stride in strides[:-1]] + [1]
-        return self.derive(shape, strides, offset=start // new, partition=self.form.partition,
-                           dtype=target)
-
-    reinterpret_cast = view
-
     def ap(self, pattern: Sequence[Sequence[int]], offset: int | None = None,
            scalar_offset: Any = None, vector_offset: Any = None, indirect_dim: int = 0,
            dtype: Any = None) -> NkiTensor:
@@ -498,7 +141,7 @@ class NkiTensor(WithoutOperators, View):
         if isinstance(self.indices, View):
             self._reject(f"is given an access pattern after {self.indices.name!r} has selected "
                          "elements of it, which is not possible")
-        offset = _settled(offset)
+        offset = settled(offset)
         target = self.form.dtype if dtype is None else dtype_of(dtype)
         indices = vector_offset if vector_offset is not None else scalar_offset
         if vector_offset is not None and scalar_offset is not None:
@@ -623,82 +266,6 @@ class NkiTensor(WithoutOperators, View):
         stride = 1 if count <= self.shape[1] else 0
         how = Indirection("columns", 1, self.shape[1])
         return self._moved((self.shape[0], count), (self.form.strides[0], stride), index, how)
-
-    # Helpers ----------------------------------------------------------------------------------
-
-    def _form(self, shape: Sequence[int], strides: Sequence[int], partition: int) -> Form:
-        buffer = self.form.buffer
-        stored = None if self.form.dtype is buffer.dtype else self.form.dtype
-        return buffer.form(tuple(shape), tuple(strides), partition, stored)
-
-    def _moved(self, shape: Sequence[int], strides: Sequence[int],
-               indices: View | None, how: Indirection | None = None) -> NkiTensor:
-        """The same start with another shape; `how` is what new indices mean."""
-        form = self.form
-        if how is None and self._is_selected(0) and (
-                shape[0] != form.shape[0] or strides[0] != form.strides[0]
-                or form.is_on_chip and prod(shape) != form.elements):
-            self._reject(f"becomes {list(shape)}, but {self.indices.name!r} selects elements of it "
-                         "when the kernel runs, whose dimensions stay")
-        view = NkiTensor(self.storage, self._form(shape, strides, self.form.partition),
-                         self.position, indices)
-        if isinstance(indices, View):
-            view.indirection = how or self.indirection
-        return view
-
-    def _is_selected(self, axis: int) -> bool:
-        """Whether indices select along a dimension, one for each of its elements."""
-        if not isinstance(self.indices, View):
-            return False
-        kind = self.indirection.kind
-        return kind == "columns" or kind == "vector" and axis == 0
-
-    def _selected_once(self) -> None:
-        if self.indices is not None:
-            self._reject("is selected dynamically twice, which is not possible; flatten the "
-                         "dimensions and select once")
-
-    def _axis(self, dim: int) -> int:
-        axis = dim + self.ndim if dim < 0 else dim
-        if not 0 <= axis < self.ndim:
-            self._reject(f"has {self.ndim} dimensions, but dimension {dim} is named")
-        return axis
-
-    def _free_axis(self, dim: int, verb: str) -> int:
-        axis = self._axis(dim)
-        if axis == 0 and self.form.is_on_chip:
-            self._reject(f"is {verb} in dimension 0, the partitions, which is not possible")
-        return axis
-
-    def _reject(self, what: str) -> NoReturn:
-        raise IllegalInstruction(
-            f"{source.here()}: {self.form.space} tensor {self.name!r} of shape {list(self.shape)} "
-            f"{what}; change the index or the shape")
-
-
-def _settled(item: Any) -> Any:
-    """An item of a key with this iteration's values of loop indices, if all others are like it.
-
-    A slice keeps its length and an index its sign; otherwise the index is asked for its value.
-    """
-    if type(item) is LoopIndex:
-        return item.value if item.is_at_least(0) else item.ask()
-    if type(item) is not slice:
-        return item
-    start, stop = item.start, item.stop
-    if type(start) is not LoopIndex and type(stop) is not LoopIndex:
-        return item
-    if (type(start) is LoopIndex and type(stop) is LoopIndex and type(stop - start) is int
-            and start.is_at_least(0)):
-        return slice(start.value, stop.value, item.step)
-    return slice(start.ask() if type(start) is LoopIndex else start,
-                 stop.ask() if type(stop) is LoopIndex else stop, item.step)
-
-
-def _written(item: Any) -> str:
-    """A slice as the kernel has it."""
-    parts = [item.start, item.stop] if item.step is None else [item.start, item.stop, item.step]
-    return ":".join("" if part is None else str(part) for part in parts)
 
 
 def whole(storage: Storage) -> NkiTensor:

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from trnsim.errors import ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
+from trnsim.frontend.legacy.arithmetic import Operators
 from trnsim.frontend.legacy.index import as_integer
+from trnsim.frontend.legacy.late import assignment
 from trnsim.frontend.legacy.session import Contents, Session, session
 from trnsim.frontend.legacy.spacing import Spacing, periods
-from trnsim.frontend.legacy.tensor import Operators, Tensor, assignment
+from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.loop_index import Loop, LoopIndex
 from trnsim.frontend.records.tensor import Buffer, Shape, Storage
 

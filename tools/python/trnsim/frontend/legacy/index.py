@@ -11,15 +11,14 @@ not affine (`//`, `%`, a product of two axes) becomes an `ArrayIndex` that holds
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
+from trnsim.frontend.legacy.late import masks
 from trnsim.frontend.loop_index import LoopIndex
 
 
@@ -358,10 +357,4 @@ def subscript(index: Index, key: tuple[Any, ...]) -> Index:
 
 def compare(greater: Any, smaller: Any, margin: int) -> Any:
     """The mask of `greater - smaller - margin >= 0`."""
-    return _masks().at_least(greater, smaller, margin)
-
-
-@cache
-def _masks() -> Any:
-    """The module mask.py, which builds on this one."""
-    return importlib.import_module("trnsim.frontend.legacy.mask")
+    return masks().at_least(greater, smaller, margin)

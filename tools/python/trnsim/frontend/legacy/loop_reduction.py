@@ -11,10 +11,11 @@ from typing import Any
 
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
+from trnsim.frontend.legacy.arithmetic import Operators
 from trnsim.frontend.legacy.elementwise import binary
 from trnsim.frontend.legacy.emit import flush, issue, result_dtype
 from trnsim.frontend.legacy.session import session
-from trnsim.frontend.legacy.tensor import Operators, Tensor
+from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import copy
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.records.tensor import Shape

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tensors of the 0.1 dialect: indexing, assignment that retargets producers, Python operators.
+# Tensors of the 0.1 dialect: indexing, and assignment that retargets producers.
 """Tensors as a 0.1 kernel sees them.
 
-`Tensor` is a tile or an HBM tensor; tensors with block dimensions are in blocks.py.
+`Tensor` is a tile or an HBM tensor; tensors with block dimensions are in blocks.py, operators in
+arithmetic.py.
 
 `t[i] = nisa.x(...)` lets the instruction write `t[i]` instead of a fresh tile and a copy. A tensor
 that is the result of such a held-back instruction has `held`. [NKI-PROGRAMMING-2.26]
@@ -10,15 +11,16 @@ that is the result of such a held-back instruction has `held`. [NKI-PROGRAMMING-
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
-from trnsim.errors import ProgramError, UserError
+from trnsim.errors import ProgramError
 from trnsim.frontend import dtypes, recorder, source
-from trnsim.frontend.foreign import NotAnArray
 from trnsim.frontend.legacy import selection
+from trnsim.frontend.legacy.arithmetic import Operators
 from trnsim.frontend.legacy.index import Index
+from trnsim.frontend.legacy.index import form as index_form
+from trnsim.frontend.legacy.late import assignment, language, views
 from trnsim.frontend.legacy.mask import Mask, clip
 from trnsim.frontend.legacy.selection import DynamicIndex, DynamicSlice, Excess
 from trnsim.frontend.loop_index import LoopIndex
@@ -38,127 +40,6 @@ class Held(NamedTuple):
 
 UNCLIPPED = Held(None, None)
 """Says that the tensor itself is the dst of the held-back instruction."""
-
-
-_REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__",
-              "divide": "__rtruediv__", "less": "__gt__", "less_equal": "__ge__",
-              "greater": "__lt__", "greater_equal": "__le__", "equal": "__eq__",
-              "not_equal": "__ne__"}
-"""The operator of a tensor that numpy's function stands for when the other operand is numpy's."""
-
-
-class Operators(NotAnArray):
-    """Python operators on tensors; they are the functions of nl with the same meaning."""
-
-    __slots__ = ()
-    _api = "neuronxcc.nki"
-    _how_to_read = "compute with functions of neuronxcc.nki.language"
-
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """`numpy.float32(2) * tile`, which numpy sees first; UserError for any other call."""
-        is_operator = (function.__name__ in _REFLECTED and method == "__call__" and len(inputs) == 2
-                       and not isinstance(inputs[0], Operators))
-        if not is_operator:
-            self._refuse("numpy", function)
-        return getattr(self, _REFLECTED[function.__name__])(inputs[0])
-
-    def __matmul__(self, other: Any) -> Any:
-        raise UserError(f"{source.here()}: tensors of neuronxcc.nki have no operator @; call "
-                        "neuronxcc.nki.language.matmul")
-
-    __rmatmul__ = __matmul__
-
-    def __add__(self, other: Any) -> Any:
-        return _language().add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _language().add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _language().subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _language().subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _language().multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _language().multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _language().divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _language().divide(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _language().power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _language().power(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _language().mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _language().mod(other, self)
-
-    def __neg__(self) -> Any:
-        return _language().negative(self)
-
-    def __invert__(self) -> Any:
-        return _language().invert(self)
-
-    def __and__(self, other: Any) -> Any:
-        return _language().bitwise_and(self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return _language().bitwise_and(other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return _language().bitwise_or(self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return _language().bitwise_or(other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return _language().bitwise_xor(self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return _language().bitwise_xor(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return _language().left_shift(self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return _language().left_shift(other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return _language().right_shift(self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return _language().right_shift(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _language().less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _language().less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _language().greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _language().greater_equal(self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return _language().equal(self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return _language().not_equal(self, other)
-
-    __hash__ = object.__hash__
 
 
 class Tensor(Operators, View):
@@ -290,15 +171,15 @@ class Tensor(Operators, View):
         return self
 
     def __isub__(self, other: Any) -> Self:
-        assignment().assign(self, _language().subtract(self, other))
+        assignment().assign(self, language().subtract(self, other))
         return self
 
     def __imul__(self, other: Any) -> Self:
-        assignment().assign(self, _language().multiply(self, other))
+        assignment().assign(self, language().multiply(self, other))
         return self
 
     def __itruediv__(self, other: Any) -> Self:
-        assignment().assign(self, _language().divide(self, other))
+        assignment().assign(self, language().divide(self, other))
         return self
 
     def check_inside(self) -> None:
@@ -356,19 +237,19 @@ class Tensor(Operators, View):
         """The same elements in another shape; on chip the partition axis stays as it is."""
         shape = given if shape is None else (shape,)
         sizes = sizes_of(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-        return _module("views").reshape(self, sizes)  # type: ignore[no-any-return]
+        return views().reshape(self, sizes)  # type: ignore[no-any-return]
 
     def broadcast_to(self, shape: Sequence[int], **_: Any) -> Tensor:
         """The tile repeated along axes of size 1."""
-        return _language().broadcast_to(self, shape)  # type: ignore[no-any-return]
+        return language().broadcast_to(self, shape)  # type: ignore[no-any-return]
 
     def expand_dims(self, axis: Any) -> Tensor:
         """The tile with axes of size 1 inserted."""
-        return _module("views").expand_dims(self, axis)  # type: ignore[no-any-return]
+        return views().expand_dims(self, axis)  # type: ignore[no-any-return]
 
     def astype(self, dtype: Any) -> Tensor:
         """A copy in another data type."""
-        return _language().copy(self, dtype=dtype)  # type: ignore[no-any-return]
+        return language().copy(self, dtype=dtype)  # type: ignore[no-any-return]
 
     def as_tile(self) -> Tensor:
         """The tensor itself: what an index selects of a tile is one."""
@@ -376,7 +257,7 @@ class Tensor(Operators, View):
 
     def view(self, dtype: Any) -> Tensor:
         """The same bytes as another data type; the last dimension grows or shrinks."""
-        return _module("views").view_as(self, dtypes.dtype(dtype))  # type: ignore[no-any-return]
+        return views().view_as(self, dtypes.dtype(dtype))  # type: ignore[no-any-return]
 
     def assert_shape(self, shape: Sequence[int]) -> Tensor:
         """This tensor; ProgramError unless it has the shape."""
@@ -469,26 +350,4 @@ def _indirect(tensor: Tensor, items: tuple[Any, ...]) -> Tensor:
 
 
 def _zero_index(count: int) -> Index:
-    from trnsim.frontend.legacy.index import form
-
-    return Index(0, form((count,), (0,)))
-
-
-_late: dict[str, Any] = {}
-
-
-def _module(name: str) -> Any:
-    """A module that builds on this one."""
-    found = _late.get(name)
-    if found is None:
-        found = _late[name] = importlib.import_module(f"trnsim.frontend.legacy.{name}")
-    return found
-
-
-def _language() -> Any:
-    return _module("language")
-
-
-def assignment() -> Any:
-    """The module assignment.py, which builds on this one."""
-    return _late.get("assignment") or _module("assignment")
+    return Index(0, index_form((count,), (0,)))

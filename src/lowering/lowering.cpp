@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace trnsim::lowering {
 
@@ -35,19 +34,6 @@ std::vector<bool> runs_in_order(const program::Program& program) {
     return in_order;
 }
 
-/// By template: how many steps it is.
-std::vector<std::int64_t> count_executions(const program::Program& program) {
-    std::vector<std::int64_t> counts(program.templates.size());
-    const std::vector<std::int64_t> executions = program.executions();
-    for (std::size_t i = 0; i < executions.size(); ++i) {
-        const program::Node& node = program.nodes[i];
-        if (node.kind == program::Node::Kind::Run) {
-            counts[program.runs[node.index].instruction] += executions[i];
-        }
-    }
-    return counts;
-}
-
 /// \throws ProgramError if the tensors in HBM do not fit there
 void check_hbm(const program::Program& program, const ChipSpec& chip) {
     const auto capacity = static_cast<double>(chip.hbm.bytes());
@@ -64,11 +50,6 @@ void check_hbm(const program::Program& program, const ChipSpec& chip) {
                         chip.short_name,
                         capacity / kGib));
     }
-}
-
-/// The queue in which a transfer's trigger stands, as a bit; 0: it has none.
-std::uint32_t trigger_queue(Engine engine) {
-    return engine != Engine::Dma ? 1U << queue_of(engine) : 0U;
 }
 
 /// How many steps of a queue are looked at, by queue.
@@ -106,10 +87,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
              emitter_,
              loads_ ? loads_->needs() : std::vector<LoadPlan::Need>{}),
       cursor_(program),
-      memories_(program.buffers.size()),
-      fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
-             MemoryHistory{chip.neuron_core.psum.bank_bytes}},
-      is_written_(written_buffers(program)),
+      places_(program, chip, loads_, tiles_),
       is_in_order_(runs_in_order(program)),
       runtime_iterations_(program, policies),
       window_(reach_of(policies), capacity_of(policies), estimate_, tiles_) {
@@ -127,7 +105,14 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
     if (loads_) {
         follow_plan(chip);
     }
-    find_used_queues();
+    demand_ = QueueDemand(program, plans_, table_, policies);
+    if (runtime_iterations_.has_any()) {
+        demand_.expect_always(1U << queue_of(Engine::Sync));
+    }
+    if (tiles_.can_spill()) {
+        demand_.expect_always(1U << queue_of_ring(0) |
+                              trigger_queue(emitter_.spill_trigger().engine));
+    }
 }
 
 std::optional<LoadPlan> Lowering::plan_loads(const ChipSpec& chip) const {
@@ -176,41 +161,6 @@ LoweringCounts Lowering::counts() const {
     return counts;
 }
 
-void Lowering::find_used_queues() {
-    const std::vector<std::int64_t> executions = count_executions(program_);
-    for (std::uint32_t index = 0; index < program_.templates.size(); ++index) {
-        queues_of_.push_back(queues_of(index));
-        expect(queues_of_.back(), executions[index]);
-    }
-    if (runtime_iterations_.has_any()) {  // Nobody knows how often.
-        expect(1U << queue_of(Engine::Sync), 1);
-    }
-    if (tiles_.can_spill()) {  // The same.
-        expect(1U << queue_of_ring(0) | trigger_queue(emitter_.spill_trigger().engine), 1);
-    }
-}
-
-std::uint32_t Lowering::queues_of(std::uint32_t instruction) const {
-    if (is_dma(program_.templates[instruction].op)) {
-        const InstructionPlan& plan = plans_[instruction];
-        return 1U << queue_of_ring(plan.ring) | trigger_queue(plan.trigger.engine);
-    }
-    std::uint32_t queues = 0;
-    for (const Engine engine : table_.engines(instruction)) {
-        queues |= 1U << queue_of(engine);
-        if (policies_.engine_choice == EngineChoice::First) {
-            break;
-        }
-    }
-    return queues;
-}
-
-void Lowering::expect(std::uint32_t queues, std::int64_t steps) {
-    for (std::uint32_t left = queues; left != 0; left &= left - 1) {
-        to_come_[static_cast<std::size_t>(std::countr_zero(left))] += steps;
-    }
-}
-
 bool Lowering::produce(InstructionSink& sink) {
     emitter_.emit_to(sink);
     const std::int64_t before = lowered_;
@@ -230,7 +180,7 @@ bool Lowering::read_step() {
     if (!step->is_alloc) {
         plan(*step);
     } else if (program_.buffers[step->run].space == Space::Hbm) {
-        memories_[step->run].push_back(nullptr);
+        places_.begin_in_hbm(step->run);
     } else {
         tiles_.begin(step->run);
     }
@@ -269,7 +219,7 @@ void Lowering::plan(const Step& step) {
     }
     planned.known = &emitter_.known(planned.queue);
     planned.control = plan.is_barrier ? &barriers_ : &control_;
-    resolve(step, plan, planned);
+    places_.resolve(step, plan, planned);
     add_edges(step, planned);
     tiles_.admit(planned);
     window_.admit(planned);
@@ -314,100 +264,6 @@ void Lowering::drain() {
     }
 }
 
-void Lowering::resolve(const Step& step, const InstructionPlan& plan, PlannedStep& planned) {
-    const InstructionTemplate& instruction = program_.templates[planned.instruction];
-    const bool is_on_array = planned.engine == Engine::Tensor;
-    planned.operands.reserve(instruction.operands.size());
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const Operand& operand = instruction.operands[i];
-        const OperandPlan& operand_plan = plan.operands[i];
-        const Step::At& at = step.at[i];
-        ResolvedOperand& resolved = planned.operands.emplace_back();
-        resolved.operand = &operand;
-        resolved.is_loaded = is_on_array && operand_plan.is_loaded;
-        resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
-        resolved.is_accumulated =
-            planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;
-        const RegionShape& shape = operand_plan.shape;
-        // Where indices say the place, it may be anywhere.
-        auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);
-        std::int64_t base = operand.indirect ? 0 : at.offset * shape.element_bytes;
-        const program::Buffer& buffer = program_.buffers[operand.buffer];
-        if (buffer.address) {
-            partition += buffer.address->first;
-            base += buffer.address->second;
-            resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
-        } else if (loads_ && loads_->has(operand.buffer)) {
-            base += planned_place(instruction, operand, at.instance);
-            resolved.memory = &fixed_.front();
-        } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
-            base += take_turn(instruction, operand, at.instance);
-            resolved.memory = &fixed_[1];
-        } else if (operand.space != Space::Hbm) {
-            resolved.tile = &find_tile(instruction, operand, at.instance);
-        } else if (is_written_[operand.buffer]) {
-            resolved.memory = &memory_of(operand.buffer, at.instance);
-        }
-        resolved.region = Region(shape, partition, base);
-    }
-}
-
-Tile& Lowering::find_tile(const InstructionTemplate& instruction,
-                          const Operand& operand,
-                          std::int64_t instance) {
-    Tile* tile = tiles_.find(operand.buffer, instance);
-    if (tile == nullptr) {
-        not_allocated(instruction, operand, instance);
-    }
-    return *tile;
-}
-
-std::int64_t Lowering::take_turn(const InstructionTemplate& instruction,
-                                 const Operand& operand,
-                                 std::int64_t instance) {
-    const std::optional<std::int64_t> address = tiles_.take_turn(operand.buffer, instance);
-    if (!address) {
-        not_allocated(instruction, operand, instance);
-    }
-    return *address;
-}
-
-std::int64_t Lowering::planned_place(const InstructionTemplate& instruction,
-                                     const Operand& operand,
-                                     std::int64_t instance) {
-    const std::optional<std::int64_t> slot = loads_->slot(operand.buffer, instance);
-    if (!slot) {
-        not_allocated(instruction, operand, instance);
-    }
-    const SitePlacement& site = tiles_.allocation().sites[operand.buffer];
-    return site.address + *slot * site.slot_bytes;
-}
-
-MemoryHistory& Lowering::memory_of(std::uint32_t buffer, std::int64_t instance) {
-    auto& instances = memories_[buffer];
-    const auto place = static_cast<std::size_t>(instance);
-    if (place >= instances.size()) {
-        instances.resize(place + 1);
-    }
-    if (instances[place] == nullptr) {
-        instances[place] = std::make_unique<MemoryHistory>();
-    }
-    return *instances[place];
-}
-
-void Lowering::not_allocated(const InstructionTemplate& instruction,
-                             const Operand& operand,
-                             std::int64_t instance) const {
-    throw ProgramError(
-        fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its "
-                    "\"alloc\" record before this one",
-                    program_.source_text(instruction),
-                    name(instruction.op),
-                    name(operand.role),
-                    instance,
-                    program_.buffers[operand.buffer].name));
-}
-
 Engine Lowering::choose_engine(std::uint32_t instruction, const InstructionPlan& plan) {
     const std::vector<Engine>& engines = table_.engines(instruction);
     std::size_t best = 0;
@@ -434,7 +290,7 @@ void Lowering::lower_next() {
     if (step.producer != nullptr) {
         *step.producer = {.queue = step.queue, .number = emitter_.last_number(step.queue)};
     }
-    expect(queues_of_[step.instruction], -1);
+    demand_.met(step.instruction);
     window_.retire(step);
     if (tiles_.retire(step)) {
         window_.look_again();

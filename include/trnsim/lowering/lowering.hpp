@@ -10,18 +10,18 @@
 #include "trnsim/lowering/loads/load_plan.hpp"
 #include "trnsim/lowering/lowering_counts.hpp"
 #include "trnsim/lowering/lowering_observer.hpp"
-#include "trnsim/lowering/order/memory_history.hpp"
+#include "trnsim/lowering/operand_places.hpp"
 #include "trnsim/lowering/order/reorder_window.hpp"
 #include "trnsim/lowering/order/tile_memory.hpp"
 #include "trnsim/lowering/order/time_estimate.hpp"
 #include "trnsim/lowering/policies.hpp"
+#include "trnsim/lowering/queue_demand.hpp"
 #include "trnsim/lowering/tiles/allocation.hpp"
 #include "trnsim/neuron_core/instruction_source.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +44,7 @@ public:
 
     bool produce(neuron_core::InstructionSink& sink) override;
     [[nodiscard]] bool uses(neuron_core::QueueId queue) const override {
-        return to_come_[queue] > 0;
+        return demand_.uses(queue);
     }
 
     [[nodiscard]] const neuron_core::TemplateNames& names() const { return table_; }
@@ -68,31 +68,10 @@ private:
     void limit_loads();
     /// Lets the estimate believe in the plan, and puts its loads and all stores on one ring.
     void follow_plan(const ChipSpec& chip);
-    void find_used_queues();
-    /// The queues onto which a template's instructions may go, a bit each.
-    [[nodiscard]] std::uint32_t queues_of(std::uint32_t instruction) const;
-    /// Expects `steps` more with instructions for some queues.
-    void expect(std::uint32_t queues, std::int64_t steps);
     bool read_step();
     void plan(const program::Step& step);
-    void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);
     /// Edges of the schedule. \throws ProgramError for a producer that no earlier run is
     void add_edges(const program::Step& step, PlannedStep& planned);
-    [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
-                                  const Operand& operand,
-                                  std::int64_t instance);
-    /// The byte where a tile lies whose bytes are settled in program order.
-    [[nodiscard]] std::int64_t take_turn(const InstructionTemplate& instruction,
-                                         const Operand& operand,
-                                         std::int64_t instance);
-    /// The byte where the tile of a planned load lies.
-    [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
-                                             const Operand& operand,
-                                             std::int64_t instance);
-    [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
-                                    const Operand& operand,
-                                    std::int64_t instance) const;
-    [[nodiscard]] MemoryHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[nodiscard]] Engine choose_engine(std::uint32_t instruction, const InstructionPlan& plan);
     void lower_next();
     void drain();
@@ -110,19 +89,13 @@ private:
     std::optional<LoadPlan> loads_;  ///< If the policy asks for it, and the program lets it.
     TileMemory tiles_;
     program::Cursor cursor_;
-    std::vector<std::vector<std::unique_ptr<MemoryHistory>>>
-        memories_;  ///< By buffer and instance.
-    /// SBUF and PSUM where the program fixes addresses, or they are settled in its order.
-    std::array<MemoryHistory, 2> fixed_;
-    std::vector<bool> is_written_;   ///< By buffer: HBM tensors the program writes.
+    OperandPlaces places_;
     std::vector<bool> is_in_order_;  ///< By run of the program.
     ProducerTable producers_;
     RuntimeIterations runtime_iterations_;
-    std::int64_t ended_iterations_ = 0;     ///< Before the last step read,
-    std::uint32_t last_instruction_ = 0;    ///< and its template.
-    std::vector<std::uint32_t> queues_of_;  ///< By template: queues_of().
-    /// By queue: steps not lowered that may have instructions for it.
-    std::array<std::int64_t, neuron_core::kQueues> to_come_{};
+    QueueDemand demand_;
+    std::int64_t ended_iterations_ = 0;                           ///< Before the last step read,
+    std::uint32_t last_instruction_ = 0;                          ///< and its template.
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     ReorderWindow window_;
     WaitSet control_;   ///< The latest that set a register, and what ended the latest iteration of

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the operands of a step lie, and whose accesses come before theirs.
+#pragma once
+
+#include "trnsim/lowering/instructions/instruction_plan.hpp"
+#include "trnsim/lowering/loads/load_plan.hpp"
+#include "trnsim/lowering/order/memory_history.hpp"
+#include "trnsim/lowering/order/planned_step.hpp"
+#include "trnsim/lowering/order/tile_memory.hpp"
+#include "trnsim/program/cursor.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace trnsim::lowering {
+
+/// Finds the bytes of operands: in the tile of a site, in the slot of a planned load, at the
+/// address that the program fixes or that is settled in its order, or in HBM.
+class OperandPlaces {
+public:
+    /// All must outlive it; `loads` may be reset, but not made, after this.
+    OperandPlaces(const program::Program& program,
+                  const ChipSpec& chip,
+                  std::optional<LoadPlan>& loads,
+                  TileMemory& tiles);
+
+    /// Another instance of a buffer in HBM begins.
+    void begin_in_hbm(std::uint32_t buffer) { memories_[buffer].push_back(nullptr); }
+
+    /// Gives a step, whose instruction and engine are known, its operands.
+    /// \throws ProgramError if one is not allocated yet
+    void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);
+
+private:
+    [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
+                                  const Operand& operand,
+                                  std::int64_t instance);
+    /// The byte where a tile lies whose bytes are settled in program order.
+    [[nodiscard]] std::int64_t take_turn(const InstructionTemplate& instruction,
+                                         const Operand& operand,
+                                         std::int64_t instance);
+    /// The byte where the tile of a planned load lies.
+    [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
+                                             const Operand& operand,
+                                             std::int64_t instance);
+    [[nodiscard]] MemoryHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
+    [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
+                                    const Operand& operand,
+                                    std::int64_t instance) const;
+
+    const program::Program& program_;
+    std::optional<LoadPlan>& loads_;
+    TileMemory& tiles_;
+    std::vector<std::vector<std::unique_ptr<MemoryHistory>>>
+        memories_;  ///< By buffer and instance, in HBM.
+    /// SBUF and PSUM where the program fixes addresses, or they are settled in its order.
+    std::array<MemoryHistory, 2> fixed_;
+    const std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
+};
+
+}  // namespace trnsim::lowering

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an operand of a step to its bytes.
+#include "trnsim/lowering/operand_places.hpp"
+
+#include "trnsim/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace trnsim::lowering {
+
+using program::Step;
+
+OperandPlaces::OperandPlaces(const program::Program& program,
+                             const ChipSpec& chip,
+                             std::optional<LoadPlan>& loads,
+                             TileMemory& tiles)
+    : program_(program),
+      loads_(loads),
+      tiles_(tiles),
+      memories_(program.buffers.size()),
+      fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
+             MemoryHistory{chip.neuron_core.psum.bank_bytes}},
+      is_written_(written_buffers(program)) {}
+
+void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, PlannedStep& planned) {
+    const InstructionTemplate& instruction = program_.templates[planned.instruction];
+    const bool is_on_array = planned.engine == Engine::Tensor;
+    planned.operands.reserve(instruction.operands.size());
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        const OperandPlan& operand_plan = plan.operands[i];
+        const Step::At& at = step.at[i];
+        ResolvedOperand& resolved = planned.operands.emplace_back();
+        resolved.operand = &operand;
+        resolved.is_loaded = is_on_array && operand_plan.is_loaded;
+        resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
+        resolved.is_accumulated =
+            planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;
+        const RegionShape& shape = operand_plan.shape;
+        // Where indices say the place, it may be anywhere.
+        auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);
+        std::int64_t base = operand.indirect ? 0 : at.offset * shape.element_bytes;
+        const program::Buffer& buffer = program_.buffers[operand.buffer];
+        if (buffer.address) {
+            partition += buffer.address->first;
+            base += buffer.address->second;
+            resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
+        } else if (loads_ && loads_->has(operand.buffer)) {
+            base += planned_place(instruction, operand, at.instance);
+            resolved.memory = &fixed_.front();
+        } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
+            base += take_turn(instruction, operand, at.instance);
+            resolved.memory = &fixed_[1];
+        } else if (operand.space != Space::Hbm) {
+            resolved.tile = &find_tile(instruction, operand, at.instance);
+        } else if (is_written_[operand.buffer]) {
+            resolved.memory = &memory_of(operand.buffer, at.instance);
+        }
+        resolved.region = Region(shape, partition, base);
+    }
+}
+
+Tile& OperandPlaces::find_tile(const InstructionTemplate& instruction,
+                               const Operand& operand,
+                               std::int64_t instance) {
+    Tile* tile = tiles_.find(operand.buffer, instance);
+    if (tile == nullptr) {
+        not_allocated(instruction, operand, instance);
+    }
+    return *tile;
+}
+
+std::int64_t OperandPlaces::take_turn(const InstructionTemplate& instruction,
+                                      const Operand& operand,
+                                      std::int64_t instance) {
+    const std::optional<std::int64_t> address = tiles_.take_turn(operand.buffer, instance);
+    if (!address) {
+        not_allocated(instruction, operand, instance);
+    }
+    return *address;
+}
+
+std::int64_t OperandPlaces::planned_place(const InstructionTemplate& instruction,
+                                          const Operand& operand,
+                                          std::int64_t instance) {
+    const std::optional<std::int64_t> slot = loads_->slot(operand.buffer, instance);
+    if (!slot) {
+        not_allocated(instruction, operand, instance);
+    }
+    const SitePlacement& site = tiles_.allocation().sites[operand.buffer];
+    return site.address + *slot * site.slot_bytes;
+}
+
+MemoryHistory& OperandPlaces::memory_of(std::uint32_t buffer, std::int64_t instance) {
+    auto& instances = memories_[buffer];
+    const auto place = static_cast<std::size_t>(instance);
+    if (place >= instances.size()) {
+        instances.resize(place + 1);
+    }
+    if (instances[place] == nullptr) {
+        instances[place] = std::make_unique<MemoryHistory>();
+    }
+    return *instances[place];
+}
+
+void OperandPlaces::not_allocated(const InstructionTemplate& instruction,
+                                  const Operand& operand,
+                                  std::int64_t instance) const {
+    throw ProgramError(
+        fmt::format("{}: {}: {} is instance {} of {}, which is not allocated yet; move its "
+                    "\"alloc\" record before this one",
+                    program_.source_text(instruction),
+                    name(instruction.op),
+                    name(operand.role),
+                    instance,
+                    program_.buffers[operand.buffer].name));
+}
+
+}  // namespace trnsim::lowering

@@ -129,6 +129,7 @@ def test_a_mistake_is_told_at_its_line_in_the_words_of_nki(body: Any, advice: st
     (lambda t: nisa.local_gather(tile(), tile(), tile(nl.uint16), 1.5), "num_elem_per_idx is 1.5"),
     (lambda t: nisa.local_gather(tile(), tile(), tile(nl.uint16), 1, 64.5), "num_valid_indices is 64.5"),
     (lambda t: nisa.topk(tile(), tile(nl.uint32), tile(), 8.5), "n of topk is 8.5"),
+    (lambda t: nisa.nc_stream_shuffle(tile(), tile(), [1.5] * 32), "an element of shuffle_mask is 1.5"),
     (lambda t: nisa.nc_matmul(psum(), tile(), tile(), tile_position=(0, 0.5), tile_size=(128, 64)),
      "an element of tile_position is 0.5"),
     (lambda t: nisa.nc_matmul(psum(), tile(), tile(), tile_position=(0, 64), tile_size=(128, 64.5)),

@@ -20,6 +20,7 @@ from trnsim.frontend.nki.parameters import (check_accumulation, check_command, c
                                             check_second, check_unary)
 from trnsim.frontend.operators import UNARY, alu
 from trnsim.frontend.records.tensor import View
+from trnsim.frontend.shapes import whole_numbers
 
 _any = enums.engine.unknown
 _reset_reduce = enums.reduce_cmd.reset_reduce
@@ -287,11 +288,8 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any =
 def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
                       name: str | None = None) -> NkiInstruction:
     """dst = src with the partitions of each quadrant reordered."""
-    if not all([hasattr(one, "__index__") for one in shuffle_mask]):
-        raise IllegalInstruction(f"{source.here()}: nc_stream_shuffle: shuffle_mask is "
-                                 f"{list(shuffle_mask)}, but must hold integers")
     return issue("nc_stream_shuffle", (("dst", "write", dst), ("data", "read", src)),
-                 {"mask": tuple(int(one) for one in shuffle_mask)})
+                 {"mask": whole_numbers(shuffle_mask, "shuffle_mask")})
 
 
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstruction:

@@ -13,6 +13,8 @@ from math import prod
 
 import numpy as np
 
+from trnsim.errors import UserError
+from trnsim.frontend import source
 from trnsim.frontend.records.tensor import Buffer, Form, Storage, View, split_operand
 from trnsim.frontend.source import Site
 from trnsim.frontend.values.casting import Array, storage_type
@@ -64,13 +66,21 @@ class Memory:
                  "unwritten")
 
     def __init__(self, buffer: Buffer) -> None:
+        """UserError if this machine has no memory for it."""
         rows = buffer.shape[0] if buffer.space != "hbm" else 1
+        size = rows * row_bytes(buffer)
         self.buffer = buffer
-        self.raw = np.zeros(rows * row_bytes(buffer), dtype=np.uint8)
         self._grain = buffer.dtype.itemsize
-        self._left = self.raw.size // self._grain
-        self.unwritten: Array | None = np.ones(self._left, dtype=bool)
-        """One flag for each `_grain` bytes, `_left` of which are set."""
+        self._left = size // self._grain
+        try:
+            self.raw = np.zeros(size, dtype=np.uint8)
+            self.unwritten: Array | None = np.ones(self._left, dtype=bool)
+            """One flag for each `_grain` bytes, `_left` of which are set."""
+        except MemoryError:
+            at = source.here()
+            raise UserError(f"{'' if at is source.UNKNOWN else f'{at}: '}the values of "
+                            f"{buffer.name!r} take {size:,} bytes, more memory than there is; give "
+                            "smaller shapes, or leave values out") from None
         self.is_modified = False
         self.origin = ""
         """For messages: where elements come from that were computed from unwritten ones."""

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -433,3 +435,11 @@ def test_a_kernel_of_nki_library_traces(tmp_path: Path) -> None:
                            str(CORPUS / "aws-neuron+nki-library"), str(tmp_path), "trn2"],
                           input=json.dumps(case), text=True, capture_output=True, check=True)
     assert json.loads(done.stdout)["reasons"] == {}
+
+
+@pytest.mark.parametrize("table", sorted((TOOLS / "corpus_cases").glob("*.json")), ids=lambda path: path.stem)
+def test_what_a_table_imports_of_trnsim_is_there(table: Path) -> None:
+    names = re.findall(r"from (trnsim[\w.]*) import ([\w, ]+)", table.read_text())
+    for module, listed in names:
+        for name in listed.split(","):
+            assert hasattr(importlib.import_module(module), name.split(" as ")[0].strip()), (module, name)

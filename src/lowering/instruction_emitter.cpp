@@ -38,6 +38,22 @@ DmaTrigger plan_spill(const ChipSpec& chip, const Policies& policies) {
     return plan_trigger(chip.neuron_core.dge, policies, copy, false);
 }
 
+/// The types that are transposed on the Tensor Engine, in the order of their first run.
+std::vector<Dtype> transposed_types(const program::Program& program, const IssueTable& table) {
+    std::vector<Dtype> types;
+    for (const program::Run& run : program.runs) {
+        const InstructionTemplate& instruction = program.templates[run.instruction];
+        if (!transposes_on_array(instruction, table.engines(run.instruction).front())) {
+            continue;
+        }
+        const Dtype type = instruction.at(Role::Data).dtype;
+        if (std::ranges::find(types, type) == types.end()) {
+            types.push_back(type);
+        }
+    }
+    return types;
+}
+
 }  // namespace
 
 InstructionEmitter::InstructionEmitter(const program::Program& program,
@@ -49,6 +65,7 @@ InstructionEmitter::InstructionEmitter(const program::Program& program,
     : program_(program),
       psum_(chip.neuron_core.psum),
       spill_(plan_spill(chip, policies)),
+      identities_(policies.load_identity ? transposed_types(program, table) : std::vector<Dtype>{}),
       reuses_stationary_(policies.reuse_stationary),
       keeps_stationary_(policies.loads == LoadTiming::JustInTime),
       keeps_estimate_(policies.reorders()),
@@ -62,7 +79,14 @@ void InstructionEmitter::emit_to(InstructionSink& sink) {
     const bool is_first = sink_ == nullptr;
     sink_ = &sink;
     if (is_first) {
+        load_identities();
         load_first_table();
+    }
+}
+
+void InstructionEmitter::load_identities() {
+    for (const Dtype type : identities_) {
+        push_transfer(queue_of_ring(0), *table_.identity_load(type, spill_), {});
     }
 }
 

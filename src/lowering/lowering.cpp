@@ -106,10 +106,14 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
         follow_plan(chip);
     }
     demand_ = QueueDemand(program, plans_, table_, policies);
+    const std::size_t identities = emitter_.identities().size();
+    if (identities > 0) {
+        transposes_.need_done(queue_of_ring(0), identities);
+    }
     if (runtime_iterations_.has_any()) {
         demand_.expect_always(1U << queue_of(Engine::Sync));
     }
-    if (tiles_.can_spill()) {
+    if (tiles_.can_spill() || identities > 0) {
         demand_.expect_always(1U << queue_of_ring(0) |
                               trigger_queue(emitter_.spill_trigger().engine));
     }
@@ -196,8 +200,7 @@ void Lowering::plan(const Step& step) {
     if (ended_iterations_ != ended) {
         ended_iterations_ = ended;
         drain();
-        const QueueId queue = emitter_.end_iteration(last_instruction_);
-        control_.need_done(queue, emitter_.last_number(queue));
+        wait_from_now_on(emitter_.end_iteration(last_instruction_));
     }
     if (plan.is_fence) {
         drain();
@@ -218,7 +221,7 @@ void Lowering::plan(const Step& step) {
         planned.groups = table_.groups(index, planned.engine, step.at);
     }
     planned.known = &emitter_.known(planned.queue);
-    planned.control = plan.is_barrier ? &barriers_ : &control_;
+    planned.control = &waits_of(plan, planned);
     places_.resolve(step, plan, planned);
     add_edges(step, planned);
     tiles_.admit(planned);
@@ -229,11 +232,25 @@ void Lowering::plan(const Step& step) {
     const neuron_core::QueueId queue = planned.queue;
     drain();
     if (plan.is_control) {
-        control_.need_done(queue, emitter_.last_number(queue));
+        wait_from_now_on(queue);
     }
     if (plan.is_control || plan.is_barrier) {
         barriers_.need_done(queue, emitter_.last_number(queue));
     }
+}
+
+void Lowering::wait_from_now_on(QueueId queue) {
+    control_.need_done(queue, emitter_.last_number(queue));
+    transposes_.need_done(queue, emitter_.last_number(queue));
+}
+
+const WaitSet& Lowering::waits_of(const InstructionPlan& plan, const PlannedStep& planned) const {
+    if (plan.is_barrier) {
+        return barriers_;
+    }
+    return transposes_on_array(program_.templates[planned.instruction], planned.engine)
+               ? transposes_
+               : control_;
 }
 
 void Lowering::add_edges(const Step& step, PlannedStep& planned) {

@@ -41,11 +41,12 @@ constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
                           Choice{"software", DgePolicy::Software},
                           Choice{"hardware", DgePolicy::Hardware},
                           Choice{"dynamic", DgePolicy::Dynamic}};
-constexpr std::array<std::pair<std::string_view, bool Policies::*>, 4> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Policies::*>, 5> kFlags{{
     {"unrolled_buffers", &Policies::unrolled_buffers},
     {"merge_iterations", &Policies::merge_iterations},
     {"drain_iterations", &Policies::drain_iterations},
     {"reuse_stationary", &Policies::reuse_stationary},
+    {"load_identity", &Policies::load_identity},
 }};
 constexpr std::array kBooleans{Choice{"true", true}, Choice{"false", false}};
 
@@ -125,6 +126,7 @@ Policies default_policies(std::string_view api) {
                 .dge = DgePolicy::None,
                 .scratch_dge = DgePolicy::Hardware,
                 .merge_iterations = true,
+                .load_identity = true,
                 .matmul_window = 256,
                 .reorder_window = 16};
     }
@@ -194,13 +196,14 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
             {"drain_iterations", text_of(kBooleans, policies.drain_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
+            {"load_identity", text_of(kBooleans, policies.load_identity)},
             {"matmul_window", fmt::format("{}", policies.matmul_window)},
             {"reorder_window", fmt::format("{}", policies.reorder_window)},
             {"planned_dma_rate", fmt::format("{}", policies.planned_dma_rate)}};
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -226,6 +229,8 @@ std::string_view meaning_of(std::string_view policy) {
          "an iteration of a loop whose trips a register says begins when all of the one before has "
          "ended"},
         {"reuse_stationary", "no LoadStationary if the array already holds the tile"},
+        {"load_identity",
+         "transposes on the tensor engine wait for an identity matrix, the first that is loaded"},
         {"matmul_window", "of so many next matmuls the one that can start first goes first"},
         {"reorder_window", "the same on every other queue"},
         {"planned_dma_rate", "share of the DMA engines' rate on which that order counts"},

@@ -36,8 +36,8 @@ public:
                        IssueTable& table,
                        TimeEstimate& estimate);
 
-    /// Where instructions go from now on. Compilers load the first table before all else.
-    /// [TRACES-TRN2]
+    /// Where instructions go from now on. Compilers load identity matrices and the first table
+    /// before all else. [TRACES-TRN2]
     void emit_to(neuron_core::InstructionSink& sink);
 
     /// What the instructions of a queue have waited for so far.
@@ -64,6 +64,10 @@ public:
     /// How save() and reload() begin.
     [[nodiscard]] const DmaTrigger& spill_trigger() const { return spill_; }
 
+    /// Identity matrices, one for each type that the Tensor Engine transposes: the first transfers
+    /// on the first ring, which begin like spills.
+    [[nodiscard]] const std::vector<Dtype>& identities() const { return identities_; }
+
     [[nodiscard]] std::int64_t table_loads() const { return table_loads_; }
     /// LoadStationary and spills; the rest is not counted here.
     [[nodiscard]] const LoweringCounts& counts() const { return counts_; }
@@ -71,6 +75,7 @@ public:
     void tell(LoweringObserver& observer) { observer_ = &observer; }
 
 private:
+    void load_identities();
     void load_first_table();
     /// Puts the load of an activation table ahead of an instruction that needs another one.
     void load_table(std::uint32_t instruction);
@@ -99,6 +104,7 @@ private:
     const program::Program& program_;
     const PsumSpec& psum_;
     const DmaTrigger spill_;
+    const std::vector<Dtype> identities_;
     const bool reuses_stationary_;
     bool keeps_stationary_;  ///< Until the matmul as a whole is over: plans know no parts of it.
     const bool keeps_estimate_;  ///< Which matters only where steps are reordered.

@@ -69,6 +69,11 @@ private:
     /// Lets the estimate believe in the plan, and puts its loads and all stores on one ring.
     void follow_plan(const ChipSpec& chip);
     bool read_step();
+    /// Whatever comes later waits for the last instruction of that queue.
+    void wait_from_now_on(neuron_core::QueueId queue);
+    /// What a step waits for besides its operands.
+    [[nodiscard]] const WaitSet& waits_of(const InstructionPlan& plan,
+                                          const PlannedStep& planned) const;
     void plan(const program::Step& step);
     /// Edges of the schedule. \throws ProgramError for a producer that no earlier run is
     void add_edges(const program::Step& step, PlannedStep& planned);
@@ -98,9 +103,10 @@ private:
     std::uint32_t last_instruction_ = 0;                          ///< and its template.
     std::array<Picoseconds, neuron_core::kEngineQueues> work_{};  ///< Given to each engine so far.
     ReorderWindow window_;
-    WaitSet control_;   ///< The latest that set a register, and what ended the latest iteration of
-                        ///< a loop of the run time: whatever comes later waits for it.
-    WaitSet barriers_;  ///< And the latest core_barrier: the next one waits for both.
+    WaitSet control_;  ///< The latest that set a register, and what ended the latest iteration of
+                       ///< a loop of the run time: whatever comes later waits for it.
+    WaitSet transposes_;  ///< And for identity matrices, if the Tensor Engine transposes.
+    WaitSet barriers_;    ///< And the latest core_barrier: the next one waits for both.
     std::uint64_t stamp_ = 0;
     std::int64_t executed_ = 0;  ///< Steps read,
     std::int64_t lowered_ = 0;   ///< and steps on their queues.

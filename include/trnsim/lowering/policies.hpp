@@ -75,6 +75,7 @@ struct Policies {
     bool drain_iterations = true;     ///< One of a loop of the run time begins when all of the one
                                       ///< before has ended.
     bool reuse_stationary = true;     ///< No LoadStationary when the array already holds the tile.
+    bool load_identity = false;       ///< Transposes on Tensor wait for a matrix from HBM.
     std::int64_t matmul_window = 1;   ///< Of this many matmuls the first that can start goes first,
     std::int64_t reorder_window = 1;  ///< and on every other queue of this many instructions.
     double planned_dma_rate = 1.0;  ///< Share of the DMA engines' rate on which that order counts.

@@ -367,6 +367,34 @@ const IssueTemplate* IssueTable::spill(std::uint32_t buffer,
     return &what;
 }
 
+const IssueTemplate* IssueTable::identity_load(Dtype dtype, const DmaTrigger& trigger) {
+    const Key key{Kind::Identity, static_cast<std::uint32_t>(dtype), 0, 0};
+    if (const IssueTemplate* known = find(key)) {
+        return known;
+    }
+    const TensorEngineSpec& array = chip_.neuron_core.tensor_engine;
+    const Operand tile{.role = Role::Dst,
+                       .access = Access::Write,
+                       .space = Space::Sbuf,
+                       .dtype = dtype,
+                       .partitions = static_cast<std::int32_t>(array.pe_rows),
+                       .pattern = {{1, array.pe_columns}}};
+    const Operand memory{.role = Role::Src,
+                         .access = Access::Read,
+                         .space = Space::Hbm,
+                         .dtype = dtype,
+                         .partitions = 1,
+                         .pattern = {{array.pe_columns, array.pe_rows}, {1, array.pe_columns}}};
+    InstructionTemplate instruction;
+    instruction.op = Opcode::DmaCopy;
+    instruction.engines = {Engine::Dma};
+    instruction.operands = {tile, memory};
+    IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, kNoSource);
+    what.name = "identity load";
+    fill_transfer(what, instruction, trigger, 0);
+    return &what;
+}
+
 std::string IssueTable::source_text(const IssueTemplate& what) const {
     if (what.source != kNoSource) {
         return program_.source_text(program_.templates[what.source]);

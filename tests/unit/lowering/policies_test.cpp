@@ -62,6 +62,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "drain_iterations=false",
                                          "reuse_stationary=true",
                                          "reuse_stationary=false",
+                                         "load_identity=true",
+                                         "load_identity=false",
                                          "matmul_window=1",
                                          "matmul_window=4096",
                                          "reorder_window=16",
@@ -169,7 +171,7 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
               "ring_assignment, dma_rings, dge, scratch_dge, merge_iterations, drain_iterations, "
-              "reuse_stationary, matmul_window, reorder_window, planned_dma_rate");
+              "reuse_stationary, load_identity, matmul_window, reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

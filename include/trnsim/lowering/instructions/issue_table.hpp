@@ -75,6 +75,9 @@ public:
                                              bool is_save,
                                              const DmaTrigger& trigger);
 
+    /// The load of the identity matrix by which the Tensor Engine transposes a type.
+    [[nodiscard]] const IssueTemplate* identity_load(Dtype dtype, const DmaTrigger& trigger);
+
     [[nodiscard]] std::string source_text(const IssueTemplate& what) const override;
     [[nodiscard]] std::string line(const IssueTemplate& what) const override;
     [[nodiscard]] std::string details(const IssueTemplate& what) const override;
@@ -93,6 +96,7 @@ private:
         Trigger,
         Save,
         Reload,
+        Identity,
         Count
     };
     /// What tells one issue template from another.

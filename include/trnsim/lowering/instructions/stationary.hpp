@@ -28,6 +28,12 @@ namespace trnsim::lowering {
            (instruction.op == Opcode::NcTranspose && operand.role == Role::Data);
 }
 
+/// Whether the Tensor Engine transposes, which is a product with an identity matrix.
+[[nodiscard]] inline bool transposes_on_array(const InstructionTemplate& instruction,
+                                              Engine engine) {
+    return instruction.op == Opcode::NcTranspose && engine == Engine::Tensor;
+}
+
 /// Whether LoadStationary reads it: what the array keeps, and the indices that this goes by.
 [[nodiscard]] inline bool is_loaded(const InstructionTemplate& instruction,
                                     const Operand& operand) {

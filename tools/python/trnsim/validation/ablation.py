@@ -43,6 +43,7 @@ VARIANTS: tuple[Variant, ...] = (
             "merge_iterations=false"),
     _policy("reuse_stationary", "every matmul loads its stationary tile",
             "reuse_stationary=false"),
+    _policy("load_identity", "identity matrices are in place", "load_identity=false"),
     _physics("clock_gate", "the PE array is always warm", f"{_TENSOR}.clock_gate.enabled=false"),
     _physics("warm_up_sum", "only a busy window warms the PE array up",
              f"{_TENSOR}.clock_gate.warm_up_sum=1000000000"),

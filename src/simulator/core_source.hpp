@@ -4,6 +4,7 @@
 
 #include "trnsim/lowering/analysis/block_splitting.hpp"
 #include "trnsim/lowering/analysis/iteration_merging.hpp"
+#include "trnsim/lowering/analysis/repeated_loads.hpp"
 #include "trnsim/lowering/loads/planned_accesses.hpp"
 #include "trnsim/lowering/lowering.hpp"
 #include "trnsim/lowering/replay.hpp"
@@ -24,8 +25,12 @@ public:
                const lowering::Policies& policies)
         : program_(&program), calls_(program.instruction_count) {
         if (program.header.form == program::Form::Program) {
+            if (policies.drop_repeated_loads) {
+                changed_ = lowering::drop_repeated_loads(*program_);
+                program_ = &*changed_;
+            }
             if (policies.merge_iterations) {
-                changed_ = lowering::IterationMerging(chip.neuron_core).apply(program);
+                changed_ = lowering::IterationMerging(chip.neuron_core).apply(*program_);
                 program_ = &*changed_;
             }
             if (policies.loads == lowering::LoadTiming::JustInTime) {

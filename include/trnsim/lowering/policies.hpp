@@ -71,6 +71,7 @@ struct Policies {
     DgePolicy dge = DgePolicy::Auto;
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.
+    bool drop_repeated_loads = false;         ///< What an iteration loads twice is loaded once.
     bool merge_iterations = false;            ///< One instruction for several iterations of a loop.
     bool drain_iterations = true;     ///< One of a loop of the run time begins when all of the one
                                       ///< before has ended.

@@ -39,6 +39,8 @@ VARIANTS: tuple[Variant, ...] = (
     _policy("reorder_window", "all else in program order", "reorder_window=1"),
     _policy("planned_dma_rate", "an order that counts on all of the DMA engines' rate",
             "planned_dma_rate=1"),
+    _policy("drop_repeated_loads", "what an iteration loads twice is loaded twice",
+            "drop_repeated_loads=false"),
     _policy("merge_iterations", "an instruction for every iteration of a loop",
             "merge_iterations=false"),
     _policy("reuse_stationary", "every matmul loads its stationary tile",

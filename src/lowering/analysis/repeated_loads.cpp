@@ -74,6 +74,12 @@ std::optional<std::int64_t> row_stride(const AccessPattern& pattern,
                : std::nullopt;
 }
 
+/// Whether only the program itself could write a tensor: no other core shares it.
+bool is_given(const program::Buffer& tensor) {
+    return tensor.kind == program::BufferKind::Input ||
+           tensor.kind == program::BufferKind::Constant;
+}
+
 bool begins_with(const Path& path, const Path& start) {
     return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
 }
@@ -149,8 +155,9 @@ private:
         const std::optional<std::int64_t> stride =
             row_stride(src.pattern, dst.partitions, dst.elements());
         if (dst.space != Space::Sbuf || src.space != Space::Hbm || site.address || dst.indirect ||
-            src.indirect || is_written_[src.buffer] || src.dtype != dst.dtype ||
-            dst.dtype != site.dtype || src.dtype != program_.buffers[src.buffer].dtype || !stride ||
+            src.indirect || is_written_[src.buffer] || !is_given(program_.buffers[src.buffer]) ||
+            src.dtype != dst.dtype || dst.dtype != site.dtype ||
+            src.dtype != program_.buffers[src.buffer].dtype || !stride ||
             !dst.pattern.is_contiguous() || !is_only_written_once(dst.buffer)) {
             return std::nullopt;
         }

@@ -15,9 +15,9 @@ namespace trnsim::lowering {
 ///             y[i, k] = load(a[i, k])
 ///             t[i, k] = transpose(y)               t[i, k] = transpose(x[i] from k on)
 ///
-/// The second tile must be a copy of a part of the first, column by column, of a tensor that the
-/// program does not write; nothing else may write either tile, and whoever reads the second does so
-/// in the iteration that loads it.
+/// The second tile must be a copy of a part of the first, column by column, of an argument or
+/// constant that the program does not write; nothing else may write either tile, and whoever reads
+/// the second does so in the iteration that loads it.
 [[nodiscard]] program::Program drop_repeated_loads(const program::Program& program);
 
 }  // namespace trnsim::lowering

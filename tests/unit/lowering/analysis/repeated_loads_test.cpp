@@ -195,6 +195,12 @@ TEST(RepeatedLoadsTest, WhatTheProgramWritesIsLoadedAgain) {
     EXPECT_EQ(drop_repeated_loads(program), program);
 }
 
+TEST(RepeatedLoadsTest, WhatOtherCoresMayWriteIsLoadedAgain) {
+    Program program = of_blocks([](Blocks& blocks) { load_again(blocks); });
+    program.buffers[0].kind = program::BufferKind::Internal;
+    EXPECT_EQ(drop_repeated_loads(program), program);
+}
+
 TEST(RepeatedLoadsTest, TilesThatOutliveTheirIterationAreLoaded) {
     Blocks blocks;
     const auto again = blocks.load(blocks.y, kBlockColumns);

@@ -49,6 +49,7 @@ struct Place {
     Affine columns{};  ///< From the first column of the other.
 };
 
+/// value + factor x other.
 Affine sum(Affine value, const Affine& other, std::int64_t factor) {
     value.base += factor * other.base;
     for (const Affine::Term& term : other.terms) {
@@ -74,7 +75,7 @@ std::optional<std::int64_t> row_stride(const AccessPattern& pattern,
                : std::nullopt;
 }
 
-/// Whether only the program itself could write a tensor: no other core shares it.
+/// Whether a tensor is there before the program runs; scratch may be what another core writes.
 bool is_given(const program::Buffer& tensor) {
     return tensor.kind == program::BufferKind::Input ||
            tensor.kind == program::BufferKind::Constant;

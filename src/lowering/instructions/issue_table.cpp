@@ -81,6 +81,22 @@ std::string operand_text(const InstructionTemplate& instruction, const Operand& 
                        fmt::join(counts, "x"));
 }
 
+/// The DMA between a tile and as many rows of HBM, row by row: from there if the tile is its dst.
+InstructionTemplate transfer_of(const Operand& tile) {
+    const bool is_load = tile.role == Role::Dst;
+    Operand memory = tile;
+    memory.role = is_load ? Role::Src : Role::Dst;
+    memory.access = is_load ? Access::Read : Access::Write;
+    memory.space = Space::Hbm;
+    memory.partitions = 1;
+    memory.pattern = {{tile.elements(), tile.partitions}, {1, tile.elements()}};
+    InstructionTemplate instruction;
+    instruction.op = Opcode::DmaCopy;
+    instruction.engines = {Engine::Dma};
+    instruction.operands = is_load ? std::vector{tile, memory} : std::vector{memory, tile};
+    return instruction;
+}
+
 int way_of(const DmaTrigger& trigger) {
     constexpr int kModes = 8;
     return static_cast<int>(trigger.engine) * kModes + static_cast<int>(trigger.dge);
@@ -326,27 +342,14 @@ const IssueTemplate* IssueTable::trigger(const IssueTemplate& transfer) {
 
 InstructionTemplate IssueTable::spill_instruction(std::uint32_t buffer, bool is_save) const {
     const program::Buffer& site = program_.buffers[buffer];
-    const auto partitions = static_cast<std::int32_t>(site.partitions());
-    const Operand tile{.role = is_save ? Role::Src : Role::Dst,
-                       .access = is_save ? Access::Read : Access::Write,
-                       .space = site.space,
-                       .dtype = site.dtype,
-                       .buffer = buffer,
-                       .partitions = partitions,
-                       .pattern = {{1, site.free_elements()}},
-                       .indirect = {}};
-    const Operand memory{.role = is_save ? Role::Dst : Role::Src,
-                         .access = is_save ? Access::Write : Access::Read,
-                         .space = Space::Hbm,
-                         .dtype = site.dtype,
-                         .buffer = buffer,
-                         .partitions = 1,
-                         .pattern = {{site.free_elements(), partitions}, {1, site.free_elements()}},
-                         .indirect = {}};
-    InstructionTemplate instruction;
-    instruction.op = Opcode::DmaCopy;
-    instruction.engines = {Engine::Dma};
-    instruction.operands = is_save ? std::vector{memory, tile} : std::vector{tile, memory};
+    InstructionTemplate instruction =
+        transfer_of({.role = is_save ? Role::Src : Role::Dst,
+                     .access = is_save ? Access::Read : Access::Write,
+                     .space = site.space,
+                     .dtype = site.dtype,
+                     .buffer = buffer,
+                     .partitions = static_cast<std::int32_t>(site.partitions()),
+                     .pattern = {{1, site.free_elements()}}});
     instruction.source = site.source;
     return instruction;
 }
@@ -373,22 +376,13 @@ const IssueTemplate* IssueTable::identity_load(Dtype dtype, const DmaTrigger& tr
         return known;
     }
     const TensorEngineSpec& array = chip_.neuron_core.tensor_engine;
-    const Operand tile{.role = Role::Dst,
-                       .access = Access::Write,
-                       .space = Space::Sbuf,
-                       .dtype = dtype,
-                       .partitions = static_cast<std::int32_t>(array.pe_rows),
-                       .pattern = {{1, array.pe_columns}}};
-    const Operand memory{.role = Role::Src,
-                         .access = Access::Read,
-                         .space = Space::Hbm,
-                         .dtype = dtype,
-                         .partitions = 1,
-                         .pattern = {{array.pe_columns, array.pe_rows}, {1, array.pe_columns}}};
-    InstructionTemplate instruction;
-    instruction.op = Opcode::DmaCopy;
-    instruction.engines = {Engine::Dma};
-    instruction.operands = {tile, memory};
+    const InstructionTemplate instruction =
+        transfer_of({.role = Role::Dst,
+                     .access = Access::Write,
+                     .space = Space::Sbuf,
+                     .dtype = dtype,
+                     .partitions = static_cast<std::int32_t>(array.pe_rows),
+                     .pattern = {{1, array.pe_columns}}});
     IssueTemplate& what = add(key, Operation::Transfer, Engine::Dma, kNoSource);
     what.name = "identity load";
     fill_transfer(what, instruction, trigger, 0);

@@ -20,6 +20,7 @@ using test::ProgramBuilder;
 using test::waits_of;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Not;
 
 const Policies kWithIdentity{.load_identity = true};
@@ -51,6 +52,17 @@ TEST(IdentityTest, TheFirstTransposeOfTheTensorEngineWaitsForItsMatrix) {
     const std::string loaded = std::to_string(test::done_semaphore(queue_of_ring(0))) + ">=1";
     EXPECT_EQ(std::ranges::count(lowered.of(queue_of(Engine::Tensor)), loaded, waits_of), 1)
         << "the next one knows";
+}
+
+TEST(IdentityTest, ATransposeWaitsForARegisterAsOtherInstructionsDo) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {32, 32});
+    const auto turned = builder.tile("turned", Space::Psum, Dtype::Float32, {32, 32});
+    builder.run(builder.add(Opcode::RegisterMove, {Engine::Sync}, {})).alloc(tile).alloc(turned);
+    builder.run(builder.unary(Opcode::NcTranspose, Engine::Tensor, turned, tile));
+    const LoweredProgram lowered(builder.build(), kWithIdentity);
+    const std::string set = std::to_string(test::done_semaphore(queue_of(Engine::Sync)));
+    EXPECT_THAT(waits_of(lowered.of(queue_of(Engine::Tensor)).at(0)), HasSubstr(set + ">=1"));
 }
 
 TEST(IdentityTest, EveryTypeHasAMatrixOfTheArraysSize) {

@@ -65,6 +65,13 @@ TEST(IdentityTest, ATransposeWaitsForARegisterAsOtherInstructionsDo) {
     EXPECT_THAT(waits_of(lowered.of(queue_of(Engine::Tensor)).at(0)), HasSubstr(set + ">=1"));
 }
 
+TEST(IdentityTest, TheFirstRingIsInUseEvenIfTheProgramLoadsNothing) {
+    const program::Program program = transposes(Engine::Tensor, {Dtype::Float32});
+    const ChipSpec chip = test::chip_named("trainium2");
+    EXPECT_TRUE(Lowering(program, chip, kWithIdentity).uses(queue_of_ring(0)));
+    EXPECT_FALSE(Lowering(program, chip, {}).uses(queue_of_ring(0)));
+}
+
 TEST(IdentityTest, EveryTypeHasAMatrixOfTheArraysSize) {
     const LoweredProgram lowered(
         transposes(Engine::Tensor, {Dtype::Bfloat16, Dtype::Float32, Dtype::Bfloat16}),

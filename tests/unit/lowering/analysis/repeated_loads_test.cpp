@@ -4,6 +4,7 @@
 
 #include "support/program_builder.hpp"
 #include "symbolic_values.hpp"
+#include "trnsim/lowering/policies.hpp"
 #include "trnsim/program/cursor.hpp"
 
 #include <gtest/gtest.h>
@@ -140,6 +141,12 @@ void expect_one_load_per_block(const Program& program, std::int64_t dropped) {
 
 TEST(RepeatedLoadsTest, ABlockIsLoadedOnceHoweverOftenAnIterationAsksForIt) {
     expect_one_load_per_block(of_blocks([](Blocks& blocks) { load_again(blocks); }), kBlockCount);
+}
+
+TEST(RepeatedLoadsTest, OnlyTheOldCompilersMiddleEndLeavesThemOut) {
+    EXPECT_TRUE(default_policies("neuronxcc.nki").drop_repeated_loads);
+    EXPECT_FALSE(default_policies("neuronxcc.nki.as_written").drop_repeated_loads);
+    EXPECT_FALSE(default_policies("nki").drop_repeated_loads);
 }
 
 TEST(RepeatedLoadsTest, PartsOfABlockAreReadWhereTheyAreInIt) {

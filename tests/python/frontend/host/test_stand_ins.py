@@ -40,6 +40,16 @@ def test_what_a_call_of_a_stand_in_returns_has_no_parts() -> None:
     assert list(kernel) == []
 
 
+def test_an_array_of_what_an_absent_library_returns_is_refused() -> None:
+    with pytest.raises(UserError, match=r"test_stand_ins.py:\d+: torch.rand\(\).T is made an array, "
+                                        "but torch is not installed"):
+        np.array(stand_in("torch.rand")(4, 4).T, dtype=np.float32)
+
+    class Net(stand_in("torch.nn.Module")):  # type: ignore[misc]
+        """A class of a kernel's file."""
+    assert np.array(Net).dtype == object
+
+
 def test_a_class_whose_base_is_one_is_as_python_has_it() -> None:
     class Net(stand_in("torch.nn.Module")):  # type: ignore[misc]
         """A class of a kernel's file."""

@@ -61,6 +61,12 @@ class _StandInType(type):
             raise _absent(cls, "unpacked or iterated over")
         return iter(())
 
+    @property
+    def __array__(cls) -> Any:
+        if not is_stand_in(cls):
+            raise AttributeError("__array__")
+        return _NoArray(cls)
+
     def __enter__(cls) -> Any:
         return cls
 
@@ -76,6 +82,17 @@ class _StandInType(type):
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _compute
     __rpow__ = __matmul__ = __rmatmul__ = __lt__ = __le__ = __gt__ = __ge__ = _compute
     __neg__ = __abs__ = __int__ = __float__ = __index__ = _compute
+    __array_ufunc__ = None  # So that it is asked to compute with an array, not to become one.
+
+
+class _NoArray:
+    """Refuses to become an array. No method: numpy calls none of a class."""
+
+    def __init__(self, absent: type) -> None:
+        self.absent = absent
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise _absent(self.absent, "made an array")
 
 
 def _member(name: str) -> Any:

@@ -48,6 +48,8 @@ double work_cycles(const GpsimdEngineSpec& spec, const InstructionTemplate& inst
             return local_gather_cycles(spec, instruction);
         case Opcode::NcNGather:
             return n_gather_cycles(spec, instruction);
+        case Opcode::Rng:
+            return spec.random * elements;
         case Opcode::TensorPartitionReduce:
             return spec.partition_reduce * elements;
         case Opcode::SequenceBounds:

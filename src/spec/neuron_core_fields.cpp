@@ -98,8 +98,9 @@ void list_fields(FieldList& list, GpsimdEngineSpec& spec) {
                 spec.elementwise,
                 kCostUnit,
                 kCost,
-                "iota, affine_select, tensor_copy, memset, tensor_tensor, rng.");
+                "iota, affine_select, tensor_copy, memset, tensor_tensor.");
     list.number("rsqrt", spec.rsqrt, kCostUnit, kCost, "tensor_scalar with rsqrt.");
+    list.number("random", spec.random, kCostUnit, kCost, "rng.");
     list.number(
         "partition_reduce", spec.partition_reduce, kCostUnit, kCost, "tensor_partition_reduce.");
     list.number("serial", spec.serial, kCostUnit, kCost, "sequence_bounds and nonzero_with_count.");

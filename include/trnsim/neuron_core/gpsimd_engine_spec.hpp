@@ -16,6 +16,7 @@ struct GpsimdEngineSpec {
     Cycles completion_overhead_cycles{212};
     double elementwise = 1.0;  ///< iota, affine_select, copy, memset, integer tensor_tensor.
     double rsqrt = 4.0;
+    double random = 8.0;  ///< rng.
     double partition_reduce = 16.0;
     double serial = 3.0;               ///< sequence_bounds, nonzero_with_count.
     double topk = 4.0;                 ///< Per element of the 16-partition snake.

@@ -89,6 +89,12 @@ TEST(GpsimdEngineCost, SearchesTakeThreeCyclesPerElement) {
     }
 }
 
+TEST(GpsimdEngineCost, RandomNumbersTake8CyclesEach) {  // [NKI-LIBRARY-RNG]
+    EXPECT_EQ(
+        gpsimd_on_trn2(make(Opcode::Rng, {tile(Role::Dst, kSbuf, Dtype::Int32, 416)})).interval,
+        gpsimd_cycles(150 + 8 * 416));
+}
+
 TEST(GpsimdEngineCost, AReductionOverPartitionsTakes16CyclesPerElement) {
     EXPECT_EQ(gpsimd_on_trn2(unary(Opcode::TensorPartitionReduce, kSbuf, kF32, kSbuf, kF32, 200))
                   .interval,

@@ -30,6 +30,9 @@ from typing import Any
 from collections.abc import Callable, Iterator
 
 TOP = Path(__file__).resolve().parents[2]
+VENV_PYTHON = TOP / "build" / "venv" / "bin" / "python"
+if __name__ == "__main__" and sys.prefix == sys.base_prefix and VENV_PYTHON.is_file():
+    os.execv(VENV_PYTHON, [str(VENV_PYTHON), *sys.argv])  # Kernels need numpy.
 sys.path.insert(0, str(TOP / "tools" / "python"))
 os.environ.setdefault("TRNSIM_CONFIG_DIR", str(TOP / "configs"))
 

@@ -50,6 +50,31 @@ def test_an_unknown_option_is_refused_by_name(script: str, message: str) -> None
     assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
 
 
+def programs() -> list[Path]:
+    """Files of the tree whose first line names an interpreter."""
+    folders = [TOOLS, TOOLS.parent / "tests" / "bench", TOOLS.parent / ".ci"]
+    files = [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+    return [path for path in files if path.read_bytes().startswith(b"#!")]
+
+
+def test_programs_may_be_executed() -> None:
+    assert len(programs()) > 10
+    assert [path.name for path in programs() if not os.access(path, os.X_OK)] == []
+
+
+@pytest.mark.parametrize("program", [
+    "tools/calibrate", "tools/corpus", "tests/bench/tracing.py", "tests/bench/whole_process.py"])
+def test_what_runs_kernels_finds_its_packages(program: str) -> None:
+    """Whatever python3 is: numpy is in build/venv."""
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    environment["PATH"] = os.pathsep.join(
+        folder for folder in os.environ["PATH"].split(os.pathsep) if "venv" not in folder)
+    result = subprocess.run([TOOLS.parent / program, "--help"], capture_output=True, text=True,
+                            timeout=60, check=False, env=environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert program in result.stdout
+
+
 def steps(folder: Path, commands: str) -> list[str]:
     """A script of commands that logs into a folder."""
     return ["bash", "-c", f"set -euo pipefail; source {TOOLS}/steps.sh; log_dir={folder}; {commands}"]

@@ -68,11 +68,11 @@ def calibrate(options: argparse.Namespace) -> dict[str, Any]:
     constants = _chosen(options)
     chips = list(dict.fromkeys(one.chip for one in constants))
     run = _Runs(options, places)
-    rows: list[Row] = []
-    for chip in chips:
-        rows += rows_of(run(Variant(), chip))
+    today = [outcome for chip in chips for outcome in run(Variant(), chip)]
+    rows = rows_of(today)
     if not rows:
-        raise UserError("no row could be run; give --corpus")
+        raise UserError(next((f"{one.row.id}: {one.reason}" for one in today if one.way),
+                             "no row can be run; give --corpus"))
     files = {chip: ChipFile(places.root, chip) for chip in chips}
     responses = [respond(one, files[one.chip].value(one.path), rows, run) for one in constants]
     fitted = fit(rows, responses)
@@ -81,10 +81,10 @@ def calibrate(options: argparse.Namespace) -> dict[str, Any]:
         settings = tuple(one.setting(fitted[one.name]) for one in constants if one.chip == chip)
         again += rows_of(run(Variant("fitted", settings=settings), chip))
     folds = cross_validate(rows, responses, fitted)
-    today = {one.constant.name: one.today for one in responses}
+    now = {one.constant.name: one.today for one in responses}
     return {"constants": [_told(one, fitted[one.constant.name], rows) for one in responses],
             "folds": [vars(fold) for fold in [*folds, pooled(folds)]],
-            "error_today": error(rows, responses, today),
+            "error_today": error(rows, responses, now),
             "error_fitted": error(rows, responses, fitted),
             "error_fitted_simulated": error(again, [], {})}
 

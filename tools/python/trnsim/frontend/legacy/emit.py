@@ -55,10 +55,10 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
 
 
 def fresh(shape: Shape, dtype: DType, space: str = SBUF,
-          site: source.Site | None = None) -> Tensor:
-    """A new tile for the result of the user's current operation, which is at `site`."""
+          stack: tuple[source.Site, ...] = ()) -> Tensor:
+    """A new tile for the result of the user's current operation, to which `stack` leads."""
     here = session()
-    key = (site or source.site(), space, id(dtype), shape)
+    key = (stack or source.stack(), space, id(dtype), shape)
     buffer = here.tiles.get(key)
     if buffer is None:
         buffer = here.tiles[key] = here.recorder.storage(space, dtype, shape).buffer
@@ -83,19 +83,20 @@ def produce(op: str, operands: Sequence[Role], attributes: dict[str, Any], shape
             if operand.indices is not None:
                 _check_gather(op, operands)
     active = here.recorder
-    site = source.site(2)
-    key = (site, space, id(dtype), shape)
+    stack = source.stack(2)
+    at = stack[0] if stack else None
+    key = (stack, space, id(dtype), shape)
     buffer = here.tiles.get(key)
     if buffer is None:
         buffer = here.tiles[key] = active.storage(space, dtype, shape).buffer
     tile = Tensor(Storage(buffer, active.frame), buffer.whole)
     if bounds is None:
-        active.hold(op, engines, (("dst", "write", tile), *ready), attributes, site,
+        active.hold(op, engines, (("dst", "write", tile), *ready), attributes, at,
                     immediates)
         tile.held = UNCLIPPED
     else:
         view = tile.clipped(bounds)
-        active.hold(op, engines, (("dst", "write", view), *ready), attributes, site,
+        active.hold(op, engines, (("dst", "write", view), *ready), attributes, at,
                     _clipped_values(immediates, bounds, shape))
         tile.held = Held(view, bounds)
     return tile

@@ -56,9 +56,9 @@ class LoopReduction(Operators):
         return self.tile()[key]
 
     def tile(self) -> Tensor:
-        """The accumulator as a tile of its own, one for each place in the source."""
+        """The accumulator as a tile of its own, one for each way to this place in the source."""
         accumulators = session().accumulators
-        at = source.site()
+        at = source.stack()
         if self.is_first or at not in accumulators:
             accumulators[at] = flush(copy(self.value, dtype=self.kind, mask=self.mask))
         else:

@@ -85,14 +85,14 @@ def _masked_operands(stationary: Tensor, moving: Tensor, attributes: dict[str, A
 def _issued(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], shape: Shape,
             bounds: Any) -> Tensor:
     """Holds the matmul back; its result is a fresh tile of which it writes what `bounds` say."""
-    at = source.site(3)
+    stack = source.stack(3)
     columns = recorder.target().pe_columns
     if shape[0] > columns:
         raise IllegalInstruction(
             f"{source.here()}: nc_matmul: stationary is {list(stationary.shape)}, {shape[0]} "
             f"columns, but the PE array has {columns}; both operands have the contraction on "
             f"their partitions: transpose it, or take {columns} columns at a time")
-    tile = fresh(shape, float32, PSUM, at)
+    tile = fresh(shape, float32, PSUM, stack)
     view = tile if bounds is None else tile.clipped(bounds)
     for operand in (stationary, moving):
         if operand.excess is not None:
@@ -101,6 +101,7 @@ def _issued(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], shap
     recorder.required().hold("nc_matmul", None, (("dst", "write", view),
                                                  ("stationary", "read", stationary),
                                                  ("moving", "read", moving)),
-                             {"start": True, **attributes}, at)
+                             {"start": True, **attributes},
+                             stack[0] if stack else None)
     tile.held = UNCLIPPED if bounds is None else Held(view, bounds)
     return tile

@@ -57,7 +57,7 @@ class Session:
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
         self.tiles: dict[Any, Buffer] = {}
-        """Allocation sites of fresh tiles."""
+        """Allocation sites of fresh tiles, by call stack, memory, type and shape."""
         self.promised: dict[int, tuple[Tensor, float]] = {}
         """Tiles whose initial value has not been written yet, by id of storage."""
         self.filled: dict[int, Tensor] = {}
@@ -65,7 +65,7 @@ class Session:
         self.constants: dict[Any, Tensor] = {}
         """Tiles of constants that the frontend needs itself."""
         self.accumulators: dict[Any, Tensor] = {}
-        """Tiles of loop reductions that are bound to variables, by site."""
+        """Tiles of loop reductions that are bound to variables, by call stack."""
         self.addresses: dict[Any, list[Any]] = {}
         """Addresses that the program fixed, by site."""
         self.grid: Shape = ()

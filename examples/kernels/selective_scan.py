@@ -8,7 +8,9 @@
     y    = sum over the states s of c[s] * h[s]
 
 Channels lie on partitions and time along the free axis, so one vector-engine scan runs a whole
-sequence of 128 channels; long sequences are cut and the last column carries the state over. Try
+sequence of 128 channels; long sequences are cut and the last column carries the state over.
+selective_scan_by_state has the loops the other way round: simpler, but it loads delta and u again
+for every state. Try
 
     trnsim run selective_scan.py::selective_scan --arg 'float32[256,1024]' \\
         --arg 'float32[256,1024]' --arg 'float32[256,16]' --arg 'float32[16,1024]' \\
@@ -53,4 +55,35 @@ def selective_scan(delta, u, a, b, c, tokens_per_tile=512):
                 carry[:, :] = nisa.tensor_copy(h[:, nl.ds(width - 1, 1)])
                 y_tile[:, window] = nl.add(y_tile[:, window], nl.multiply(h, c_row))
         nl.store(y[rows, :], value=y_tile)
+    return y
+
+
+@nki.jit
+def selective_scan_by_state(delta, u, a, b, c):
+    """Loops over states, then over channel blocks; whole sequences at a time."""
+    channels, tokens = delta.shape
+    states = a.shape[1]
+    pmax = nl.tile_size.pmax
+    assert channels % pmax == 0, f"{channels} channels, they must be a multiple of {pmax}"
+    blocks = channels // pmax
+    y = nl.ndarray((channels, tokens), dtype=delta.dtype, buffer=nl.shared_hbm)
+    sums = nl.zeros((blocks, nl.par_dim(pmax), tokens), dtype=delta.dtype)
+
+    for state in nl.affine_range(states):
+        for block in nl.affine_range(blocks):
+            rows = nl.ds(block * pmax, pmax)
+            delta_tile = nl.load(delta[rows, :])
+            a_tile = nl.load(a[rows, state])
+            decay = nisa.activation(op=nl.exp, data=delta_tile, scale=a_tile)
+            u_tile = nl.load(u[rows, :])
+            b_row = nl.load(b[nl.ds(state, 1), :])
+            delta_u = nisa.tensor_tensor(delta_tile, u_tile, op=nl.multiply)
+            inflow = nisa.tensor_tensor(delta_u, b_row.broadcast_to((pmax, tokens)),
+                                        op=nl.multiply)
+            h = nisa.tensor_tensor_scan(decay, inflow, initial=0, op0=nl.multiply, op1=nl.add)
+            c_row = nl.load(c[nl.ds(state, 1), :])
+            sums[block] += nisa.tensor_tensor(h, c_row.broadcast_to((pmax, tokens)),
+                                              op=nl.multiply)
+    for block in nl.affine_range(blocks):
+        nl.store(y[nl.ds(block * pmax, pmax), :], value=sums[block])
     return y

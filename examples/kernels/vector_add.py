@@ -6,6 +6,7 @@
     vector_add_columns   each partition has n neighbours; a tile is `width` columns of all rows;
                          compiled as it is written, in this order
     vector_add_blocks    a tile is 128 x width neighbours, one stretch of HBM
+    vector_add_placed    the same; the program itself says where tiles lie in SBUF
 
 Whether a tile is one stretch or 128 of them decides how large DMA's descriptors can be; its width
 decides how often the fixed cost of a transfer is paid. Try
@@ -61,4 +62,27 @@ def vector_add_blocks(a, b, width):
 
     for tile in nl.affine_range(count):
         nl.store(out[tile], value=nl.add(nl.load(a[tile]), nl.load(b[tile])))
+    return out
+
+
+@nki.jit
+def vector_add_placed(a, b, width, slots=4):
+    """Both operands and the sum have `slots` places of a tile each, which blocks take in turn."""
+    count = tile_count(a, b, width)
+    blocks = (count, PARTITIONS, width)
+    a, b = a.reshape(blocks), b.reshape(blocks)
+    out = nl.ndarray(blocks, dtype=a.dtype, buffer=nl.shared_hbm)
+    slot_bytes = width * 4  # At most, whatever the type.
+
+    def placed(number):
+        allocator = nki.compiler.sbuf.mod_alloc(base_addr=number * slots * slot_bytes,
+                                                num_free_tiles=(slots,))
+        return nl.ndarray((count, nl.par_dim(PARTITIONS), width), dtype=a.dtype, buffer=allocator)
+
+    left, right, total = placed(0), placed(1), placed(2)
+    for tile in nl.affine_range(count):
+        left[tile] = nl.load(a[tile])
+        right[tile] = nl.load(b[tile])
+        total[tile] = nisa.tensor_tensor(left[tile], right[tile], op=nl.add)
+        nl.store(out[tile], value=total[tile])
     return out

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,13 +63,17 @@ def test_two_launches_add_up() -> None:
     assert rows and all(len(row.corpus) == len(row.own) == 2 for row in rows)
 
 
-def test_rows_without_corpus_take_the_own_kernel_or_say_what_they_need() -> None:
-    places = Places(ROOT)
+def test_every_row_has_an_own_kernel_for_those_without_checkouts() -> None:
     for row in ROWS_READ:
-        binding = bind(row, places)
-        assert binding.way == ("own" if row.own else "")
-        assert bool(binding.reason) != bool(binding.launches)
-        assert binding.way or row.source["repository"] in binding.reason
+        binding = bind(row, Places(ROOT))
+        assert binding.way == "own" and len(binding.launches) == len(row.own) > 0, row.id
+
+
+def test_a_row_without_an_own_kernel_says_what_it_needs() -> None:
+    row = replace(next(row for row in ROWS_READ if row.family == "aws_mamba"), own=())
+    assert bind(row, Places(ROOT)).reason == (
+        "needs --corpus with a checkout of aws-neuron/nki-samples")
+    assert bind(replace(row, corpus=()), Places(ROOT)).reason == "no kernel for it yet"
 
 
 def test_a_checkout_is_preferred(tmp_path: Path) -> None:

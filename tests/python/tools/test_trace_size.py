@@ -23,7 +23,7 @@ CASES = json.loads((KERNELS / "cases.json").read_text())["cases"]
 LIBRARY = "aws-neuron+nki-library"
 CHECKOUT = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent")) / LIBRARY
 LARGEST = 50_000
-LARGEST_EXAMPLE = 20_000
+LARGEST_EXAMPLE = 25_000
 """Of its text."""
 
 

@@ -106,6 +106,8 @@ CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, flo
      lambda a, b, width: (a + b).reshape(128, -1), 0, 0),
     ("vector_add.py::vector_add_blocks", [normal(25600), normal(25600, seed=1)], {"width": 50},
      lambda a, b, width: (a + b).reshape(-1, 128, width), 0, 0),
+    ("vector_add.py::vector_add_placed", [normal(128000), normal(128000, seed=1)], {"width": 100},
+     lambda a, b, width: (a + b).reshape(-1, 128, width), 0, 0),
     ("mlp.py::linear", [normal(256, 128), normal(256, 1024), normal(1, 1024)], {},
      lambda x_t, weight, bias: product(x_t, weight) + bias, 1e-5, 1e-4),
     ("mlp.py::gelu", [normal(256, 1024)], {}, gelu, 1e-4, 1e-6),
@@ -116,6 +118,12 @@ CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, flo
                                            normal(512, 1024, kind=BF16)], {},
      lambda x, w: product(rms(x).T, w), 1e-2, 0.05),
     ("silu.py::silu", [normal(256, 1024)], {}, silu, 1e-5, 1e-7),
+    *[(f"silu.py::{kernel}", [normal(128, 5, 1024)], named, lambda x, **_: silu(x), 1e-5, 1e-7)
+      for kernel, named in [("silu_slices", {"slices_per_tile": 2}),
+                            ("silu_slices", {"slices_per_tile": 5, "in_place": True}),
+                            ("silu_pieces", {"pieces": 4}),
+                            ("silu_pieces", {"pieces": 2, "nested": True}),
+                            ("silu_two_slots", {}), ("silu_elementary", {})]],
     ("silu.py::swiglu", [normal(256, 256, kind=BF16), normal(256, 1024, kind=BF16),
                          normal(256, 1024, kind=BF16, seed=1)], {},
      lambda x, gate, up: silu(product(x, gate)) * product(x, up), 1e-2, 0.05),
@@ -127,6 +135,17 @@ CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, flo
                                 normal(256, 512, seed=2), P(normal(256, 512, seed=3))],
      {"width": 256},
      lambda *arrays, width: adamw(*arrays)[0].reshape(128, -1, width), 1e-4, 1e-6),
+    ("adamw.py::adamw_folded_rows", [normal(300, 512), normal(300, 512, seed=1),
+                                     normal(300, 512, seed=2), P(normal(300, 512, seed=3))], {},
+     lambda *arrays: adamw(*arrays)[0], 1e-4, 1e-6),
+    ("adamw.py::adamw_elementary", [normal(300, 1024), normal(300, 1024, seed=1),
+                                    normal(300, 1024, seed=2), P(normal(300, 1024, seed=3))],
+     {"step": 10}, lambda *arrays, step: adamw(*arrays)[0], 1e-5, 1e-6),
+    *[(f"rope_columns.py::{kernel}", [normal(128, 2048), normal(64, 2048), normal(64, 2048, seed=1)],
+       named, lambda *arrays, **_: rope(*(one.T for one in arrays)).T, 1e-5, 1e-5)
+      for kernel, named in [("rope_halves", {}), ("rope_packed", {"width": 1024}),
+                            ("rope_packed", {"width": 512, "swap_on": "tensor"}),
+                            ("rope_whole", {})]],
     ("transpose2d.py::transpose_free", [normal(128, 2048, kind=BF16)], {"rows": 32},
      lambda x, rows: x.reshape(128, rows, -1).transpose(0, 2, 1).reshape(128, -1), 0, 0),
     ("transpose2d.py::transpose_partitions", [normal(256, 512, kind=BF16)], {}, np.transpose, 0, 0),
@@ -141,14 +160,45 @@ CASES: list[tuple[str, list[Any], dict[str, Any], Callable[..., Any], float, flo
     ("selective_scan.py::selective_scan", [P(normal(128, 1024)), normal(128, 1024, seed=1),
                                            -P(normal(128, 4)), normal(4, 1024),
                                            normal(4, 1024, seed=1)], {}, scan, 1e-4, 1e-5),
+    ("selective_scan.py::selective_scan_by_state", [
+        P(normal(256, 512)), normal(256, 512, seed=1), -P(normal(256, 4)), normal(4, 512),
+        normal(4, 512, seed=1)], {}, scan, 1e-4, 1e-5),
+    *[(f"attention_phases.py::{kernel}", [0.1 * normal(128, 512), normal(128, 512, seed=1),
+                                          normal(128, 512, seed=2)], {},
+       lambda q, k, v: softmax(product(q, k)) @ v.T, 1e-4, 1e-5)
+      for kernel in ("attention_fused", "attention_phases")],
     ("bmm.py::bmm", [normal(2, 64, 256), normal(2, 64, 1024)], {}, product, 1e-5, 1e-4),
+    *[(f"row_products.py::{kernel}", [normal(512, 256), normal(256, 1024)], named, reference,
+       *((1e-4, 1e-3) if "split" in named else (1e-5, 1e-4)))
+      for kernel, reference, several in [
+          ("matmul_of_rows", lambda x, w, **_: product(x.T, w),
+           [{}, {"row_tiles": 2}, {"row_tiles": 2, "split": True}]),
+          ("rmsnorm_matmul_of_rows", lambda x, w, **_: product(rms(x).T, w),
+           [{}, {"scale": "result", "order": "contraction"}, {"scale": "result", "split": True},
+            {"transpose_on": "load", "scale": "result"}, {"transpose_on": "vector"}])]
+      for named in several],
+    *[("row_products.py::bmm_of_rows", [normal(2, 512, 64), normal(2, 64, 1024)], named,
+       lambda x, w, **_: product(np.swapaxes(x, 1, 2), w), 1e-5, 1e-4)
+      for named in [{}, {"banks": 2, "drain": "after"}, {"row_tiles": 2, "transpose_on": "load"},
+                    {"batches": 2, "row_tiles": 4, "banks": 2, "drain": "together"}]],
+    ("blocked_products.py::matmul_by_columns", [normal(256, 1024), normal(1024, 2048)], {},
+     lambda x, w: product(x.T, w), 1e-5, 1e-4),
+    ("blocked_products.py::rmsnorm_matmul_by_blocks", [normal(512, 1024), normal(1024, 1024)],
+     {"row_tiles": 2}, lambda x, w, **_: product(rms(x).T, w), 1e-5, 1e-4),
+    ("blocked_products.py::bmm_by_columns", [normal(2, 512, 64), normal(2, 64, 1024)],
+     {"row_tiles": 2}, lambda x, w, **_: product(np.swapaxes(x, 1, 2), w), 1e-5, 1e-4),
+    *[("matmul_grid.py::matmul_grid", [normal(256, 512), normal(256, 1024)], named,
+       lambda lhs_t, rhs, **_: product(lhs_t, rhs), 1e-5, 1e-4)
+      for named in [{"first": "lhs"}, {"rows": 4, "columns": 2, "rows_per_load": 2},
+                    {"rows": 2, "columns": 2, "columns_per_load": 2, "copy_on": "vector"}]],
     ("layernorm.py::layernorm", [normal(300, 1024), normal(1024), normal(1024, seed=1)], {},
      layernorm, 1e-4, 1e-5)]
 
 
 @pytest.mark.parametrize("chip", ["trn1", "trn3"])
 @pytest.mark.parametrize(("kernel", "arguments", "named", "reference", "rtol", "atol"), CASES,
-                         ids=[case[0].partition("::")[2] + "".join(case[2]) for case in CASES])
+                         ids=[case[0].partition("::")[2] + "".join(map(str, case[2].items()))
+                              for case in CASES])
 def test_an_example_computes_what_it_says(
         kernel: str, arguments: list[Any], named: dict[str, Any], reference: Callable[..., Any],
         rtol: float, atol: float, chip: str) -> None:

@@ -71,8 +71,7 @@ def calibrate(options: argparse.Namespace) -> dict[str, Any]:
     today = [outcome for chip in chips for outcome in run(Variant(), chip)]
     rows = rows_of(today)
     if not rows:
-        raise UserError(next((f"{one.row.id}: {one.reason}" for one in today if one.way),
-                             "no row can be run; give --corpus"))
+        raise UserError(f"{today[0].row.id}: {today[0].reason}")
     files = {chip: ChipFile(places.root, chip) for chip in chips}
     responses = [respond(one, files[one.chip].value(one.path), rows, run) for one in constants]
     fitted = fit(rows, responses)

@@ -144,6 +144,38 @@ def store_scaled(out, row, piece, psum, bank, scale):
     nl.store(out[row * TILE_M + i_m, piece * TILE_N + i_n], value=result[i_m, i_n])
 
 
+def load_whole(weight, split):
+    """All of a weight as tiles of rows, and the rests of a split one."""
+    k, n = weight.shape
+    kind = nl.bfloat16 if split else weight.dtype
+    i_p, i_n = nl.arange(TILE_K)[:, None], nl.arange(n)[None, :]
+    right = sbuf(k // TILE_K, TILE_K, n, dtype=kind)
+    right_rest = sbuf(k // TILE_K, TILE_K, n, dtype=kind) if split else None
+    for k_tile in nl.affine_range(k // TILE_K):
+        rows = k_tile * TILE_K + i_p
+        if split:
+            whole = sbuf(TILE_K, n)
+            whole[...] = nl.load(weight[rows, i_n])
+            split_into(right, right_rest, (k_tile,), whole, True)
+        else:
+            right[k_tile, i_p, i_n] = nl.load(weight[rows, i_n])
+    return right, right_rest
+
+
+def inverse_rms(x_tile, zero):
+    """One over the root of the mean square of each row."""
+    rows, k = x_tile.shape
+    i_m, i_k = nl.mgrid[0:rows, 0:k]
+    i_row = nl.arange(rows)[:, None]
+    squares, total, inverse = sbuf(rows, k), sbuf(rows, 1), sbuf(rows, 1)
+    squares[...] = nisa.activation(op=nl.square, data=x_tile[i_m, i_k], bias=zero[i_row, 0],
+                                   scale=1.0, dtype=np.float32)
+    total[...] = nisa.tensor_reduce(nl.add, data=squares[i_m, i_k], axis=[1], dtype=np.float32)
+    inverse[...] = nisa.activation(op=nl.rsqrt, data=total[i_row, 0], bias=zero[i_row, 0],
+                                   scale=1.0 / k, dtype=np.float32)
+    return inverse
+
+
 @nki.jit
 def rmsnorm_matmul_of_rows(x, weight, scale="x", transpose_on="tensor", order="columns",
                            split=False):
@@ -157,36 +189,19 @@ def rmsnorm_matmul_of_rows(x, weight, scale="x", transpose_on="tensor", order="c
     assert transpose_on in ("tensor", "vector", "load"), f"transpose_on is {transpose_on!r}"
     assert order in ("columns", "contraction"), f"order is {order!r}"
     (m, k), n = x.shape, weight.shape[1]
-    k_tiles = k // TILE_K
+    k_tiles, pieces = k // TILE_K, n // TILE_N
     kind = nl.bfloat16 if split else x.dtype
     out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
     zero = nl.zeros((nl.par_dim(TILE_M), 1), dtype=np.float32, buffer=nl.sbuf)
     identity = load_identity(TILE_M) if transpose_on == "tensor" else None
     i_p, i_m, i_n = nl.arange(TILE_K)[:, None], nl.arange(TILE_M), nl.arange(TILE_N)[None, :]
     i_rows, i_k = nl.mgrid[0:TILE_M, 0:k]
-    i_all = nl.arange(n)[None, :]
-
-    right = sbuf(k_tiles, TILE_K, n, dtype=kind)
-    right_rest = sbuf(k_tiles, TILE_K, n, dtype=kind) if split else None
-    for k_tile in nl.affine_range(k_tiles):
-        if split:
-            whole = sbuf(TILE_K, n)
-            whole[...] = nl.load(weight[k_tile * TILE_K + i_p, i_all])
-            split_into(right, right_rest, (k_tile,), whole, True)
-        else:
-            right[k_tile, i_p, i_all] = nl.load(weight[k_tile * TILE_K + i_p, i_all])
+    right, right_rest = load_whole(weight, split)
 
     for row in nl.affine_range(m // TILE_M):
         x_tile = sbuf(TILE_M, k, dtype=x.dtype)
         x_tile[i_rows, i_k] = nl.load(x[row * TILE_M + i_rows, i_k])
-        squares = sbuf(TILE_M, k)
-        squares[...] = nisa.activation(op=nl.square, data=x_tile[i_rows, i_k],
-                                       bias=zero[i_m[:, None], 0], scale=1.0, dtype=np.float32)
-        total, inverse = sbuf(TILE_M, 1), sbuf(TILE_M, 1)
-        total[...] = nisa.tensor_reduce(nl.add, data=squares[i_rows, i_k], axis=[1],
-                                        dtype=np.float32)
-        inverse[...] = nisa.activation(op=nl.rsqrt, data=total[i_m[:, None], 0],
-                                       bias=zero[i_m[:, None], 0], scale=1.0 / k, dtype=np.float32)
+        inverse = inverse_rms(x_tile, zero)
         if scale == "x":
             scaled = sbuf(TILE_M, k, dtype=x.dtype)
             scaled[...] = nisa.tensor_scalar(data=x_tile[i_rows, i_k], op0=nl.multiply,
@@ -209,22 +224,24 @@ def rmsnorm_matmul_of_rows(x, weight, scale="x", transpose_on="tensor", order="c
             else:
                 left[k_tile, i_p, i_m[None, :]] = turned
 
+        def multiply(psum, bank, k_tile, piece, left=left, left_rest=left_rest):
+            accumulate(psum, bank, terms(left, left_rest, right, right_rest),
+                       (k_tile, i_p, i_m[None, :]), (k_tile, i_p, piece * TILE_N + i_n))
+
+        factor = inverse if scale == "result" else None
         if order == "columns":
-            for piece in nl.affine_range(n // TILE_N):
+            for piece in nl.affine_range(pieces):
                 psum = nl.zeros((1, nl.par_dim(TILE_M), TILE_N), dtype=np.float32, buffer=nl.psum)
                 for k_tile in nl.affine_range(k_tiles):
-                    accumulate(psum, 0, terms(left, left_rest, right, right_rest),
-                               (k_tile, i_p, i_m[None, :]), (k_tile, i_p, piece * TILE_N + i_n))
-                store_scaled(out, row, piece, psum, 0, inverse if scale == "result" else None)
+                    multiply(psum, 0, k_tile, piece)
+                store_scaled(out, row, piece, psum, 0, factor)
         else:
-            psum = nl.zeros((n // TILE_N, nl.par_dim(TILE_M), TILE_N), dtype=np.float32,
-                            buffer=nl.psum)
+            psum = nl.zeros((pieces, nl.par_dim(TILE_M), TILE_N), dtype=np.float32, buffer=nl.psum)
             for k_tile in nl.affine_range(k_tiles):
-                for piece in nl.affine_range(n // TILE_N):
-                    accumulate(psum, piece, terms(left, left_rest, right, right_rest),
-                               (k_tile, i_p, i_m[None, :]), (k_tile, i_p, piece * TILE_N + i_n))
-            for piece in nl.affine_range(n // TILE_N):
-                store_scaled(out, row, piece, psum, piece, inverse if scale == "result" else None)
+                for piece in nl.affine_range(pieces):
+                    multiply(psum, piece, k_tile, piece)
+            for piece in nl.affine_range(pieces):
+                store_scaled(out, row, piece, psum, piece, factor)
     return out
 
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace trnsim::lowering {
 
@@ -71,6 +72,12 @@ std::size_t capacity_of(const Policies& policies) {
 }  // namespace
 
 Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies)
+    : Lowering(program, chip, policies, analyse_liveness(program)) {}
+
+Lowering::Lowering(const program::Program& program,
+                   const ChipSpec& chip,
+                   const Policies& policies,
+                   std::vector<SiteLiveness> liveness)
     : program_(program),
       policies_(policies),
       table_(program, chip),
@@ -78,7 +85,7 @@ Lowering::Lowering(const program::Program& program, const ChipSpec& chip, const 
       plans_(plan_instructions(program, chip, table_, rings_, policies)),
       estimate_(chip, policies.planned_dma_rate),
       emitter_(program, chip, policies, plans_, table_, estimate_),
-      liveness_(analyse_liveness(program)),
+      liveness_(std::move(liveness)),
       loads_(plan_loads(chip)),
       tiles_(program,
              liveness_,

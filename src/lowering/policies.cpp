@@ -41,9 +41,10 @@ constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
                           Choice{"software", DgePolicy::Software},
                           Choice{"hardware", DgePolicy::Hardware},
                           Choice{"dynamic", DgePolicy::Dynamic}};
-constexpr std::array<std::pair<std::string_view, bool Policies::*>, 6> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Policies::*>, 7> kFlags{{
     {"unrolled_buffers", &Policies::unrolled_buffers},
     {"drop_repeated_loads", &Policies::drop_repeated_loads},
+    {"sink_loads", &Policies::sink_loads},
     {"merge_iterations", &Policies::merge_iterations},
     {"drain_iterations", &Policies::drain_iterations},
     {"reuse_stationary", &Policies::reuse_stationary},
@@ -115,6 +116,7 @@ Policies default_policies(std::string_view api) {
         Policies policies = default_policies("neuronxcc.nki");
         policies.dge = DgePolicy::Dynamic;
         policies.drop_repeated_loads = false;
+        policies.sink_loads = false;
         policies.merge_iterations = false;
         policies.matmul_window = 1;
         return policies;
@@ -128,6 +130,7 @@ Policies default_policies(std::string_view api) {
                 .dge = DgePolicy::None,
                 .scratch_dge = DgePolicy::Hardware,
                 .drop_repeated_loads = true,
+                .sink_loads = true,
                 .merge_iterations = true,
                 .load_identity = true,
                 .matmul_window = 256,
@@ -197,6 +200,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"dge", text_of(kDge, policies.dge)},
             {"scratch_dge", text_of(kDge, policies.scratch_dge)},
             {"drop_repeated_loads", text_of(kBooleans, policies.drop_repeated_loads)},
+            {"sink_loads", text_of(kBooleans, policies.sink_loads)},
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
             {"drain_iterations", text_of(kBooleans, policies.drain_iterations)},
             {"reuse_stationary", text_of(kBooleans, policies.reuse_stationary)},
@@ -207,7 +211,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -229,6 +233,7 @@ std::string_view meaning_of(std::string_view policy) {
         {"dge", "who makes DMA descriptors where the program leaves it open"},
         {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},
         {"drop_repeated_loads", "what an iteration loads twice is loaded once"},
+        {"sink_loads", "what does not fit beside a loop is loaded again in every iteration"},
         {"merge_iterations", "small instructions of several iterations of a loop become one"},
         {"drain_iterations",
          "an iteration of a loop whose trips a register says begins when all of the one before has "

@@ -5,6 +5,7 @@
 #include "trnsim/lowering/analysis/block_splitting.hpp"
 #include "trnsim/lowering/analysis/iteration_merging.hpp"
 #include "trnsim/lowering/analysis/repeated_loads.hpp"
+#include "trnsim/lowering/analysis/sunk_loads.hpp"
 #include "trnsim/lowering/loads/planned_accesses.hpp"
 #include "trnsim/lowering/lowering.hpp"
 #include "trnsim/lowering/replay.hpp"
@@ -13,6 +14,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace trnsim {
 
@@ -37,7 +40,19 @@ public:
                 changed_ = lowering::split_blocks(*program_, lowering::loaded_sites(*program_));
                 program_ = &*changed_;
             }
-            lowering_ = std::make_unique<lowering::Lowering>(*program_, chip, policies);
+            std::vector<lowering::SiteLiveness> lives = lowering::analyse_liveness(*program_);
+            if (policies.sink_loads && policies.spilling != lowering::Spilling::Off) {
+                if (auto sunk = lowering::sink_loads(*program_, lives, [&](const auto& those) {
+                        return lowering::fits_into_sbuf(
+                            *program_, those, chip.neuron_core, policies);
+                    })) {
+                    changed_ = std::move(*sunk);
+                    program_ = &*changed_;
+                    lives = lowering::analyse_liveness(*program_);
+                }
+            }
+            lowering_ =
+                std::make_unique<lowering::Lowering>(*program_, chip, policies, std::move(lives));
         } else {
             replay_ = std::make_unique<lowering::Replay>(program, chip);
         }

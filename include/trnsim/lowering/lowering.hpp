@@ -41,6 +41,11 @@ public:
     /// \throws ProgramError if the chip does not take the program, ConfigError if it has too few
     /// semaphores
     Lowering(const program::Program& program, const ChipSpec& chip, const Policies& policies);
+    /// The same with what analyse_liveness() says of the program.
+    Lowering(const program::Program& program,
+             const ChipSpec& chip,
+             const Policies& policies,
+             std::vector<SiteLiveness> liveness);
 
     bool produce(neuron_core::InstructionSink& sink) override;
     [[nodiscard]] bool uses(neuron_core::QueueId queue) const override {

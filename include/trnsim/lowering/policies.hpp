@@ -72,6 +72,7 @@ struct Policies {
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.
     bool drop_repeated_loads = false;         ///< What an iteration loads twice is loaded once.
+    bool sink_loads = false;                  ///< What does not fit beside a loop is loaded in it.
     bool merge_iterations = false;            ///< One instruction for several iterations of a loop.
     bool drain_iterations = true;     ///< One of a loop of the run time begins when all of the one
                                       ///< before has ended.

@@ -389,4 +389,19 @@ Allocation allocate(const Program& program,
     return result;
 }
 
+bool fits_into_sbuf(const Program& program,
+                    const std::vector<SiteLiveness>& liveness,
+                    const NeuronCoreSpec& core,
+                    const Policies& policies) {
+    Allocation result;
+    result.sites.resize(program.buffers.size());
+    allocate_sbuf(program, liveness, core.sbuf, policies, {}, result);
+    for (std::size_t site = 0; site < result.sites.size(); ++site) {
+        if (program.buffers[site].space == Space::Sbuf && result.sites[site].is_pooled) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace trnsim::lowering

@@ -58,6 +58,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "scratch_dge=hardware",
                                          "drop_repeated_loads=true",
                                          "drop_repeated_loads=false",
+                                         "sink_loads=true",
+                                         "sink_loads=false",
                                          "merge_iterations=true",
                                          "merge_iterations=false",
                                          "drain_iterations=true",
@@ -169,13 +171,12 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 }
 
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
-    EXPECT_EQ(
-        error_of("spiling=off"),
-        "--policy spiling: there is no such policy; the policies are engine_choice, "
-        "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
-        "ring_assignment, dma_rings, dge, scratch_dge, drop_repeated_loads, merge_iterations, "
-        "drain_iterations, reuse_stationary, load_identity, matmul_window, reorder_window, "
-        "planned_dma_rate");
+    EXPECT_EQ(error_of("spiling=off"),
+              "--policy spiling: there is no such policy; the policies are engine_choice, "
+              "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
+              "ring_assignment, dma_rings, dge, scratch_dge, drop_repeated_loads, sink_loads, "
+              "merge_iterations, drain_iterations, reuse_stationary, load_identity, matmul_window, "
+              "reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

@@ -62,4 +62,10 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
                                   const Policies& policies,
                                   const std::vector<LoadPlan::Need>& loads = {});
 
+/// Whether SBUF has slots for all tiles that live at once, so that none is spilled.
+[[nodiscard]] bool fits_into_sbuf(const program::Program& program,
+                                  const std::vector<SiteLiveness>& liveness,
+                                  const NeuronCoreSpec& core,
+                                  const Policies& policies);
+
 }  // namespace trnsim::lowering

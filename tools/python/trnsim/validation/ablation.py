@@ -41,6 +41,7 @@ VARIANTS: tuple[Variant, ...] = (
             "planned_dma_rate=1"),
     _policy("drop_repeated_loads", "what an iteration loads twice is loaded twice",
             "drop_repeated_loads=false"),
+    _policy("sink_loads", "what is loaded before a loop stays", "sink_loads=false"),
     _policy("merge_iterations", "an instruction for every iteration of a loop",
             "merge_iterations=false"),
     _policy("reuse_stationary", "every matmul loads its stationary tile",

@@ -167,6 +167,48 @@ TEST(SunkLoadsTest, LoopsOfLoadsAreDeeperThen) {
     EXPECT_EQ(sunk(program, kFull).max_depth, 3);
 }
 
+/// The same in one more loop, whose iterations read the tiles with those numbers.
+Program twice(const program::Affine& number) {
+    return of_passes([&](Hoisted& kernel) {
+        const auto load = kernel.load(kernel.tile);
+        const auto take =
+            kernel.builder.unary(Opcode::Reciprocal, Engine::Vector, kernel.result, kernel.tile);
+        const auto instance =
+            affine(0, {2 * kSteps * kTilesOfBlock, kSteps * kTilesOfBlock, kTilesOfBlock, 1});
+        kernel.builder.loop(2)
+            .loop(kTilesOfBlock)
+            .alloc(kernel.tile)
+            .run(load,
+                 {at(affine(0, {2 * kTilesOfBlock, kTilesOfBlock, 1})),
+                  at({}, affine(0, {kTilesOfBlock * kTileElements, 0, kTileElements}))})
+            .end()
+            .loop(kSteps)
+            .loop(kTilesOfBlock)
+            .alloc(kernel.result)
+            .run(take, {at(instance), at(number)})
+            .end()
+            .end()
+            .end();
+    });
+}
+
+TEST(SunkLoadsTest, LoopsAroundNumberTheTiles) {
+    const Program program = twice(affine(0, {2 * kTilesOfBlock, kTilesOfBlock, 0, 1}));
+    const Program after = sunk(program, kFull);
+    EXPECT_EQ(executions_of(after, kTile), 2 * kPasses * kSteps * kTilesOfBlock);
+    EXPECT_EQ(after.instruction_count,
+              program.instruction_count + 2 * kPasses * (kSteps - 1) * kTilesOfBlock);
+    const auto number_in = [](const Program& of, std::size_t run) {
+        return of.runs[run].at[1].instance;
+    };
+    EXPECT_EQ(number_in(after, 1),
+              affine(0, {2 * kSteps * kTilesOfBlock, kSteps * kTilesOfBlock, kTilesOfBlock, 1}));
+    const Program first = twice(affine(0, {2 * kTilesOfBlock, 0, 0, 1}));
+    EXPECT_EQ(sunk(first, kFull), first) << "always those of the first iteration";
+    const Program other = twice(affine(0, {0, kTilesOfBlock, 0, 1}));
+    EXPECT_EQ(sunk(other, kFull), other) << "always those of the first pass";
+}
+
 TEST(SunkLoadsTest, OnlyTheOldCompilersMiddleEndSinksThem) {
     EXPECT_TRUE(default_policies("neuronxcc.nki").sink_loads);
     EXPECT_FALSE(default_policies("neuronxcc.nki.as_written").sink_loads);
@@ -246,6 +288,29 @@ TEST(SunkLoadsTest, WhatIsReadBesideItsLoadsStays) {
         for (std::int64_t i = 0; i < kTilesOfBlock; ++i) {
             kernel.builder.run(take, {at(affine(0, {1})), at(affine(i, {kTilesOfBlock}))});
         }
+    });
+    EXPECT_EQ(sunk(program, kFull), program);
+}
+
+TEST(SunkLoadsTest, LoadsInALoopThatDoesMoreStay) {
+    const Program program = of_passes([](Hoisted& kernel) {
+        const auto load = kernel.load(kernel.tile);
+        const auto other =
+            kernel.builder.tile("other", Space::Sbuf, Dtype::Float32, {kRowsOfTile, kTileColumns});
+        const auto take =
+            kernel.builder.unary(Opcode::Reciprocal, Engine::Vector, other, kernel.tile);
+        kernel.builder.alloc(other)
+            .loop(kTilesOfBlock)
+            .alloc(kernel.tile)
+            .run(load, {at(affine(0, {kTilesOfBlock, 1}))})
+            .run(kernel.builder.unary(Opcode::Reciprocal, Engine::Vector, other, other),
+                 {at(affine(0, {1})), at(affine(0, {1}))})
+            .end()
+            .loop(kSteps)
+            .loop(kTilesOfBlock)
+            .run(take, {at(affine(0, {1})), at(affine(0, {kTilesOfBlock, 0, 1}))})
+            .end()
+            .end();
     });
     EXPECT_EQ(sunk(program, kFull), program);
 }

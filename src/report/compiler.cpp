@@ -20,9 +20,8 @@ namespace {
 using lowering::LoweringCounts;
 
 constexpr std::string_view kAsWritten =
-    "Loads and stores are those of the program but for merged iterations; no load is hoisted, no "
-    "copy "
-    "removed (D-12).";
+    "Loads and stores are those of the program but for merged iterations and what loads says; no "
+    "load is hoisted, no copy removed (D-12).";
 
 /// An object of two counts.
 void write_pair(IndentedJson& json,
@@ -59,6 +58,7 @@ void write_buffers(IndentedJson& json, const CompilerResult& compiler) {
             json.member("slot_count", site.slots);
             json.member("is_pooled", site.is_pooled);
             json.member("is_planned", site.is_planned);
+            json.member("is_sunk", site.is_sunk);
         });
     });
 }
@@ -103,6 +103,13 @@ std::string rest_text(const CompilerResult& compiler) {
                                     count_text(counts.calls, "call"),
                                     count_text(counts.instructions, "instruction")));
     }
+    if (compiler.dropped_loads > 0) {
+        parts.push_back(fmt::format("{} left out", count_text(compiler.dropped_loads, "load")));
+    }
+    if (compiler.repeated_loads > 0) {
+        parts.push_back(
+            fmt::format("{} more for want of room", count_text(compiler.repeated_loads, "load")));
+    }
     if (counts.choices > 0) {
         parts.push_back(counts.moved > 0
                             ? of_text(counts.moved, counts.choices, "not on their first engine")
@@ -143,6 +150,10 @@ void write_compiler(IndentedJson& json, const Report& report) {
                    "iterations",
                    {"call_count", counts.calls},
                    {"instruction_count", counts.instructions});
+        write_pair(json,
+                   "loads",
+                   {"dropped_count", compiler.dropped_loads},
+                   {"repeated_count", compiler.repeated_loads});
         const auto write_order = [&json](std::string_view queues,
                                          const LoweringCounts::Order& order) {
             write_pair(

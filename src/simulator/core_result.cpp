@@ -139,6 +139,26 @@ void advise_pace(const NeuronCore& core,
     }
 }
 
+/// What is worth a word of a transfer that took so long in all, and how much of that it is about.
+std::vector<std::pair<std::string, Picoseconds>> advice_on(const CoreSource& source,
+                                                           const ChipSpec& chip,
+                                                           const InstructionTemplate& transfer,
+                                                           Picoseconds spent) {
+    std::vector<std::pair<std::string, Picoseconds>> texts;
+    if (auto text = dma::advice(chip.dma, transfer)) {
+        texts.emplace_back(std::move(*text), spent);
+    }
+    const Operand* dst = transfer.find(Role::Dst);
+    const auto sunk = dst == nullptr ? source.sunk().end() : source.sunk().find(dst->buffer);
+    if (sunk != source.sunk().end()) {
+        texts.emplace_back(fmt::format("each tile is loaded {} times for want of room in SBUF; "
+                                       "keep fewer of them at once",
+                                       sunk->second),
+                           spent - Picoseconds{spent.value / sunk->second});
+    }
+    return texts;
+}
+
 void collect_advice(const NeuronCore& core,
                     const CoreSource& source,
                     const ChipSpec& chip,
@@ -152,13 +172,15 @@ void collect_advice(const NeuronCore& core,
         if (!is_asked_for) {
             continue;
         }
-        if (const auto text = dma::advice(chip.dma, templates[stats.what->source])) {
+        const Picoseconds spent = stats.count * stats.what->transfer.service;
+        for (const auto& [text, time] :
+             advice_on(source, chip, templates[stats.what->source], spent)) {
             const std::string line = source.names().source_text(*stats.what);
-            Advice& entry = found[{line, *text}];
+            Advice& entry = found[{line, text}];
             entry.source = line;
             entry.op = stats.what->name;
-            entry.text = *text;
-            entry.time += stats.count * stats.what->transfer.service;
+            entry.text = text;
+            entry.time += time;
         }
     }
     for (auto& [key, advice] : found) {
@@ -201,18 +223,23 @@ void collect_tensor(const NeuronCore& core, RunResult& result) {
 CompilerResult compiler_result(const CoreSource& source) {
     const program::Program& program = source.trace();
     const lowering::Lowering& lowered = *source.lowering();
-    CompilerResult result{.counts = lowered.counts(), .sites = {}};
+    CompilerResult result{.counts = lowered.counts(),
+                          .dropped_loads = source.dropped_loads(),
+                          .repeated_loads = source.repeated_loads(),
+                          .sites = {}};
     result.counts.calls = source.calls();
     result.counts.instructions = lowered.executed();
     const std::vector<lowering::SitePlacement>& sites = lowered.tiles().allocation().sites;
     for (std::size_t i = 0; i < sites.size(); ++i) {
         if (sites[i].slots > 0) {
-            result.sites.push_back({.name = program.buffers[i].name,
-                                    .space = program.buffers[i].space,
-                                    .live = sites[i].live,
-                                    .slots = sites[i].slots,
-                                    .is_pooled = sites[i].is_pooled,
-                                    .is_planned = sites[i].is_planned});
+            result.sites.push_back(
+                {.name = program.buffers[i].name,
+                 .space = program.buffers[i].space,
+                 .live = sites[i].live,
+                 .slots = sites[i].slots,
+                 .is_pooled = sites[i].is_pooled,
+                 .is_planned = sites[i].is_planned,
+                 .is_sunk = source.sunk().contains(static_cast<std::uint32_t>(i))});
         }
     }
     return result;

@@ -12,6 +12,7 @@
 #include "trnsim/neuron_core/neuron_core.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,6 +32,7 @@ public:
             if (policies.drop_repeated_loads) {
                 changed_ = lowering::drop_repeated_loads(*program_);
                 program_ = &*changed_;
+                dropped_loads_ = calls_ - program_->instruction_count;
             }
             if (policies.merge_iterations) {
                 changed_ = lowering::IterationMerging(chip.neuron_core).apply(*program_);
@@ -46,7 +48,9 @@ public:
                         return lowering::fits_into_sbuf(
                             *program_, those, chip.neuron_core, policies);
                     })) {
-                    changed_ = std::move(*sunk);
+                    repeated_loads_ = sunk->program.instruction_count - program_->instruction_count;
+                    changed_ = std::move(sunk->program);
+                    sunk_ = std::move(sunk->passes);
                     program_ = &*changed_;
                     lives = lowering::analyse_liveness(*program_);
                 }
@@ -75,12 +79,21 @@ public:
     }
     /// nisa calls of the program as its author wrote it.
     [[nodiscard]] std::int64_t calls() const { return calls_; }
+    /// Executed loads that were left out because an iteration had loaded the same already.
+    [[nodiscard]] std::int64_t dropped_loads() const { return dropped_loads_; }
+    /// Executed loads beyond the program's because tiles had no room beside a loop.
+    [[nodiscard]] std::int64_t repeated_loads() const { return repeated_loads_; }
+    /// By site of trace() whose loads moved into a loop: how often each tile is loaded.
+    [[nodiscard]] const std::map<std::uint32_t, std::int64_t>& sunk() const { return sunk_; }
     /// nullptr for a lowered trace.
     [[nodiscard]] const lowering::Lowering* lowering() const { return lowering_.get(); }
 
 private:
     const program::Program* program_;
     std::int64_t calls_;
+    std::int64_t dropped_loads_ = 0;
+    std::int64_t repeated_loads_ = 0;
+    std::map<std::uint32_t, std::int64_t> sunk_;
     std::optional<program::Program> changed_;
     std::unique_ptr<lowering::Lowering> lowering_;
     std::unique_ptr<lowering::Replay> replay_;

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ const std::filesystem::path kSource = TRNSIM_SOURCE_DIR;
 struct Case {
     std::string trace;
     std::vector<std::string> chips;  ///< Those that take it.
+
+    friend std::ostream& operator<<(std::ostream& os, const Case& one) { return os << one.trace; }
 };
 
 Chips simulate_everywhere(const Case& with) {

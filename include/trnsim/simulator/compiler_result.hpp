@@ -21,9 +21,12 @@ struct CompilerResult {
         std::int64_t slots = 0;   ///< Tiles it has room of its own for.
         bool is_pooled = false;   ///< It shares its room with others; `slots` is `live` then.
         bool is_planned = false;  ///< Its loads begin just in time.
+        bool is_sunk = false;     ///< Loaded in the loop that reads it: it does not fit beside it.
     };
     lowering::LoweringCounts counts;
-    std::vector<Site> sites;  ///< In the order of the program; only those that are used.
+    std::int64_t dropped_loads = 0;   ///< Left out: the iteration had loaded the same already.
+    std::int64_t repeated_loads = 0;  ///< Beyond the program's, of sites that are sunk.
+    std::vector<Site> sites;          ///< In the order of the program; only those that are used.
 };
 
 }  // namespace trnsim

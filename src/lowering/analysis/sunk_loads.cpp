@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -94,16 +95,17 @@ public:
                          std::make_move_iterator(moved.begin()),
                          std::make_move_iterator(moved.end()));
         renumber(loop, one, static_cast<std::int32_t>(depth), count);
+        passes_.try_emplace(one.site, 1).first->second *= count;
     }
 
-    Program take() {
+    SunkLoads take() {
         program_.nodes = to_nodes(tree_);
         std::int32_t depth = 0;
         for (const Node& node : program_.nodes) {
             depth += node.kind == Node::Kind::Loop ? 1 : node.kind == Node::Kind::End ? -1 : 0;
             program_.max_depth = std::max(program_.max_depth, depth);
         }
-        return std::move(program_);
+        return {.program = std::move(program_), .passes = std::move(passes_)};
     }
 
 private:
@@ -313,13 +315,14 @@ private:
     Program program_;
     Items tree_;
     std::vector<bool> is_loadable_;
+    std::map<std::uint32_t, std::int64_t> passes_;  ///< As SunkLoads says.
 };
 
 }  // namespace
 
-std::optional<Program> sink_loads(const Program& program,
-                                  std::vector<SiteLiveness> lives,
-                                  const Fits& fits) {
+std::optional<SunkLoads> sink_loads(const Program& program,
+                                    std::vector<SiteLiveness> lives,
+                                    const Fits& fits) {
     Sinking sinking(program);
     std::vector<Candidate> left = sinking.candidates();
     if (left.empty() || fits(lives)) {

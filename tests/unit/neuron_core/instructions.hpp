@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,6 +119,8 @@ struct Law {
     double slope_ns;
     std::vector<std::int64_t> sizes;
     std::function<InstructionTemplate(std::int64_t)> instruction;
+
+    friend std::ostream& operator<<(std::ostream& os, const Law& law) { return os << law.name; }
 };
 
 inline std::string name_of_law(const testing::TestParamInfo<Law>& tested) {

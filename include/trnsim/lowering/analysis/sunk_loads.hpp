@@ -5,7 +5,9 @@
 #include "trnsim/lowering/analysis/liveness.hpp"
 #include "trnsim/program/program.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -13,6 +15,13 @@ namespace trnsim::lowering {
 
 /// Whether there is room for tiles with such lives.
 using Fits = std::function<bool(const std::vector<SiteLiveness>&)>;
+
+/// A program after loads have moved into loops.
+struct SunkLoads {
+    program::Program program;
+    /// By site: how often each of its tiles is loaded instead of once.
+    std::map<std::uint32_t, std::int64_t> passes;
+};
 
 /// A program whose live tiles do not fit into SBUF, with what it loads before a loop loaded in it.
 /// `lives`: what analyse_liveness() says of it.
@@ -28,8 +37,8 @@ using Fits = std::function<bool(const std::vector<SiteLiveness>&)>;
 /// write the tiles, and who reads them does so in one affine or sequential loop beside the loads,
 /// each iteration the same ones. Nothing is to be done where everything fits, and where it would
 /// not even so.
-[[nodiscard]] std::optional<program::Program> sink_loads(const program::Program& program,
-                                                         std::vector<SiteLiveness> lives,
-                                                         const Fits& fits);
+[[nodiscard]] std::optional<SunkLoads> sink_loads(const program::Program& program,
+                                                  std::vector<SiteLiveness> lives,
+                                                  const Fits& fits);
 
 }  // namespace trnsim::lowering

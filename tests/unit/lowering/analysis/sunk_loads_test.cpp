@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -115,14 +116,21 @@ Program hoisted() {
     });
 }
 
-Program sunk(const Program& program, std::int64_t kib) {
+SunkLoads sinking(const Program& program, std::int64_t kib) {
     NeuronCoreSpec core;
     core.sbuf.partition_kib = core.sbuf.usable_partition_kib = kib;
     const auto fits = [&](const std::vector<SiteLiveness>& lives) {
         return fits_into_sbuf(program, lives, core, {});
     };
-    return sink_loads(program, analyse_liveness(program), fits).value_or(program);
+    return sink_loads(program, analyse_liveness(program), fits)
+        .value_or(SunkLoads{.program = program, .passes = {}});
 }
+
+Program sunk(const Program& program, std::int64_t kib) {
+    return sinking(program, kib).program;
+}
+
+using Passes = std::map<std::uint32_t, std::int64_t>;
 
 /// Five tiles live, and two if every iteration loads what it reads: this is in between.
 constexpr std::int64_t kFull = 4;
@@ -149,6 +157,7 @@ TEST(SunkLoadsTest, EveryIterationLoadsWhatDoesNotFitBesideTheLoop) {
     EXPECT_EQ(after.max_depth, program.max_depth);
     EXPECT_EQ(test::symbolic_values(after), test::symbolic_values(program));
     EXPECT_EQ(sunk(after, kFull), after);
+    EXPECT_EQ(sinking(program, kFull).passes, (Passes{{kTile, kSteps}}));
 }
 
 TEST(SunkLoadsTest, LoopsOfLoadsAreDeeperThen) {
@@ -255,6 +264,7 @@ TEST(SunkLoadsTest, TheLargestGoUntilTheOthersFit) {
     EXPECT_EQ(executions_of(both, kTile), kPasses * kSteps * kTilesOfBlock);
     EXPECT_EQ(executions_of(both, kOther), kPasses * kSteps * 2);
     EXPECT_EQ(test::symbolic_values(both), test::symbolic_values(program));
+    EXPECT_EQ(sinking(program, 5).passes, (Passes{{kTile, kSteps}, {kOther, kSteps}}));
 }
 
 TEST(SunkLoadsTest, WhatIsReadElsewhereTooStays) {

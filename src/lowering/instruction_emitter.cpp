@@ -30,8 +30,10 @@ std::int64_t base_of(const ResolvedOperand& operand) {
     return operand.tile == nullptr ? 0 : operand.tile->slot->address;
 }
 
-/// How tiles of any site go to HBM, and come back: as all DMAs of which nobody says anything.
-DmaTrigger plan_spill(const ChipSpec& chip, const Policies& policies) {
+/// How tiles of any site go to HBM, and come back: as all DMAs of which nobody says anything, but
+/// begun by rings: who triggers spills is not known.
+DmaTrigger plan_spill(const ChipSpec& chip, Policies policies) {
+    policies.trigger_in_queues = false;
     InstructionTemplate copy;
     copy.op = Opcode::DmaCopy;
     copy.operands = {{.role = Role::Dst}};

@@ -53,11 +53,22 @@ void check_hbm(const program::Program& program, const ChipSpec& chip) {
     }
 }
 
-/// How many steps of a queue are looked at, by queue.
-ReorderWindow::Reach reach_of(const Policies& policies) {
+/// Whether the compiler sees no loop, but one piece of code.
+bool is_unrolled(const program::Program& program) {
+    return std::ranges::all_of(program.loops, [](const program::Loop& loop) {
+        return loop.kind == program::LoopKind::Python || loop.kind == program::LoopKind::Static;
+    });
+}
+
+/// How many steps of a queue are looked at, by queue. In one piece of code Sync, which computes
+/// nothing, triggers in program order.
+ReorderWindow::Reach reach_of(const program::Program& program, const Policies& policies) {
     ReorderWindow::Reach reach{};
     reach.fill(static_cast<int>(policies.reorder_window));
     reach[queue_of(Engine::Tensor)] = static_cast<int>(policies.matmul_window);
+    if (is_unrolled(program)) {
+        reach[queue_of(Engine::Sync)] = 1;
+    }
     return reach;
 }
 
@@ -97,7 +108,7 @@ Lowering::Lowering(const program::Program& program,
       places_(program, chip, loads_, tiles_),
       is_in_order_(runs_in_order(program)),
       runtime_iterations_(program, policies),
-      window_(reach_of(policies), capacity_of(policies), estimate_, tiles_) {
+      window_(reach_of(program, policies), capacity_of(policies), estimate_, tiles_) {
     if (chip.neuron_core.semaphore_file.count < kOrderingSemaphores) {
         throw ConfigError(fmt::format(
             "neuron_core.semaphore_file.count: {}, but {} are needed to order {} queues; "

@@ -41,8 +41,9 @@ constexpr std::array kDge{Choice{"auto", DgePolicy::Auto},
                           Choice{"software", DgePolicy::Software},
                           Choice{"hardware", DgePolicy::Hardware},
                           Choice{"dynamic", DgePolicy::Dynamic}};
-constexpr std::array<std::pair<std::string_view, bool Policies::*>, 7> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Policies::*>, 8> kFlags{{
     {"unrolled_buffers", &Policies::unrolled_buffers},
+    {"trigger_in_queues", &Policies::trigger_in_queues},
     {"drop_repeated_loads", &Policies::drop_repeated_loads},
     {"sink_loads", &Policies::sink_loads},
     {"merge_iterations", &Policies::merge_iterations},
@@ -129,6 +130,7 @@ Policies default_policies(std::string_view api) {
                 .dma_rings = 4,
                 .dge = DgePolicy::None,
                 .scratch_dge = DgePolicy::Hardware,
+                .trigger_in_queues = true,
                 .drop_repeated_loads = true,
                 .sink_loads = true,
                 .merge_iterations = true,
@@ -199,6 +201,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
             {"dma_rings", fmt::format("{}", policies.dma_rings)},
             {"dge", text_of(kDge, policies.dge)},
             {"scratch_dge", text_of(kDge, policies.scratch_dge)},
+            {"trigger_in_queues", text_of(kBooleans, policies.trigger_in_queues)},
             {"drop_repeated_loads", text_of(kBooleans, policies.drop_repeated_loads)},
             {"sink_loads", text_of(kBooleans, policies.sink_loads)},
             {"merge_iterations", text_of(kBooleans, policies.merge_iterations)},
@@ -211,7 +214,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
@@ -232,6 +235,9 @@ std::string_view meaning_of(std::string_view policy) {
         {"dma_rings", "DMA rings to deal sites out to; a quarter of them store"},
         {"dge", "who makes DMA descriptors where the program leaves it open"},
         {"scratch_dge", "the same for HBM that the kernel writes and reads; auto: as dge"},
+        {"trigger_in_queues",
+         "on chips without a DGE Sync triggers loads and GpSimd stores of which nothing says who "
+         "does, or their rings do"},
         {"drop_repeated_loads", "what an iteration loads twice is loaded once"},
         {"sink_loads", "what does not fit beside a loop is loaded again in every iteration"},
         {"merge_iterations", "small instructions of several iterations of a loop become one"},

@@ -71,6 +71,7 @@ struct Policies {
     DgePolicy dge = DgePolicy::Auto;
     DgePolicy scratch_dge = DgePolicy::Auto;  ///< Of tensors in HBM that the kernel both writes and
                                               ///< reads; Auto: as `dge`.
+    bool trigger_in_queues = false;           ///< Without a DGE engines' queues trigger, not rings.
     bool drop_repeated_loads = false;         ///< What an iteration loads twice is loaded once.
     bool sink_loads = false;                  ///< What does not fit beside a loop is loaded in it.
     bool merge_iterations = false;            ///< One instruction for several iterations of a loop.

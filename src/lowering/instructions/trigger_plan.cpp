@@ -29,6 +29,10 @@ std::optional<DgeMode> mode_of(const DgeSpec& spec, DgePolicy policy) {
     }
 }
 
+bool is_store(const InstructionTemplate& instruction) {
+    return instruction.at(Role::Dst).space == Space::Hbm;
+}
+
 }  // namespace
 
 DmaTrigger plan_trigger(const DgeSpec& spec,
@@ -54,8 +58,10 @@ DmaTrigger plan_trigger(const DgeSpec& spec,
     } else if (trigger.dge == DgeMode::Software) {
         trigger.engine = Engine::Gpsimd;
     } else if (trigger.dge == DgeMode::Hardware && goes_by_scratch) {
-        const bool is_store = instruction.at(Role::Dst).space == Space::Hbm;
-        trigger.engine = is_store ? Engine::Scalar : Engine::Sync;
+        trigger.engine = is_store(instruction) ? Engine::Scalar : Engine::Sync;
+    } else if (!spec.hardware.available && policies.trigger_in_queues &&
+               !is_exchange(instruction.op)) {
+        trigger.engine = is_store(instruction) ? Engine::Gpsimd : Engine::Sync;
     }
     return trigger;
 }

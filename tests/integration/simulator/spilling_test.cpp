@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace trnsim {
 namespace {
 
@@ -30,8 +32,8 @@ program::Program write_then_read(std::int64_t tiles, const Attributes& way = {})
     return builder.build();
 }
 
-ChipSpec chip_with(std::int64_t sbuf_kib) {
-    ChipSpec chip = test::chip("trn2");
+ChipSpec chip_with(std::int64_t sbuf_kib, const std::string& name = "trn2") {
+    ChipSpec chip = test::chip(name);
     chip.neuron_core.sbuf.usable_partition_kib = sbuf_kib;
     return chip;
 }
@@ -86,6 +88,17 @@ TEST(Spilling, GpsimdTriggersTheSpillsThatItDescribes) {
     EXPECT_EQ(
         gpsimd.active,
         gpsimd.instructions * (software.issue_interval_ns + 128 * software.per_descriptor_ns));
+}
+
+TEST(Spilling, WithoutADgeGpsimdTriggersStoresAndRingsBeginSpills) {
+    const lowering::Policies in_queues{.trigger_in_queues = true};
+    const ChipSpec chip = chip_with(16, "trn1");
+    const RunResult result = test::run(write_then_read(10), chip, in_queues);
+    EXPECT_GT(moves_of(result), 0);
+    const EngineResult& gpsimd = result.engines.at(Engine::Gpsimd);
+    EXPECT_EQ(gpsimd.instructions, 10);
+    EXPECT_EQ(gpsimd.active, 10 * chip.neuron_core.dge.none.sequencer_ns);
+    EXPECT_EQ(result.engines.at(Engine::Sync).instructions, 0);
 }
 
 TEST(Spilling, NobodyTriggersSpillsBesideStoresThatScalarTriggers) {

@@ -640,5 +640,44 @@ TEST(LoweringTest, ATransferIsExpectedWhenItsTriggerCanBegin) {
     EXPECT_THAT(order_behind_transfer(Engine::Sync, true), late) << "its source is not there yet";
 }
 
+/// In which order an engine triggers two transfers, of which the first waits for Vector.
+std::vector<std::uint32_t> order_of_triggers(Engine engine, program::LoopKind loop) {
+    ProgramBuilder builder;
+    const auto from = builder.tile("from", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto late = builder.tile("late", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto first = builder.tile("first", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto second = builder.tile("second", Space::Sbuf, Dtype::Float32, {128, 8192});
+    const auto make = builder.unary(Opcode::TensorCopy, Engine::Vector, late, from);
+    const auto move = [&](std::uint32_t to, std::uint32_t what) {
+        return builder.add(Opcode::DmaCopy,
+                           {Engine::Dma},
+                           {builder.whole(Role::Dst, to), builder.whole(Role::Src, what)},
+                           {.dge = DgeMode::None, .trigger = engine});
+    };
+    const auto waiting = move(first, late);
+    const auto ready = move(second, from);
+    builder.loop(1).alloc(from).alloc(late).alloc(first).alloc(second);
+    builder.run(make).run(waiting).run(ready).end();
+    program::Program program = builder.build();
+    program.loops.front().kind = loop;
+    const LoweredProgram lowered(std::move(program), {.reorder_window = 16});
+    std::vector<std::uint32_t> order;
+    for (const auto& instruction : lowered.of(queue_of(engine))) {
+        order.push_back(instruction.what->source - waiting);
+    }
+    return order;
+}
+
+TEST(LoweringTest, InOnePieceOfCodeSyncTriggersInProgramOrder) {
+    using program::LoopKind;
+    for (const LoopKind unrolled : {LoopKind::Python, LoopKind::Static}) {
+        EXPECT_THAT(order_of_triggers(Engine::Sync, unrolled), ElementsAre(0, 1));
+        EXPECT_THAT(order_of_triggers(Engine::Gpsimd, unrolled), ElementsAre(1, 0));
+    }
+    for (const LoopKind seen : {LoopKind::Affine, LoopKind::Sequential}) {
+        EXPECT_THAT(order_of_triggers(Engine::Sync, seen), ElementsAre(1, 0));
+    }
+}
+
 }  // namespace
 }  // namespace trnsim::lowering

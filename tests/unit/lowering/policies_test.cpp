@@ -56,6 +56,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "scratch_dge=none",
                                          "scratch_dge=software",
                                          "scratch_dge=hardware",
+                                         "trigger_in_queues=true",
+                                         "trigger_in_queues=false",
                                          "drop_repeated_loads=true",
                                          "drop_repeated_loads=false",
                                          "sink_loads=true",
@@ -174,9 +176,9 @@ TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
     EXPECT_EQ(error_of("spiling=off"),
               "--policy spiling: there is no such policy; the policies are engine_choice, "
               "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
-              "ring_assignment, dma_rings, dge, scratch_dge, drop_repeated_loads, sink_loads, "
-              "merge_iterations, drain_iterations, reuse_stationary, load_identity, matmul_window, "
-              "reorder_window, planned_dma_rate");
+              "ring_assignment, dma_rings, dge, scratch_dge, trigger_in_queues, "
+              "drop_repeated_loads, sink_loads, merge_iterations, drain_iterations, "
+              "reuse_stationary, load_identity, matmul_window, reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

@@ -17,8 +17,9 @@ struct DmaTrigger {
 
 /// Of a transfer of the program. It says itself how, or the policies do, or it is what the chip
 /// does with such transfers. The engine is the one that the program names, GpSimd where it makes
-/// the descriptors, and for scratch by hardware Sync that loads and Scalar that stores.
-/// [TRACES-TRN2] `is_scratch`: the kernel writes and reads its tensor in HBM.
+/// the descriptors, for scratch by hardware Sync that loads and Scalar that stores, [TRACES-TRN2]
+/// and on chips without a DGE Sync that loads and GpSimd that stores. [ENGINES-TRN1] `is_scratch`:
+/// the kernel writes and reads its tensor in HBM.
 [[nodiscard]] DmaTrigger plan_trigger(const DgeSpec& spec,
                                       const Policies& policies,
                                       const InstructionTemplate& instruction,

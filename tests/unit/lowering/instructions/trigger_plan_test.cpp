@@ -141,6 +141,24 @@ TEST(TriggerPlan, ScratchIsLoadedBySyncAndStoredByScalar) {  // [TRACES-TRN2]
            "no hardware");
 }
 
+TEST(TriggerPlan, WithoutADgeSyncLoadsAndGpsimdStores) {  // [ENGINES-TRN1]
+    const Copies copies;
+    const Policies policies{.dge = DgePolicy::None, .trigger_in_queues = true};
+    const InstructionTemplate& load = copies.program.templates[copies.load];
+    const InstructionTemplate& store = copies.program.templates[copies.store];
+    expect(plan_trigger(dge_of("trn1"), policies, load, false), DgeMode::None, Engine::Sync);
+    expect(plan_trigger(dge_of("trn1"), policies, store, false), DgeMode::None, Engine::Gpsimd);
+    expect(plan_trigger(dge_of("trn1"), policies, store, true), DgeMode::None, Engine::Gpsimd);
+    expect(plan_trigger(dge_of("trn1"),
+                        policies,
+                        copies.with(copies.store, DgeMode::Auto, Engine::Scalar),
+                        false),
+           DgeMode::None,
+           Engine::Scalar,
+           "the program names it");
+    expect(plan_trigger(dge_of("trn2"), policies, store, false), DgeMode::None, Engine::Dma);
+}
+
 TEST(TriggerPlan, ScratchThatHardwareCannotDescribeGoesAsAllElse) {
     const Copies copies;
     const InstructionTemplate& cast = copies.program.templates[copies.cast];

@@ -35,6 +35,8 @@ VARIANTS: tuple[Variant, ...] = (
     _policy("ring_assignment", "stores on rings of their own", "ring_assignment=per_site"),
     _policy("dge", "hardware descriptor generation", "dge=hardware"),
     _policy("scratch_dge", "descriptors of scratch as of all else", "scratch_dge=auto"),
+    _policy("trigger_in_queues", "rings trigger by themselves without a DGE",
+            "trigger_in_queues=false"),
     _policy("matmul_window", "matmuls in program order", "matmul_window=1"),
     _policy("reorder_window", "all else in program order", "reorder_window=1"),
     _policy("planned_dma_rate", "an order that counts on all of the DMA engines' rate",

@@ -157,6 +157,12 @@ TEST(TriggerPlan, WithoutADgeSyncLoadsAndGpsimdStores) {  // [ENGINES-TRN1]
            Engine::Scalar,
            "the program names it");
     expect(plan_trigger(dge_of("trn2"), policies, store, false), DgeMode::None, Engine::Dma);
+    InstructionTemplate exchange = store;
+    exchange.op = Opcode::AllReduce;
+    expect(plan_trigger(dge_of("trn1"), policies, exchange, false),
+           DgeMode::None,
+           Engine::Dma,
+           "an exchange takes time of no engine");
 }
 
 TEST(TriggerPlan, ScratchThatHardwareCannotDescribeGoesAsAllElse) {

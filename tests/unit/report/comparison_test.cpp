@@ -95,7 +95,7 @@ TEST(ComparisonTest, WarningsStandOnceBelowTheTableWithTheChipsThatGaveThem) {
 
 TEST(ComparisonTest, JsonIsTheSameByteForByteOnEveryMachine) {
     const std::string json = to_json(compare(two_chips()));
-    EXPECT_EQ(golden("sample_comparison.json", json), json);
+    EXPECT_EQ(moved_line("sample_comparison.json", json), "");
 }
 
 TEST(ComparisonTest, RejectsResultsOfDifferentArguments) {

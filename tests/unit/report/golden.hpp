@@ -6,8 +6,8 @@
 
 namespace trnsim::report {
 
-/// Text of tests/unit/report/<name>. With TRNSIM_REBASELINE=1 in the environment, writes `actual`
-/// there first.
-[[nodiscard]] std::string golden(const std::string& name, const std::string& actual);
+/// The first line that differs from tests/unit/report/<name>, as "3: was -> is"; nothing if none
+/// does. With TRNSIM_REBASELINE=1 in the environment, writes `actual` there first.
+[[nodiscard]] std::string moved_line(const std::string& name, const std::string& actual);
 
 }  // namespace trnsim::report

@@ -52,7 +52,7 @@ const InstructionTable::Instruction& nth(const InstructionTable& table,
 }
 
 TEST(InstructionTableTest, IsTheSameByteForByte) {
-    EXPECT_EQ(simulated_table(), golden("sample_instructions.json", simulated_table()));
+    EXPECT_EQ(moved_line("sample_instructions.json", simulated_table()), "");
 }
 
 TEST(InstructionTableTest, FilesAreToldApartByTheirContents) {

@@ -22,7 +22,7 @@ std::string sample_json() {
 }
 
 TEST(ResultJsonTest, IsTheSameByteForByteOnEveryMachine) {
-    EXPECT_EQ(golden("sample_result.json", sample_json()), sample_json());
+    EXPECT_EQ(moved_line("sample_result.json", sample_json()), "");
 }
 
 TEST(ResultJsonTest, HoldsTimesWithoutRoundingNoise) {

@@ -98,6 +98,7 @@ constexpr std::int64_t kMostRings = 16;
 constexpr std::int64_t kMostWindow = 4096;
 constexpr std::int64_t kMostExtra = 1'000'000;
 constexpr double kMostFactor = 1e6;
+constexpr std::int64_t kMostTime = 1'000'000'000;
 constexpr double kLeastRate = 0.01;
 
 }  // namespace
@@ -125,6 +126,7 @@ Policies default_policies(std::string_view api) {
     if (api == "neuronxcc.nki") {
         return {.engine_choice = EngineChoice::Balanced,
                 .buffer_factor = 4.0,
+                .buffer_ns = 1500,
                 .unrolled_buffers = false,
                 .psum_buffers = PsumBuffers::InTurn,
                 .dma_rings = 4,
@@ -158,6 +160,8 @@ void set(Policies& policies, std::string_view assignment) {
         policies.buffer_factor = number(name, text, 0.0, kMostFactor);
     } else if (name == "buffer_extra") {
         policies.buffer_extra = number<std::int64_t>(name, text, 0, kMostExtra);
+    } else if (name == "buffer_ns") {
+        policies.buffer_ns = number<std::int64_t>(name, text, 0, kMostTime);
     } else if (name == "loads") {
         policies.loads = choose(kLoadTimings, name, text);
     } else if (name == "psum_buffers") {
@@ -193,6 +197,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
     return {{"engine_choice", text_of(kEngineChoices, policies.engine_choice)},
             {"buffer_factor", fmt::format("{}", policies.buffer_factor)},
             {"buffer_extra", fmt::format("{}", policies.buffer_extra)},
+            {"buffer_ns", fmt::format("{}", policies.buffer_ns)},
             {"unrolled_buffers", text_of(kBooleans, policies.unrolled_buffers)},
             {"loads", text_of(kLoadTimings, policies.loads)},
             {"psum_buffers", text_of(kPsumBuffers, policies.psum_buffers)},
@@ -214,11 +219,14 @@ std::vector<std::pair<std::string, std::string>> describe(const Policies& polici
 }
 
 std::string_view meaning_of(std::string_view policy) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kMeanings{{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kMeanings{{
         {"engine_choice",
          "which engine runs what several can: the first, or the one with least work"},
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
         {"buffer_extra", "buffers of a site beyond those"},
+        {"buffer_ns",
+         "of these, per tile, no more than one and what the DMA engines fill in so many "
+         "nanoseconds; 0: all"},
         {"unrolled_buffers",
          "also tiles in no loop but Python's have more buffers than are alive at once"},
         {"loads",

@@ -45,8 +45,7 @@ public:
             std::vector<lowering::SiteLiveness> lives = lowering::analyse_liveness(*program_);
             if (policies.sink_loads && policies.spilling != lowering::Spilling::Off) {
                 if (auto sunk = lowering::sink_loads(*program_, lives, [&](const auto& those) {
-                        return lowering::fits_into_sbuf(
-                            *program_, those, chip.neuron_core, policies);
+                        return lowering::fits_into_sbuf(*program_, those, chip, policies);
                     })) {
                     repeated_loads_ = sunk->program.instruction_count - program_->instruction_count;
                     changed_ = std::move(sunk->program);

@@ -14,18 +14,19 @@ namespace trnsim::lowering {
 
 TileMemory::TileMemory(const program::Program& program,
                        const std::vector<SiteLiveness>& liveness,
-                       const NeuronCoreSpec& core,
+                       const ChipSpec& chip,
                        const Policies& policies,
                        Mover& mover,
                        const std::vector<LoadPlan::Need>& loads)
     : program_(program),
       mover_(mover),
-      sbuf_pool_(core.sbuf.usable_partition_kib * kKib),
-      psum_pool_(core.psum.banks * core.psum.bank_bytes, core.psum.bank_bytes),
+      sbuf_pool_(chip.neuron_core.sbuf.usable_partition_kib * kKib),
+      psum_pool_(chip.neuron_core.psum.banks * chip.neuron_core.psum.bank_bytes,
+                 chip.neuron_core.psum.bank_bytes),
       sites_(program.buffers.size()),
       slots_(program.buffers.size()),
       pooled_(program.buffers.size()) {
-    allocation_ = lowering::allocate(program, liveness, core, policies, loads);
+    allocation_ = lowering::allocate(program, liveness, chip, policies, loads);
     rotation_ = std::exchange(allocation_.rotation, std::nullopt);
     for (std::uint32_t buffer = 0; buffer < sites_.size(); ++buffer) {
         const SitePlacement& placement = allocation_.sites[buffer];

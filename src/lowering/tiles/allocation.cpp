@@ -59,10 +59,29 @@ std::int64_t end_of_fixed(const Program& program,
     return end;
 }
 
-std::int64_t wanted_slots(const SiteLiveness& site, const Policies& policies) {
+/// Bytes of a partition that the DMA engines fill ahead of time.
+std::int64_t bytes_ahead(const ChipSpec& chip, const Policies& policies) {
+    if (policies.buffer_ns == 0) {
+        return kNoLimit;
+    }
+    const double rate = static_cast<double>(chip.dma.engines) * chip.dma.engine_gb_per_s.value;
+    return static_cast<std::int64_t>(rate * static_cast<double>(policies.buffer_ns) /
+                                     static_cast<double>(chip.neuron_core.sbuf.partitions));
+}
+
+/// `tile_bytes`: in a partition. `ahead`: see bytes_ahead().
+std::int64_t wanted_slots(const SiteLiveness& site,
+                          const Policies& policies,
+                          std::int64_t tile_bytes = 0,
+                          std::int64_t ahead = kNoLimit) {
     const auto live = static_cast<double>(site.live_peak);
+    double factor = policies.buffer_factor;
+    if (ahead != kNoLimit) {
+        const std::int64_t filled = round_up(ahead, tile_bytes) / tile_bytes;
+        factor = std::min(factor, 1.0 + static_cast<double>(filled));
+    }
     return static_cast<std::int64_t>(
-        std::floor(policies.buffer_factor * live + static_cast<double>(policies.buffer_extra)));
+        std::floor(factor * live + static_cast<double>(policies.buffer_extra)));
 }
 
 template <typename SlotBytes>
@@ -72,6 +91,7 @@ std::vector<PackedSite> candidates(const Program& program,
                                    Space space,
                                    std::int64_t alignment,
                                    SlotBytes slot_bytes,
+                                   std::int64_t ahead = kNoLimit,
                                    const std::vector<LoadPlan::Need>& loads = {}) {
     const std::vector<std::int64_t> tiles = most_places(program);
     const std::vector<Around> around = what_is_around(program);
@@ -92,7 +112,7 @@ std::vector<PackedSite> candidates(const Program& program,
         const bool is_buffered = policies.unrolled_buffers || around[site] == Around::Loops;
         const bool is_repeated = tiles[site] != kNoLimit;  // [NKI-DYNAMIC-LOOPS]
         const std::int64_t wanted = is_repeated   ? tiles[site]
-                                    : is_buffered ? wanted_slots(life, policies)
+                                    : is_buffered ? wanted_slots(life, policies, bytes, ahead)
                                                   : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
@@ -246,10 +266,11 @@ void record(const std::vector<LoadPlan::Need>& loads, Allocation& result) {
 
 void allocate_sbuf(const Program& program,
                    const std::vector<SiteLiveness>& liveness,
-                   const SbufSpec& spec,
+                   const ChipSpec& chip,
                    const Policies& policies,
                    const std::vector<LoadPlan::Need>& loads,
                    Allocation& result) {
+    const SbufSpec& spec = chip.neuron_core.sbuf;
     const std::int64_t fixed =
         end_of_fixed(program, Space::Sbuf, "SBUF", spec.partition_kib * kKib);
     const Memory memory{.name = "SBUF",
@@ -265,6 +286,7 @@ void allocate_sbuf(const Program& program,
                               Space::Sbuf,
                               kSbufAlignment,
                               [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); },
+                              bytes_ahead(chip, policies),
                               planned),
                           memory.capacity - first);
     };
@@ -375,13 +397,13 @@ std::vector<std::int64_t> most_places(const Program& program) {
 
 Allocation allocate(const Program& program,
                     const std::vector<SiteLiveness>& liveness,
-                    const NeuronCoreSpec& core,
+                    const ChipSpec& chip,
                     const Policies& policies,
                     const std::vector<LoadPlan::Need>& loads) {
     Allocation result;
     result.sites.resize(program.buffers.size());
-    allocate_sbuf(program, liveness, core.sbuf, policies, loads, result);
-    allocate_psum(program, liveness, core.psum, policies, result);
+    allocate_sbuf(program, liveness, chip, policies, loads, result);
+    allocate_psum(program, liveness, chip.neuron_core.psum, policies, result);
     note_unrolled(program, liveness, policies, result);
     for (std::size_t site = 0; site < result.sites.size(); ++site) {
         result.sites[site].live = liveness[site].live_peak;
@@ -391,11 +413,11 @@ Allocation allocate(const Program& program,
 
 bool fits_into_sbuf(const Program& program,
                     const std::vector<SiteLiveness>& liveness,
-                    const NeuronCoreSpec& core,
+                    const ChipSpec& chip,
                     const Policies& policies) {
     Allocation result;
     result.sites.resize(program.buffers.size());
-    allocate_sbuf(program, liveness, core.sbuf, policies, {}, result);
+    allocate_sbuf(program, liveness, chip, policies, {}, result);
     for (std::size_t site = 0; site < result.sites.size(); ++site) {
         if (program.buffers[site].space == Space::Sbuf && result.sites[site].is_pooled) {
             return false;

@@ -38,6 +38,8 @@ TEST(PoliciesTest, EveryValueOfEveryPolicyCanBeSetAndIsDescribedAsSet) {
                                          "unrolled_buffers=false",
                                          "psum_buffers=as_sbuf",
                                          "psum_buffers=in_turn",
+                                         "buffer_ns=0",
+                                         "buffer_ns=1500",
                                          "spilling=off",
                                          "spilling=farthest_use",
                                          "ring_assignment=single",
@@ -173,12 +175,13 @@ TEST(PoliciesTest, AnAssignmentWithoutAValueIsAnError) {
 }
 
 TEST(PoliciesTest, AnUnknownPolicyIsAnErrorThatNamesAll) {
-    EXPECT_EQ(error_of("spiling=off"),
-              "--policy spiling: there is no such policy; the policies are engine_choice, "
-              "buffer_factor, buffer_extra, unrolled_buffers, loads, psum_buffers, spilling, "
-              "ring_assignment, dma_rings, dge, scratch_dge, trigger_in_queues, "
-              "drop_repeated_loads, sink_loads, merge_iterations, drain_iterations, "
-              "reuse_stationary, load_identity, matmul_window, reorder_window, planned_dma_rate");
+    EXPECT_EQ(
+        error_of("spiling=off"),
+        "--policy spiling: there is no such policy; the policies are engine_choice, "
+        "buffer_factor, buffer_extra, buffer_ns, unrolled_buffers, loads, psum_buffers, spilling, "
+        "ring_assignment, dma_rings, dge, scratch_dge, trigger_in_queues, "
+        "drop_repeated_loads, sink_loads, merge_iterations, drain_iterations, "
+        "reuse_stationary, load_identity, matmul_window, reorder_window, planned_dma_rate");
 }
 
 TEST(PoliciesTest, AnUnknownValueIsAnErrorThatNamesTheValues) {

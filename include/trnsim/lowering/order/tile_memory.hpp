@@ -41,7 +41,7 @@ public:
     /// program does not fit
     TileMemory(const program::Program& program,
                const std::vector<SiteLiveness>& liveness,
-               const NeuronCoreSpec& core,
+               const ChipSpec& chip,
                const Policies& policies,
                Mover& mover,
                const std::vector<LoadPlan::Need>& loads = {});

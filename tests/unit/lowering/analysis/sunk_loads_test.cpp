@@ -117,10 +117,10 @@ Program hoisted() {
 }
 
 SunkLoads sinking(const Program& program, std::int64_t kib) {
-    NeuronCoreSpec core;
-    core.sbuf.partition_kib = core.sbuf.usable_partition_kib = kib;
+    ChipSpec chip;
+    chip.neuron_core.sbuf.partition_kib = chip.neuron_core.sbuf.usable_partition_kib = kib;
     const auto fits = [&](const std::vector<SiteLiveness>& lives) {
-        return fits_into_sbuf(program, lives, core, {});
+        return fits_into_sbuf(program, lives, chip, {});
     };
     return sink_loads(program, analyse_liveness(program), fits)
         .value_or(SunkLoads{.program = program, .passes = {}});

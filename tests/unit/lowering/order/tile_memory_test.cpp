@@ -31,7 +31,7 @@ protected:
                             std::int64_t count = 4,
                             const Policies& policies = {})
         : program_(uses(space, count)),
-          memory_(program_, analyse_liveness(program_), core(), policies, mover_) {
+          memory_(program_, analyse_liveness(program_), chip(), policies, mover_) {
         for (std::int64_t tile = 0; tile < count; ++tile) {
             memory_.begin(0);
         }
@@ -57,10 +57,10 @@ protected:
     TileMemory memory_;
 
 private:
-    static NeuronCoreSpec core() {
-        NeuronCoreSpec core = test::chip_named("trainium2").neuron_core;
-        core.sbuf.usable_partition_kib = 2;
-        return core;
+    static ChipSpec chip() {
+        ChipSpec chip = test::chip_named("trainium2");
+        chip.neuron_core.sbuf.usable_partition_kib = 2;
+        return chip;
     }
 
     static program::Program uses(Space space, std::int64_t count) {

@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] Allocation allocate(const Policies& policies = {},
                                       const std::vector<LoadPlan::Need>& loads = {}) const {
-        return lowering::allocate(program_, liveness_, core_, policies, loads);
+        return lowering::allocate(program_, liveness_, chip_, policies, loads);
     }
 
     [[nodiscard]] std::string error(const Policies& policies = {}) const {
@@ -73,21 +73,22 @@ public:
 
     [[nodiscard]] const program::Program& program() const { return program_; }
     [[nodiscard]] const std::vector<SiteLiveness>& liveness() const { return liveness_; }
-    NeuronCoreSpec& core() { return core_; }
-    [[nodiscard]] const NeuronCoreSpec& core() const { return core_; }
+    DmaSpec& dma() { return chip_.dma; }
+    NeuronCoreSpec& core() { return chip_.neuron_core; }
+    [[nodiscard]] const NeuronCoreSpec& core() const { return chip_.neuron_core; }
 
 private:
-    static NeuronCoreSpec small_core() {
-        NeuronCoreSpec core;
-        core.sbuf.usable_partition_kib = 16;
-        core.psum.banks = 4;
-        core.psum.bank_bytes = 2048;
-        return core;
+    static ChipSpec small_chip() {
+        ChipSpec chip;
+        chip.neuron_core.sbuf.usable_partition_kib = 16;
+        chip.neuron_core.psum.banks = 4;
+        chip.neuron_core.psum.bank_bytes = 2048;
+        return chip;
     }
 
     program::Program program_{.files = {"kernel.py"}};
     std::vector<SiteLiveness> liveness_;
-    NeuronCoreSpec core_ = small_core();
+    ChipSpec chip_ = small_chip();
 };
 
 TEST(AllocationTest, ASiteGetsAsManySlotsAsItHasLiveTiles) {
@@ -101,6 +102,29 @@ TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
     const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
     EXPECT_EQ(sites.allocate({.buffer_factor = 1.25, .buffer_extra = 2}).sites[site].slots, 5);
     EXPECT_EQ(sites.allocate({.buffer_factor = 3.0}).sites[site].slots, 9);
+}
+
+TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnough) {
+    const auto slots = [](std::int64_t tile_bytes, std::int64_t time, Space space = Space::Sbuf) {
+        Sites sites;
+        sites.dma().engines = 16;
+        sites.dma().engine_gb_per_s = GigabytesPerSecond{8.0};  // A byte of a partition each ns.
+        const auto site = sites.add(space, tile_bytes, 1, 100);
+        return sites.allocate({.buffer_factor = 4.0, .buffer_ns = time}).sites[site].slots;
+    };
+    EXPECT_EQ(slots(1024, 1024), 2);
+    EXPECT_EQ(slots(1024, 1025), 3);
+    EXPECT_EQ(slots(1024, 3072), 4);
+    EXPECT_EQ(slots(1024, 9000), 4) << "no more than the factor asks for";
+    EXPECT_EQ(slots(1024, 0), 4) << "no limit";
+    EXPECT_EQ(slots(2048, 1024), 2);
+    EXPECT_EQ(slots(2048, 1, Space::Psum), 4) << "nothing is loaded ahead into PSUM";
+}
+
+TEST(AllocationTest, EveryLiveTileHasThatManySlots) {
+    Sites sites;
+    const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
+    EXPECT_EQ(sites.allocate({.buffer_factor = 4.0, .buffer_ns = 1}).sites[site].slots, 6);
 }
 
 // "Tensors allocated inside the loop body are allocated once and reused." [NKI-DYNAMIC-LOOPS]
@@ -117,8 +141,8 @@ TEST(AllocationTest, EveryIterationOfALoopOfTheRunTimeHasItsTilesAtTheSamePlaces
         program::Program program = builder.build();
         program.loops[0].kind = outer;
         program.loops[1].kind = inner;
-        const Allocation result = allocate(
-            program, analyse_liveness(program), NeuronCoreSpec{}, {.buffer_factor = factor});
+        const Allocation result =
+            allocate(program, analyse_liveness(program), ChipSpec{}, {.buffer_factor = factor});
         return std::pair{result.sites[once].slots, result.sites[thrice].slots};
     };
     using program::LoopKind;
@@ -146,7 +170,7 @@ Allocation allocated_in(program::LoopKind outer, program::LoopKind inner, bool u
     program.loops[1].kind = inner;
     return allocate(program,
                     analyse_liveness(program),
-                    NeuronCoreSpec{},
+                    ChipSpec{},
                     {.buffer_factor = 3.0, .unrolled_buffers = unrolled_buffers});
 }
 
@@ -195,7 +219,7 @@ TEST(AllocationTest, OnlyTilesInSbufThatWaitForOneAnotherAreNamed) {
     program.loops[2].kind = program::LoopKind::Python;
     const Allocation result = allocate(program,
                                        analyse_liveness(program),
-                                       NeuronCoreSpec{},
+                                       ChipSpec{},
                                        {.buffer_factor = 3.0, .unrolled_buffers = false});
     EXPECT_EQ(result.sites[tiles[3]].slots, 3);  // One of its loops is not Python's.
     EXPECT_THAT(result.notes, ElementsAre(HasSubstr("(a and 2 more)")));

@@ -225,8 +225,8 @@ std::string_view meaning_of(std::string_view policy) {
         {"buffer_factor", "buffers of a site per tile of it that is alive at once"},
         {"buffer_extra", "buffers of a site beyond those"},
         {"buffer_ns",
-         "of these, per tile, no more than one and what the DMA engines fill in so many "
-         "nanoseconds; 0: all"},
+         "of loaded tiles no more buffers for each live one than one and what the DMA engines fill "
+         "in so many nanoseconds; 0: no limit"},
         {"unrolled_buffers",
          "also tiles in no loop but Python's have more buffers than are alive at once"},
         {"loads",

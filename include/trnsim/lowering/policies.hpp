@@ -62,7 +62,8 @@ struct Policies {
     EngineChoice engine_choice = EngineChoice::First;
     double buffer_factor = 1.0;     ///< Slots of a site: buffer_factor x live tiles + buffer_extra,
     std::int64_t buffer_extra = 0;  ///< rounded down, at least the live tiles if they fit.
-    std::int64_t buffer_ns = 0;     ///< But one and what the DMA engines fill in this time; 0: all.
+    std::int64_t buffer_ns = 0;     ///< Of loaded tiles no more than one and what DMA fills in this
+                                    ///< time, for each live one; 0: no limit.
     bool unrolled_buffers = true;   ///< Also of a site in no loop but Python's, which unrolls them.
     LoadTiming loads = LoadTiming::AsSoonAsPossible;
     PsumBuffers psum_buffers = PsumBuffers::AsSbuf;

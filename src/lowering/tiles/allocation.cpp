@@ -84,6 +84,17 @@ std::int64_t wanted_slots(const SiteLiveness& site,
         std::floor(factor * live + static_cast<double>(policies.buffer_extra)));
 }
 
+/// By buffer.
+std::vector<bool> written_by_dma(const Program& program) {
+    std::vector<bool> is_written(program.buffers.size());
+    for (const InstructionTemplate& instruction : program.templates) {
+        if (is_dma(instruction.op)) {
+            is_written[instruction.at(Role::Dst).buffer] = true;
+        }
+    }
+    return is_written;
+}
+
 template <typename SlotBytes>
 std::vector<PackedSite> candidates(const Program& program,
                                    const std::vector<SiteLiveness>& liveness,
@@ -96,12 +107,7 @@ std::vector<PackedSite> candidates(const Program& program,
     const std::vector<std::int64_t> tiles = most_places(program);
     const std::vector<Around> around = what_is_around(program);
     std::vector<PackedSite> result;
-    std::vector<bool> is_loaded(program.buffers.size());
-    for (const InstructionTemplate& instruction : program.templates) {
-        if (is_dma(instruction.op)) {
-            is_loaded[instruction.at(Role::Dst).buffer] = true;
-        }
-    }
+    const std::vector<bool> is_loaded = written_by_dma(program);
     for (std::uint32_t site = 0; site < program.buffers.size(); ++site) {
         const SiteLiveness& life = liveness[site];
         const program::Buffer& buffer = program.buffers[site];
@@ -111,9 +117,10 @@ std::vector<PackedSite> candidates(const Program& program,
         const std::int64_t bytes = slot_bytes(buffer.free_bytes());
         const bool is_buffered = policies.unrolled_buffers || around[site] == Around::Loops;
         const bool is_repeated = tiles[site] != kNoLimit;  // [NKI-DYNAMIC-LOOPS]
-        const std::int64_t wanted = is_repeated   ? tiles[site]
-                                    : is_buffered ? wanted_slots(life, policies, bytes, ahead)
-                                                  : life.live_peak;
+        const std::int64_t wanted =
+            is_repeated   ? tiles[site]
+            : is_buffered ? wanted_slots(life, policies, bytes, is_loaded[site] ? ahead : kNoLimit)
+                          : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
             {.site = site,

@@ -44,11 +44,11 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 /// the hardware repeats the body as it is. kNoLimit elsewhere. [NKI-DYNAMIC-LOOPS]
 [[nodiscard]] std::vector<std::int64_t> most_places(const program::Program& program);
 
-/// Gives every other site max(live, floor(buffer_factor x live + buffer_extra)) slots, in SBUF no
-/// more of them for each live tile than one and what the DMA engines fill in `buffer_ns`, at most
-/// one per instance, at addresses of its own; without `unrolled_buffers` a site in no loop but
-/// Python's gets as many as are alive, and one in a loop of the run time one for each tile of an
-/// iteration. What does not fit is made to, in this order: sites whose lives do not meet share
+/// Gives every other site max(live, floor(buffer_factor x live + buffer_extra)) slots, one that DMA
+/// loads no more of them for each live tile than one and what the DMA engines fill in `buffer_ns`,
+/// at most one per instance, at addresses of its own; without `unrolled_buffers` a site in no loop
+/// but Python's gets as many as are alive, and one in a loop of the run time one for each tile of
+/// an iteration. What does not fit is made to, in this order: sites whose lives do not meet share
 /// addresses; sites give up slots beyond their live tiles, the largest excess first, and what room
 /// is left goes back to the smallest tiles; PSUM tiles smaller than a bank share one; all sites of
 /// the memory share one pool (TilePool) and spill, if the policy allows. Sites whose addresses the

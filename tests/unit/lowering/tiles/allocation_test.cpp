@@ -104,12 +104,15 @@ TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
     EXPECT_EQ(sites.allocate({.buffer_factor = 3.0}).sites[site].slots, 9);
 }
 
-TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnough) {
-    const auto slots = [](std::int64_t tile_bytes, std::int64_t time, Space space = Space::Sbuf) {
+TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnoughForLoads) {
+    const auto slots = [](std::int64_t tile_bytes, std::int64_t time, bool is_loaded = true) {
         Sites sites;
         sites.dma().engines = 16;
         sites.dma().engine_gb_per_s = GigabytesPerSecond{8.0};  // A byte of a partition each ns.
-        const auto site = sites.add(space, tile_bytes, 1, 100);
+        const auto site = sites.add(Space::Sbuf, tile_bytes, 1, 100);
+        if (is_loaded) {
+            sites.load(site);
+        }
         return sites.allocate({.buffer_factor = 4.0, .buffer_ns = time}).sites[site].slots;
     };
     EXPECT_EQ(slots(1024, 1024), 2);
@@ -118,12 +121,13 @@ TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnough) {
     EXPECT_EQ(slots(1024, 9000), 4) << "no more than the factor asks for";
     EXPECT_EQ(slots(1024, 0), 4) << "no limit";
     EXPECT_EQ(slots(2048, 1024), 2);
-    EXPECT_EQ(slots(2048, 1, Space::Psum), 4) << "nothing is loaded ahead into PSUM";
+    EXPECT_EQ(slots(2048, 1, false), 4) << "computed";
 }
 
-TEST(AllocationTest, EveryLiveTileHasThatManySlots) {
+TEST(AllocationTest, EveryLiveTileThatIsLoadedHasThatManySlots) {
     Sites sites;
     const auto site = sites.add(Space::Sbuf, kKib, 3, 100);
+    sites.load(site);
     EXPECT_EQ(sites.allocate({.buffer_factor = 4.0, .buffer_ns = 1}).sites[site].slots, 6);
 }
 

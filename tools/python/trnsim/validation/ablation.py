@@ -27,7 +27,7 @@ _SCALAR = "neuron_core.scalar_engine"
 VARIANTS: tuple[Variant, ...] = (
     _policy("engine_choice", "the first engine that can run it", "engine_choice=first"),
     _policy("buffers", "as many buffers as live tiles", "buffer_factor=1", "buffer_extra=0"),
-    _policy("buffer_ns", "large tiles have as many buffers as small ones", "buffer_ns=0"),
+    _policy("buffer_ns", "large loaded tiles have as many buffers as small ones", "buffer_ns=0"),
     _policy("unrolled_buffers", "tiles of Python loops have buffers like others",
             "unrolled_buffers=true"),
     _policy("loads", "loads as soon as there is a slot", "loads=as_soon_as_possible"),

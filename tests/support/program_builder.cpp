@@ -118,6 +118,15 @@ Operand ProgramBuilder::part(Role role,
             .pattern = {{1, elements}}};
 }
 
+Operand ProgramBuilder::rows(Role role,
+                             std::uint32_t buffer,
+                             std::int64_t rows,
+                             std::int64_t columns) const {
+    Operand operand = whole(role, buffer);
+    operand.pattern = {{program_.buffers[buffer].shape.back(), rows}, {1, columns}};
+    return operand;
+}
+
 std::uint32_t ProgramBuilder::add(InstructionTemplate instruction) {
     const auto id = static_cast<std::uint32_t>(program_.templates.size());
     instruction.source = {{.file = 0, .line = 101 + id}};

@@ -55,6 +55,11 @@ public:
                                std::uint32_t buffer,
                                std::int64_t elements,
                                std::int32_t partitions = 0) const;
+    /// The first `columns` of each of the first `rows` rows of a tensor in HBM.
+    [[nodiscard]] Operand rows(Role role,
+                               std::uint32_t buffer,
+                               std::int64_t rows,
+                               std::int64_t columns) const;
 
     /// Declares a template.
     std::uint32_t add(Opcode op,

@@ -95,7 +95,7 @@ public:
                          std::make_move_iterator(moved.begin()),
                          std::make_move_iterator(moved.end()));
         renumber(loop, one, static_cast<std::int32_t>(depth), count);
-        passes_.try_emplace(one.site, 1).first->second *= count;
+        passes_.emplace(one.site, count);
     }
 
     SunkLoads take() {

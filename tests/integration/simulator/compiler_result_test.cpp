@@ -16,17 +16,6 @@ using test::at;
 constexpr std::int64_t kTrips = 16;
 constexpr std::int64_t kColumns = 128;
 
-/// 128 rows of so many columns of a tensor whose rows are `pitch` elements apart.
-Operand rows_of(test::ProgramBuilder& builder,
-                Role role,
-                std::uint32_t tensor,
-                std::int64_t pitch,
-                std::int64_t columns) {
-    Operand operand = builder.whole(role, tensor);
-    operand.pattern = {{pitch, 128}, {1, columns}};
-    return operand;
-}
-
 /// Loads, copies and stores a tile per iteration.
 program::Program small_tiles() {
     test::ProgramBuilder builder;
@@ -35,7 +24,7 @@ program::Program small_tiles() {
     const auto x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, kColumns});
     const auto y = builder.tile("y", Space::Sbuf, Dtype::Float32, {128, kColumns});
     const auto columns_of = [&](Role role, std::uint32_t tensor) {
-        return rows_of(builder, role, tensor, kColumns * kTrips, kColumns);
+        return builder.rows(role, tensor, 128, kColumns);
     };
     const auto load = builder.add(
         Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, x), columns_of(Role::Src, in)});
@@ -73,7 +62,7 @@ program::Program loaded_twice() {
         return builder.add(
             Opcode::DmaCopy,
             {Engine::Dma},
-            {builder.whole(Role::Dst, tile), rows_of(builder, Role::Src, in, kColumns, kColumns)});
+            {builder.whole(Role::Dst, tile), builder.rows(Role::Src, in, 128, kColumns)});
     };
     const auto rows = at({}, affine(0, {128 * kColumns}));
     const auto tile = at(affine(0, {1}));
@@ -108,7 +97,7 @@ program::Program block_before_a_loop(std::int64_t rows) {
     const auto block = builder.tile("block", Space::Sbuf, Dtype::Float32, {128, kTileColumns});
     const auto row = builder.tile("row", Space::Sbuf, Dtype::Float32, {128, kTileColumns});
     const auto tile_of = [&](Role role, std::uint32_t tensor) {
-        return rows_of(builder, role, tensor, kTileColumns, kTileColumns);
+        return builder.rows(role, tensor, 128, kTileColumns);
     };
     const auto load = builder.add(
         Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, block), tile_of(Role::Src, in)});

@@ -532,8 +532,7 @@ TEST(LoweringTest, AGatherWaitsForAnyWriteToItsTensorAndAScatterHoldsUpAnyRead) 
     const auto table = builder.output("table", Dtype::Float32, {4096, 64});
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto index = builder.tile("index", Space::Sbuf, Dtype::Int32, {128, 1});
-    Operand rows = builder.whole(Role::Dst, table);
-    rows.pattern = {{64, 128}, {1, 64}};
+    const Operand rows = builder.rows(Role::Dst, table, 128, 64);
     const auto store = builder.add(Opcode::DmaCopy,
                                    {Engine::Dma},
                                    {rows, builder.whole(Role::Src, tile)},

@@ -46,9 +46,7 @@ struct Stream {
 
     /// Columns of every row of a tensor in HBM.
     [[nodiscard]] Operand slice(Role role, std::uint32_t buffer) const {
-        Operand operand = builder.whole(role, buffer);
-        operand.pattern = {{width * trips, kRows}, {1, width}};
-        return operand;
+        return builder.rows(role, buffer, kRows, width);
     }
 
     program::Program build() {
@@ -175,9 +173,8 @@ public:
             tiles.push_back(builder_.tile(
                 "t" + std::to_string(i), Space::Sbuf, Dtype::Float32, {kRows, width_}));
         }
-        Operand from = builder_.whole(Role::Src, in);
-        Operand to = builder_.whole(Role::Dst, out);
-        from.pattern = to.pattern = {{width_ * trips_, kRows}, {1, width_}};
+        const Operand from = builder_.rows(Role::Src, in, kRows, width_);
+        const Operand to = builder_.rows(Role::Dst, out, kRows, width_);
         const auto load = builder_.add(
             Opcode::DmaCopy, {Engine::Dma}, {builder_.whole(Role::Dst, tiles.front()), from});
         const auto store = builder_.add(

@@ -39,14 +39,8 @@ struct Blocks {
     std::uint32_t result =
         builder.tile("result", Space::Sbuf, Dtype::Float32, {kBlockRows, kPartColumns});
 
-    [[nodiscard]] static Operand rows_of(Role role, std::uint32_t buffer, std::int64_t columns) {
-        return {.role = role,
-                .access = role == Role::Dst ? Access::Write : Access::Read,
-                .space = Space::Hbm,
-                .dtype = Dtype::Float32,
-                .buffer = buffer,
-                .partitions = 1,
-                .pattern = {{kBlockColumns, kBlockRows}, {1, columns}}};
+    [[nodiscard]] Operand rows_of(Role role, std::uint32_t buffer, std::int64_t columns) const {
+        return builder.rows(role, buffer, kBlockRows, columns);
     }
     std::uint32_t load(std::uint32_t tile, std::int64_t columns) {
         return builder.add(Opcode::DmaCopy,
@@ -195,7 +189,7 @@ TEST(RepeatedLoadsTest, WhatTheProgramWritesIsLoadedAgain) {
     const Program program = of_blocks([](Blocks& blocks) {
         blocks.builder.run(blocks.builder.add(Opcode::DmaCopy,
                                               {Engine::Dma},
-                                              {Blocks::rows_of(Role::Dst, blocks.in, kPartColumns),
+                                              {blocks.rows_of(Role::Dst, blocks.in, kPartColumns),
                                                blocks.builder.whole(Role::Src, blocks.result)}));
         load_again(blocks);
     });

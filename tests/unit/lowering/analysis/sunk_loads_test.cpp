@@ -47,14 +47,8 @@ struct Hoisted {
     std::uint32_t result =
         builder.tile("result", Space::Sbuf, Dtype::Float32, {kRowsOfTile, kTileColumns});
 
-    [[nodiscard]] static Operand rows_of(Role role, std::uint32_t buffer) {
-        return {.role = role,
-                .access = role == Role::Dst ? Access::Write : Access::Read,
-                .space = Space::Hbm,
-                .dtype = Dtype::Float32,
-                .buffer = buffer,
-                .partitions = 1,
-                .pattern = {{kTileColumns, kRowsOfTile}, {1, kTileColumns}}};
+    [[nodiscard]] Operand rows_of(Role role, std::uint32_t buffer) const {
+        return builder.rows(role, buffer, kRowsOfTile, kTileColumns);
     }
     std::uint32_t load(std::uint32_t site) {
         return builder.add(Opcode::DmaCopy,
@@ -367,7 +361,7 @@ TEST(SunkLoadsTest, WhatTheProgramOrAnotherCoreMayWriteStays) {
         kernel.use_in_rows(kernel.tile);
         kernel.builder.run(kernel.builder.add(Opcode::DmaCopy,
                                               {Engine::Dma},
-                                              {Hoisted::rows_of(Role::Dst, kernel.in),
+                                              {kernel.rows_of(Role::Dst, kernel.in),
                                                kernel.builder.whole(Role::Src, kernel.result)}));
     });
     EXPECT_EQ(sunk(written, kFull), written);

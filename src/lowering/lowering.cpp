@@ -55,9 +55,8 @@ void check_hbm(const program::Program& program, const ChipSpec& chip) {
 
 /// Whether the compiler sees no loop, but one piece of code.
 bool is_unrolled(const program::Program& program) {
-    return std::ranges::all_of(program.loops, [](const program::Loop& loop) {
-        return loop.kind == program::LoopKind::Python || loop.kind == program::LoopKind::Static;
-    });
+    return std::ranges::all_of(
+        program.loops, [](const program::Loop& loop) { return program::is_unrolled(loop.kind); });
 }
 
 /// How many steps of a queue are looked at, by queue. In one piece of code Sync, which computes

@@ -92,7 +92,8 @@ struct Policies {
 /// The defaults for a header's api: "nki" (new), "neuronxcc.nki" (old), "neuronxcc.nki.as_written"
 /// (old, middle end skipped: matmuls in program order, DMAs of their own) or "trace".
 /// [ACCURACY-STUDY, 9]
-/// planned_dma_rate of the new one [ASSUMED]; decision 0019 has the range.
+/// planned_dma_rate of the new one and buffer_ns of the old one [ASSUMED]; decisions 0019 and 0042
+/// have the ranges.
 [[nodiscard]] Policies default_policies(std::string_view api);
 
 /// Overrides one policy: "spilling=off". \throws UserError naming the policies or values allowed

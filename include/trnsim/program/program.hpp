@@ -16,6 +16,10 @@ namespace trnsim::program {
 enum class Form : std::uint8_t { Program, Lowered };
 enum class BufferKind : std::uint8_t { Internal, Input, Output, Constant };
 enum class LoopKind : std::uint8_t { Affine, Sequential, Static, Python, Runtime };
+/// Whether the compiler sees no loop of that kind, but all its iterations.
+[[nodiscard]] constexpr bool is_unrolled(LoopKind kind) {
+    return kind == LoopKind::Static || kind == LoopKind::Python;
+}
 enum class NoteKind : std::uint8_t { Assumption, Unsupported, Warning };
 
 /// The header record.

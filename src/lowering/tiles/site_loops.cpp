@@ -11,9 +11,7 @@ std::vector<Around> what_is_around(const program::Program& program) {
     std::vector<Around> open{Around::Nothing};  ///< By open loop.
     for (const program::Node& node : program.nodes) {
         if (node.kind == program::Node::Kind::Loop) {
-            const program::LoopKind kind = program.loops[node.index].kind;
-            const bool is_unrolled =
-                kind == program::LoopKind::Python || kind == program::LoopKind::Static;
+            const bool is_unrolled = program::is_unrolled(program.loops[node.index].kind);
             open.push_back(
                 std::max(open.back(), is_unrolled ? Around::PythonLoops : Around::Loops));
         } else if (node.kind == program::Node::Kind::End) {

@@ -30,6 +30,8 @@ def matmul_grid(lhs_t, rhs, rows=1, columns=1, rows_per_load=1, columns_per_load
         f"{columns * TILE_N}")
     assert rows % rows_per_load == 0 and columns % columns_per_load == 0, (
         f"{rows} rows, {columns} columns must be multiples of {rows_per_load}, {columns_per_load}")
+    assert rows <= 4 * rows_per_load and columns <= 4 * columns_per_load, (
+        f"{rows // rows_per_load} and {columns // columns_per_load} loads in a step, at most 4 each")
     assert first in ("lhs", "rhs"), f"first is {first!r}, allowed: lhs, rhs"
     assert copy_on in (None, "vector", "scalar"), f"copy_on is {copy_on!r}"
     engine = {None: nisa.unknown_engine, "vector": nisa.vector_engine,
@@ -42,6 +44,16 @@ def matmul_grid(lhs_t, rhs, rows=1, columns=1, rows_per_load=1, columns_per_load
                                 nl.ds(start + part * per_load * size, per_load * size)])
         return [(part * per_load + i, loaded[:, nl.ds(i * size, size)]) for i in range(per_load)]
 
+    # A line for every load of a step, as if they were written out: a site of its own.
+    loads_of_step = (
+        lambda operand: tiles(*operand, 0),
+        lambda operand: tiles(*operand, 1),
+        lambda operand: tiles(*operand, 2),
+        lambda operand: tiles(*operand, 3),
+    )
+    row_loads = loads_of_step[:rows // rows_per_load]
+    column_loads = loads_of_step[:columns // columns_per_load]
+
     for m_block in nl.affine_range(m // (rows * TILE_M)):
         for n_block in nl.affine_range(n // (columns * TILE_N)):
             m_start, n_start = m_block * rows * TILE_M, n_block * columns * TILE_N
@@ -51,10 +63,11 @@ def matmul_grid(lhs_t, rhs, rows=1, columns=1, rows_per_load=1, columns_per_load
                 left = (lhs_t, k_tile, m_start, rows_per_load, TILE_M)
                 right = (rhs, k_tile, n_start, columns_per_load, TILE_N)
                 kept, other = (right, left) if first == "rhs" else (left, right)
-                loads = {"rhs": columns // columns_per_load, "lhs": rows // rows_per_load}
-                before = [one for part in range(loads[first]) for one in tiles(*kept, part)]
-                for part in range(loads["lhs" if first == "rhs" else "rhs"]):
-                    for number, tile in tiles(*other, part):
+                kept_loads, other_loads = ((column_loads, row_loads) if first == "rhs" else
+                                           (row_loads, column_loads))
+                before = [one for load in kept_loads for one in load(kept)]
+                for load in other_loads:
+                    for number, tile in load(other):
                         for kept_number, kept_tile in before:
                             row, column, stationary, moving = number, kept_number, tile, kept_tile
                             if first == "lhs":
@@ -62,8 +75,8 @@ def matmul_grid(lhs_t, rhs, rows=1, columns=1, rows_per_load=1, columns_per_load
                             psum[row, column] += nisa.nc_matmul(stationary, moving)
             result = nl.ndarray((rows, columns, nl.par_dim(TILE_M), TILE_N), dtype=out.dtype,
                                 buffer=nl.sbuf)
-            for row in nl.affine_range(rows):
-                for column in nl.affine_range(columns):
+            for row in range(rows):
+                for column in range(columns):
                     result[row, column] = nisa.tensor_copy(psum[row, column], dtype=out.dtype,
                                                            engine=engine)
                     nl.store(out[nl.ds(m_start + row * TILE_M, TILE_M),

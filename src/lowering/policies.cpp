@@ -228,7 +228,8 @@ std::string_view meaning_of(std::string_view policy) {
          "of loaded tiles no more buffers for each live one than one and what the DMA engines fill "
          "in so many nanoseconds; 0: no limit"},
         {"unrolled_buffers",
-         "also tiles in no loop but Python's have more buffers than are alive at once"},
+         "Python's loops are like others: tiles in no loop but these have more buffers than are "
+         "alive at once, and those of an iteration share theirs"},
         {"loads",
          "loads begin as soon as there is a slot, or just in time by a plan that settles their "
          "slots"},

@@ -64,7 +64,8 @@ struct Policies {
     std::int64_t buffer_extra = 0;  ///< rounded down, at least the live tiles if they fit.
     std::int64_t buffer_ns = 0;     ///< Of loaded tiles no more than one and what DMA fills in this
                                     ///< time, for each live one; 0: no limit.
-    bool unrolled_buffers = true;   ///< Also of a site in no loop but Python's, which unrolls them.
+    bool unrolled_buffers = true;   ///< Also of a site in no loop but Python's, which unrolls them;
+                                    ///< false: and in others all tiles of an iteration count.
     LoadTiming loads = LoadTiming::AsSoonAsPossible;
     PsumBuffers psum_buffers = PsumBuffers::AsSbuf;
     Spilling spilling = Spilling::FarthestUse;

@@ -69,19 +69,34 @@ std::int64_t bytes_ahead(const ChipSpec& chip, const Policies& policies) {
                                      static_cast<double>(chip.neuron_core.sbuf.partitions));
 }
 
-/// `tile_bytes`: in a partition. `ahead`: see bytes_ahead().
-std::int64_t wanted_slots(const SiteLiveness& site,
+/// Of `tiles` that have buffers. `tile_bytes`: in a partition. `ahead`: see bytes_ahead().
+std::int64_t wanted_slots(std::int64_t tiles,
                           const Policies& policies,
                           std::int64_t tile_bytes = 0,
                           std::int64_t ahead = kNoLimit) {
-    const auto live = static_cast<double>(site.live_peak);
     double factor = policies.buffer_factor;
     if (ahead != kNoLimit) {
         const std::int64_t filled = round_up(ahead, tile_bytes) / tile_bytes;
         factor = std::min(factor, 1.0 + static_cast<double>(filled));
     }
-    return static_cast<std::int64_t>(
-        std::floor(factor * live + static_cast<double>(policies.buffer_extra)));
+    return static_cast<std::int64_t>(std::floor(factor * static_cast<double>(tiles) +
+                                                static_cast<double>(policies.buffer_extra)));
+}
+
+/// By buffer: how many tiles have buffers. Those that are alive at once; or more, if Python goes
+/// over an allocation several times in an iteration and is told apart from the compiler's loops:
+/// it does not matter then whether tensors are allocated in as many lines (decision 0044).
+std::vector<std::int64_t> buffered_tiles(const Program& program,
+                                         const std::vector<SiteLiveness>& liveness,
+                                         const Policies& policies) {
+    std::vector<std::int64_t> tiles(program.buffers.size());
+    if (!policies.unrolled_buffers) {
+        tiles = tiles_per_iteration(program);
+    }
+    for (std::size_t site = 0; site < tiles.size(); ++site) {
+        tiles[site] = std::max(tiles[site], liveness[site].live_peak);
+    }
+    return tiles;
 }
 
 /// By buffer.
@@ -105,6 +120,7 @@ std::vector<PackedSite> candidates(const Program& program,
                                    std::int64_t ahead = kNoLimit,
                                    const std::vector<LoadPlan::Need>& loads = {}) {
     const std::vector<std::int64_t> tiles = most_places(program);
+    const std::vector<std::int64_t> buffered = buffered_tiles(program, liveness, policies);
     const std::vector<Around> around = what_is_around(program);
     std::vector<PackedSite> result;
     const std::vector<bool> is_loaded = written_by_dma(program);
@@ -118,9 +134,10 @@ std::vector<PackedSite> candidates(const Program& program,
         const bool is_buffered = policies.unrolled_buffers || around[site] == Around::Loops;
         const bool is_repeated = tiles[site] != kNoLimit;  // [NKI-DYNAMIC-LOOPS]
         const std::int64_t wanted =
-            is_repeated   ? tiles[site]
-            : is_buffered ? wanted_slots(life, policies, bytes, is_loaded[site] ? ahead : kNoLimit)
-                          : life.live_peak;
+            is_repeated ? tiles[site]
+            : is_buffered
+                ? wanted_slots(buffered[site], policies, bytes, is_loaded[site] ? ahead : kNoLimit)
+                : life.live_peak;
         const std::int64_t of_use = std::min(life.instances, tiles[site]);
         result.push_back(
             {.site = site,
@@ -246,7 +263,8 @@ void note_unrolled(const Program& program,
     std::vector<std::string_view> names;
     for (std::size_t site = 0; site < around.size(); ++site) {
         const SiteLiveness& life = liveness[site];
-        const std::int64_t wanted = std::min(wanted_slots(life, policies), life.instances);
+        const std::int64_t wanted =
+            std::min(wanted_slots(life.live_peak, policies), life.instances);
         if (around[site] == Around::PythonLoops && wanted > life.live_peak &&
             program.buffers[site].space == Space::Sbuf && !program.buffers[site].address) {
             names.emplace_back(program.buffers[site].name);

@@ -19,4 +19,9 @@ enum class Around : std::uint8_t {
 /// By site, the most of what is around any of its tiles.
 [[nodiscard]] std::vector<Around> what_is_around(const program::Program& program);
 
+/// By site, how many tiles an iteration of a loop that the compiler sees makes, but for those of
+/// loops in it that it sees too: one for each time that Python goes over the allocation. For the
+/// compiler each is a tensor of its own. The most of any loop; 0 outside of them.
+[[nodiscard]] std::vector<std::int64_t> tiles_per_iteration(const program::Program& program);
+
 }  // namespace trnsim::lowering

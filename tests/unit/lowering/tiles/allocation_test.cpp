@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -186,8 +187,54 @@ TEST(AllocationTest, TilesInNoLoopButPythonsGetOnlyTheSlotsThatAreAliveIfThePoli
     using program::LoopKind;
     EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, true), std::pair(2L, 3L));
     EXPECT_EQ(slots(LoopKind::Python, LoopKind::Static, false), std::pair(1L, 1L));
-    EXPECT_EQ(slots(LoopKind::Affine, LoopKind::Python, false), std::pair(1L, 3L));
+    EXPECT_EQ(slots(LoopKind::Affine, LoopKind::Python, true), std::pair(2L, 3L));
+    EXPECT_EQ(slots(LoopKind::Affine, LoopKind::Python, false), std::pair(1L, 30L));
     EXPECT_EQ(slots(LoopKind::Static, LoopKind::Sequential, false), std::pair(1L, 3L));
+}
+
+/// Slots of all sites: in each of five iterations `times` tiles are used, one after the other, of
+/// `sites` sites each.
+std::int64_t slots_of_lines(std::int64_t sites, std::int64_t times) {
+    test::ProgramBuilder builder;
+    builder.loop(5);
+    for (std::int64_t site = 0; site < sites; ++site) {
+        const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
+        const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+        for (std::int64_t time = 0; time < times; ++time) {
+            builder.alloc(tile).run(copy);
+        }
+    }
+    const program::Program program = builder.end().build();
+    const Allocation result = allocate(program,
+                                       analyse_liveness(program),
+                                       ChipSpec{},
+                                       {.buffer_factor = 2.0, .unrolled_buffers = false});
+    std::int64_t slots = 0;
+    for (const SitePlacement& site : result.sites) {
+        slots += site.slots;
+    }
+    return slots;
+}
+
+TEST(AllocationTest, ItDoesNotMatterInHowManyLinesTensorsAreAllocated) {  // Decision 0044.
+    EXPECT_EQ(slots_of_lines(3, 1), 6);
+    EXPECT_EQ(slots_of_lines(1, 3), 6);
+    EXPECT_EQ(slots_of_lines(2, 3), 12);
+}
+
+TEST(AllocationTest, PythonLoopsWithoutEndGetNoMoreSlotsThanInstances) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    builder.loop(2).loop(1).loop(1).alloc(tile).run(copy).end().end().end();
+    program::Program program = builder.build();
+    const std::vector<SiteLiveness> liveness = analyse_liveness(program);
+    for (const std::size_t loop : {1U, 2U}) {
+        program.loops[loop].kind = program::LoopKind::Python;
+        program.loops[loop].count = std::numeric_limits<std::int64_t>::max();
+    }
+    const Policies policies{.buffer_factor = 4.0, .unrolled_buffers = false};
+    EXPECT_EQ(allocate(program, liveness, ChipSpec{}, policies).sites[tile].slots, 2);
 }
 
 TEST(AllocationTest, ThatTilesOfPythonLoopsAreReusedAtOnceIsNoted) {

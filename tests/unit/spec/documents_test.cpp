@@ -94,10 +94,10 @@ std::map<std::string, Row> documented_numbers() {
     return rows;
 }
 
-class ComponentTables : public testing::TestWithParam<std::pair<const char*, std::size_t>> {};
+class ComponentTables : public testing::TestWithParam<std::pair<std::string, std::size_t>> {};
 
 TEST_P(ComponentTables, SayWhatTheChipFileSays) {
-    const auto [name, column] = GetParam();
+    const auto& [name, column] = GetParam();
     const std::map<std::string, Row> rows = documented_numbers();
     for (const ChipConfig::Leaf& leaf : parse_chip(chip_text(name), name).leaves) {
         if (leaf.path.starts_with("neuron_core_version") || leaf.path == "neuron_cores") {
@@ -108,23 +108,23 @@ TEST_P(ComponentTables, SayWhatTheChipFileSays) {
         Row row = rows.at(leaf.path);
         if (const std::size_t comma = row.at(column).find(", "); comma != std::string::npos) {
             // trn1 and inf2 share a column, and differ here.
-            row[column] = std::string(name) == "trainium1" ? row[column].substr(0, comma)
-                                                           : row[column].substr(comma + 2);
+            row[column] =
+                name == "trainium1" ? row[column].substr(0, comma) : row[column].substr(comma + 2);
         }
         std::string value = leaf.value;
         std::erase(value, '"');
         EXPECT_EQ(row.at(column), value);
         EXPECT_EQ(row.at(kUnit), leaf.unit);
-        EXPECT_TRUE(std::string(name) != "trainium2" || row.at(kSource) == leaf.source);
+        EXPECT_TRUE(name != "trainium2" || row.at(kSource) == leaf.source);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(All,
                          ComponentTables,
-                         testing::Values(std::pair{"trainium1", 3U},
-                                         std::pair{"inferentia2", 3U},
-                                         std::pair{"trainium2", 4U},
-                                         std::pair{"trainium3", 5U}),
+                         testing::Values(std::pair<std::string, std::size_t>{"trainium1", 3},
+                                         std::pair<std::string, std::size_t>{"inferentia2", 3},
+                                         std::pair<std::string, std::size_t>{"trainium2", 4},
+                                         std::pair<std::string, std::size_t>{"trainium3", 5}),
                          [](const auto& tested) { return tested.param.first; });
 
 }  // namespace

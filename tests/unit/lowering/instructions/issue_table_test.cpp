@@ -186,7 +186,7 @@ TEST(IssueTableTest, ALoopBarrierTakesTheChipsTimeOnSync) {
     const auto* barrier = table.loop_barrier(sample.exp);
     EXPECT_EQ(barrier->name, "LOOP_BARRIER");
     EXPECT_EQ(barrier->engine, Engine::Sync);
-    EXPECT_EQ(barrier->cost.interval, from_nanoseconds(4000));
+    EXPECT_EQ(barrier->cost.interval, from_nanoseconds(2900));
     EXPECT_EQ(barrier->cost.done, barrier->cost.interval);
     EXPECT_EQ(table.loop_barrier(sample.exp), barrier);
 }

@@ -50,27 +50,23 @@ class Constant:
         return f"{value:.0f}" if self.is_whole else f"{value:.4g}"
 
 
-_NONE = "neuron_core.dge.none.first_byte_ns"
 _HARDWARE = "neuron_core.dge.hardware"
-_FIRST_BYTE = "from the trigger of a DMA with ready descriptors to its first byte"
 _PROFILE_START = "of a profile before the first instruction"
 _START = "of nki.benchmark before the first instruction"
 
 FREE: tuple[Constant, ...] = (
-    Constant("trn2", _NONE, 600, 900, _FIRST_BYTE),
+    Constant("trn2", "neuron_core.dge.none.first_byte_ns", 600, 900,
+             "from the trigger of a DMA with ready descriptors to its first byte"),
     Constant("trn2", f"{_HARDWARE}.first_byte_ns", 1210, 1400,
              "from the trigger of a DMA to its first byte, descriptors made by hardware"),
     Constant("trn2", f"{_HARDWARE}.issue_interval_ns", 517, 605,
              "a hardware generator is busy with a DMA"),
     Constant("trn2", "runtime.kernel_start_ns", 13200, 14000, _PROFILE_START),
     Constant("trn2", "runtime.benchmark_start_ns", 5000, 10000, _START),
-    Constant("trn1", _NONE, 800, 1400, _FIRST_BYTE),
     Constant("trn1", "dma.completion_ns", 400, 460,
              "from the last byte of a DMA to the semaphore"),
     Constant("trn1", "dma.descriptor_overhead_ns", 0, 15,
              "of a DMA engine for a descriptor beside its bytes"),
-    Constant("trn1", "neuron_core.scalar_engine.issue_overhead_sbuf_cycles", 60, 224,
-             "of a Scalar Engine instruction on SBUF beside its elements"),
     Constant("trn1", "runtime.kernel_start_ns", 5000, 14000, _PROFILE_START),
     Constant("trn1", "runtime.benchmark_start_ns", 8000, 16000, _START),
 )

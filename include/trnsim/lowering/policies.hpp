@@ -54,7 +54,7 @@ enum class RingAssignment : std::uint8_t {
     PerSite,    ///< One ring per destination site and engine that the program lets trigger, round
                 ///< robin over `dma_rings`.
     AsPlanned,  ///< The same, but for planned loads and stores, which share one in the plan's
-                ///< order.
+                ///< order, if a load comes after them.
 };
 
 /// All policies of a run. Text form: "engine_choice=balanced".

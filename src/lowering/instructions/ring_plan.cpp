@@ -2,6 +2,7 @@
 // Rings dealt out in the order in which the program comes to its transfers.
 #include "trnsim/lowering/instructions/ring_plan.hpp"
 
+#include "trailing_stores.hpp"
 #include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/lowering/instructions/instruction_plan.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace trnsim::lowering {
@@ -39,7 +41,15 @@ Engine owner_of(const InstructionTemplate& instruction,
 }
 
 /// What a ring is asked for.
-enum class Purpose : std::uint8_t { Load, PlannedLoad, Store };
+enum class Purpose : std::uint8_t { Load, PlannedLoad, Store, LastStore };
+
+/// `dst`: of the transfer; `planned`: see plan_rings().
+Purpose purpose_of(const Operand& dst, bool is_last_store, const std::vector<bool>& planned) {
+    if (dst.space == Space::Hbm) {
+        return is_last_store ? Purpose::LastStore : Purpose::Store;
+    }
+    return !planned.empty() && planned[dst.buffer] ? Purpose::PlannedLoad : Purpose::Load;
+}
 
 /// Rings that are dealt out in turn.
 class Rings {
@@ -52,7 +62,7 @@ public:
           end_(std::min<std::int64_t>(dma.rings, kRingsForOthers)) {}
 
     int next(Purpose use) {
-        if (use != Purpose::Load && planned_ > 0) {
+        if (planned_ > 0 && (use == Purpose::PlannedLoad || use == Purpose::Store)) {
             return 0;
         }
         const std::int64_t loads = shared_ - planned_ - stores_;
@@ -116,7 +126,9 @@ RingPlan plan_rings(const program::Program& program,
                   .purposes = std::vector<std::string>(neuron_core::kDmaRings)};
     const std::vector<bool> is_scratch = scratch_buffers(program);
     Rings rings(chip.dma, policies, !planned.empty());
-    std::map<std::pair<std::uint32_t, Engine>, int> rings_of;  // By site and owner.
+    const std::vector<bool> is_last =
+        planned.empty() ? std::vector<bool>(program.templates.size()) : trailing_stores(program);
+    std::map<std::tuple<std::uint32_t, Engine, Purpose>, int> rings_of;  // By site and owner.
     bool has_exchange = false;
     for (const std::uint32_t index : by_first_run(program)) {
         const InstructionTemplate& instruction = program.templates[index];
@@ -134,12 +146,9 @@ RingPlan plan_rings(const program::Program& program,
         }
         const Operand& dst = instruction.at(Role::Dst);
         const bool is_store = dst.space == Space::Hbm;
-        const bool is_planned = !planned.empty() && planned[dst.buffer];
-        const Purpose use = is_store     ? Purpose::Store
-                            : is_planned ? Purpose::PlannedLoad
-                                         : Purpose::Load;
+        const Purpose use = purpose_of(dst, is_last[index], planned);
         const Engine owner = owner_of(instruction, chip.neuron_core.dge, policies.dge, is_scratch);
-        const auto [found, is_new] = rings_of.try_emplace({dst.buffer, owner});
+        const auto [found, is_new] = rings_of.try_emplace({dst.buffer, owner, use});
         if (is_new) {
             found->second = rings.of(owner, use);
             add_purpose(

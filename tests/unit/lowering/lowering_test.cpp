@@ -185,10 +185,13 @@ TEST(LoweringTest, PlannedLoadsAndStoresAreOnOneRing) {
     const auto out = builder.output("out", Dtype::Float32, {128, 64});
     const auto planned = builder.tile("planned", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto changed = builder.tile("changed", Space::Sbuf, Dtype::Float32, {128, 64});
-    builder.alloc(planned).alloc(changed);
+    const auto later = builder.tile("later", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(planned).alloc(changed).alloc(later);
     builder.run(builder.copy(planned, in)).run(builder.copy(changed, in));
     builder.run(builder.unary(Opcode::TensorCopy, Engine::Vector, changed, planned));
     builder.run(builder.copy(out, changed));
+    builder.run(builder.copy(later, in));
+    builder.run(builder.unary(Opcode::TensorCopy, Engine::Vector, changed, later));
     const auto rings = [&](LoadTiming loads, RingAssignment assignment) {
         const LoweredProgram lowered(
             builder.build(), {.loads = loads, .ring_assignment = assignment, .dma_rings = 2});
@@ -202,11 +205,11 @@ TEST(LoweringTest, PlannedLoadsAndStoresAreOnOneRing) {
         return transfers;
     };
     EXPECT_THAT(rings(LoadTiming::JustInTime, RingAssignment::AsPlanned),
-                ElementsAre("load store ", "load "));
+                ElementsAre("load load store ", "load "));
     EXPECT_THAT(rings(LoadTiming::JustInTime, RingAssignment::PerSite),
-                ElementsAre("load load ", "store "));
+                ElementsAre("load load load ", "store "));
     EXPECT_THAT(rings(LoadTiming::AsSoonAsPossible, RingAssignment::AsPlanned),
-                ElementsAre("load load ", "store "))
+                ElementsAre("load load load ", "store "))
         << "nothing is planned";
 }
 

@@ -26,7 +26,8 @@ struct RingPlan {
 ///
 /// `planned`: by buffer, whether a LoadPlan says when its tiles are loaded; if not empty, these
 /// loads share the first ring with all stores, so that each comes after the stores that the plan
-/// has before it, and other loads have the rest (decision 0030).
+/// has before it, and other loads have the rest (decision 0030). So have stores that no load comes
+/// after: they hold up nothing, and need not wait for loads before them (decision 0045).
 [[nodiscard]] RingPlan plan_rings(const program::Program& program,
                                   const ChipSpec& chip,
                                   const Policies& policies,

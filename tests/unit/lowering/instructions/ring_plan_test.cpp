@@ -9,7 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace trnsim::lowering {
 namespace {
@@ -134,8 +137,9 @@ TEST(RingPlan, OneRingTakesAllTransfersIfThePolicySaysSo) {
                 ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
-TEST(RingPlan, PlannedLoadsShareARingWithAllStoresAndOtherLoadsHaveTheRest) {
-    const LoadsAndStores program(4);
+TEST(RingPlan, PlannedLoadsShareARingWithStoresAndOtherLoadsHaveTheRest) {
+    LoadsAndStores program(4);
+    program.builder.run(0);  // The stores have a load behind them.
     const program::Program built = program.builder.build();
     ChipSpec chip;
     chip.dma.rings = 16;
@@ -147,6 +151,65 @@ TEST(RingPlan, PlannedLoadsShareARingWithAllStoresAndOtherLoadsHaveTheRest) {
     EXPECT_THAT(rings(2), ElementsAre(1, 0, 1, 0, 0, 0, 0, 0));
     EXPECT_THAT(rings(3), ElementsAre(1, 0, 2, 0, 0, 0, 0, 0));
     EXPECT_THAT(rings(1), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+/// The rings of a load that is planned and of a store, two in all; `run` says where they run.
+template <typename Run>
+std::pair<int, int> rings_beside_a_planned_load(
+    Run&& run, program::LoopKind kind = program::LoopKind::Affine) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto out = builder.output("out", Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(tile);
+    const auto load = builder.copy(tile, in);
+    const auto store = builder.copy(out, tile);
+    run(builder, load, store);
+    program::Program program = builder.build();
+    for (program::Loop& loop : program.loops) {
+        loop.kind = kind;
+    }
+    std::vector<bool> planned(program.buffers.size());
+    planned[tile] = true;
+    ChipSpec chip;
+    chip.dma.rings = 16;
+    const std::vector<int> ring = plan_rings(program, chip, {.dma_rings = 2}, planned).ring;
+    return {ring[load], ring[store]};
+}
+
+TEST(RingPlan, StoresThatNoLoadComesAfterDoNotWaitForThoseBeforeThem) {  // Decision 0045.
+    using Builder = test::ProgramBuilder;
+    using Template = std::uint32_t;
+    const auto behind = [](Builder& builder, Template load, Template store) {
+        builder.loop(4).run(load).end().loop(4).run(store).end();
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(behind), std::pair(0, 1));
+    const auto once = [](Builder& builder, Template load, Template store) {
+        builder.loop(1).loop(4).run(load).end().run(store).end();
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(once), std::pair(0, 1));
+    EXPECT_EQ(rings_beside_a_planned_load(once, program::LoopKind::Runtime), std::pair(0, 0));
+}
+
+TEST(RingPlan, StoresThatALoadComesAfterKeepThePlansOrder) {
+    using Builder = test::ProgramBuilder;
+    using Template = std::uint32_t;
+    const auto again = [](Builder& builder, Template load, Template store) {
+        builder.loop(2).loop(4).run(load).end().run(store).end();
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(again), std::pair(0, 0));
+    const auto before = [](Builder& builder, Template load, Template store) {
+        builder.run(load).loop(4).run(store).end().loop(1).run(load).end();
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(before), std::pair(0, 0));
+    const auto sometimes = [](Builder& builder, Template load, Template store) {
+        builder.run(load).run(store).run(load).run(store);
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(sometimes), std::pair(0, 0));
+    const auto inside = [](Builder& builder, Template load, Template store) {
+        builder.run(load).loop(2).run(store).loop(1).run(load).end().end();
+    };
+    EXPECT_EQ(rings_beside_a_planned_load(inside), std::pair(0, 0));
 }
 
 TEST(RingPlan, AChipWithFewerRingsThanThePolicyWantsUsesAllOfThem) {

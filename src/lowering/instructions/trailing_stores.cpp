@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk: loads as late, and stores as early as the outermost loop around them.
+// One walk: loads are as late as the end of the outermost loop around them.
 #include "trailing_stores.hpp"
 
 #include "trnsim/isa/opcode.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <optional>
 
 namespace trnsim::lowering {
 
@@ -17,7 +17,8 @@ namespace {
 
 class Walk {
 public:
-    explicit Walk(const Program& program) : program_(program) {}
+    explicit Walk(const Program& program)
+        : program_(program), first_store_(program.templates.size()) {}
 
     [[nodiscard]] std::vector<bool> stores_behind_all_loads() {
         for (; place_ < program_.nodes.size(); ++place_) {
@@ -31,11 +32,8 @@ public:
             }
         }
         std::vector<bool> trailing(program_.templates.size());
-        for (const auto& [instruction, begin] : stores_) {
-            trailing[instruction] = true;
-        }
-        for (const auto& [instruction, begin] : stores_) {
-            trailing[instruction] = trailing[instruction] && begin >= last_load_;
+        for (std::size_t index = 0; index < trailing.size(); ++index) {
+            trailing[index] = first_store_[index] && *first_store_[index] > last_load_;
         }
         return trailing;
     }
@@ -44,14 +42,13 @@ private:
     void begin_loop(const program::Loop& loop) {
         // Those of the run time may run any number of times.
         open_.push_back(loop.count > 1 || loop.kind == program::LoopKind::Runtime);
-        begin_ = repeating_ == 0 ? place_ : begin_;
         repeating_ += open_.back() ? 1U : 0U;
     }
 
     void end_loop() {
         repeating_ -= open_.back() ? 1U : 0U;
         open_.pop_back();
-        last_load_ = loads_inside_ ? place_ + 1 : last_load_;
+        last_load_ = loads_inside_ ? place_ : last_load_;
         loads_inside_ = loads_inside_ && repeating_ > 0;
     }
 
@@ -62,9 +59,9 @@ private:
         }
         // What comes from other cores counts as loaded.
         if (!is_exchange(instruction.op) && instruction.at(Role::Dst).space == Space::Hbm) {
-            stores_.emplace_back(index, repeating_ > 0 ? begin_ : place_);
+            first_store_[index] = first_store_[index].value_or(place_);
         } else {
-            last_load_ = place_ + 1;
+            last_load_ = place_;
             loads_inside_ = repeating_ > 0;
         }
     }
@@ -73,11 +70,9 @@ private:
     std::size_t place_ = 0;
     std::vector<bool> open_{};   ///< Loops: whether they repeat;
     std::size_t repeating_ = 0;  ///< how many of them do,
-    std::size_t begin_ = 0;      ///< where the outermost of those begins,
-    bool loads_inside_ = false;  ///< and whether it loads.
-    std::size_t last_load_ = 0;  ///< Behind it, and behind the loop that repeats it.
-    std::vector<std::pair<std::uint32_t, std::size_t>> stores_{};  ///< Templates, and where they
-                                                                   ///< begin.
+    bool loads_inside_ = false;  ///< and whether the outermost of those loads.
+    std::size_t last_load_ = 0;  ///< Or the end of the loop that repeats it.
+    std::vector<std::optional<std::size_t>> first_store_;  ///< By template.
 };
 
 }  // namespace

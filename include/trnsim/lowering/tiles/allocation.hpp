@@ -46,17 +46,18 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 
 /// Gives every other site max(live, floor(buffer_factor x live + buffer_extra)) slots, one that DMA
 /// loads no more of them for each live tile than one and what the DMA engines fill in `buffer_ns`,
-/// at most one per instance, at addresses of its own; without `unrolled_buffers` a site in no loop
-/// but Python's gets as many as are alive, and one in a loop of the run time one for each tile of
-/// an iteration. What does not fit is made to, in this order: sites whose lives do not meet share
-/// addresses; sites give up slots beyond their live tiles, the largest excess first, and what room
-/// is left goes back to the smallest tiles; PSUM tiles smaller than a bank share one; all sites of
-/// the memory share one pool (TilePool) and spill, if the policy allows. Sites whose addresses the
-/// program fixes get none of this; the others lie above them. The policy may have all of PSUM go
-/// round its tiles instead, where they fit (BankRotation). `loads`: slots that a LoadPlan needs and
-/// wants, by buffer; empty without one. They are granted where all that is needed fits into bytes
-/// that no other site has; else no site is planned. \throws ProgramError naming the largest sites
-/// if it still does not fit
+/// at most one per instance, at addresses of its own; one in a loop of the run time gets one for
+/// each tile of an iteration. Without `unrolled_buffers` a site in no loop but Python's gets as
+/// many as are alive, and in others all tiles count as live that an iteration makes by going over
+/// their line again and again (decision 0044). What does not fit is made to, in this order: sites
+/// whose lives do not meet share addresses; sites give up slots beyond their live tiles, the
+/// largest excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller
+/// than a bank share one; all sites of the memory share one pool (TilePool) and spill, if the
+/// policy allows. Sites whose addresses the program fixes get none of this; the others lie above
+/// them. The policy may have all of PSUM go round its tiles instead, where they fit (BankRotation).
+/// `loads`: slots that a LoadPlan needs and wants, by buffer; empty without one. They are granted
+/// where all that is needed fits into bytes that no other site has; else no site is planned.
+/// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const ChipSpec& chip,

@@ -191,6 +191,22 @@ TEST(RingPlan, StoresThatNoLoadComesAfterDoNotWaitForThoseBeforeThem) {  // Deci
     EXPECT_EQ(rings_beside_a_planned_load(once, program::LoopKind::Runtime), std::pair(0, 0));
 }
 
+TEST(RingPlan, StoresToOneTensorAreApartIfALoadComesAfterSomeOfThemOnly) {
+    test::ProgramBuilder builder;
+    const auto in = builder.input("in", Dtype::Float32, {128, 64});
+    const auto out = builder.output("out", Dtype::Float32, {128, 64});
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    builder.alloc(tile);
+    const auto load = builder.copy(tile, in);
+    builder.run(load).run(builder.copy(out, tile)).run(load).run(builder.copy(out, tile));
+    const program::Program program = builder.build();
+    std::vector<bool> planned(program.buffers.size());
+    planned[tile] = true;
+    ChipSpec chip;
+    chip.dma.rings = 16;
+    EXPECT_THAT(plan_rings(program, chip, {.dma_rings = 2}, planned).ring, ElementsAre(0, 0, 1));
+}
+
 TEST(RingPlan, StoresThatALoadComesAfterKeepThePlansOrder) {
     using Builder = test::ProgramBuilder;
     using Template = std::uint32_t;

@@ -222,6 +222,18 @@ TEST(AllocationTest, ItDoesNotMatterInHowManyLinesTensorsAreAllocated) {  // Dec
     EXPECT_EQ(slots_of_lines(2, 3), 12);
 }
 
+TEST(AllocationTest, TheLoopThatGoesOverALineMostOftenCounts) {
+    test::ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});
+    const auto copy = builder.unary(Opcode::TensorCopy, Engine::Vector, tile, tile);
+    builder.loop(5).alloc(tile).run(copy).alloc(tile).run(copy).alloc(tile).run(copy).end();
+    builder.loop(5).alloc(tile).run(copy).end();
+    const program::Program program = builder.build();
+    const Policies policies{.buffer_factor = 2.0, .unrolled_buffers = false};
+    EXPECT_EQ(allocate(program, analyse_liveness(program), ChipSpec{}, policies).sites[tile].slots,
+              6);
+}
+
 TEST(AllocationTest, PythonLoopsWithoutEndGetNoMoreSlotsThanInstances) {
     test::ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 16});

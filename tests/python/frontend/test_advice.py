@@ -84,8 +84,8 @@ def test_elements_are_not_known_while_tracing(body: Any) -> None:
     (lambda t: nl.arange(3), "module 'nki.language' has no attribute 'arange', but "
                              "neuronxcc.nki.language does: that is the other API"),
     (lambda t: nl.xyzzy, "module 'nki.language' has no attribute 'xyzzy'"),
-    (lambda t: collectives.all_gather_v_prepare(t), "module 'nki.collectives' has no attribute "
-     "'all_gather_v_prepare'; did you mean all_gather_v?"),
+    (lambda t: collectives.all_gather_w(t), "module 'nki.collectives' has no attribute "
+     "'all_gather_w'; did you mean all_gather_v?"),
 ])
 def test_a_name_that_the_api_does_not_have_is_answered(body: Any, advice: str) -> None:
     assert refusal(body).endswith(advice)

@@ -29,7 +29,7 @@ INTERNAL = {"nki.language._TileSize", "neuronxcc.nki.FrameworkKernel",
 """What a kernel does not make itself."""
 
 NEWER = {"activation": ("engine",), "activate2": ("engine",),
-         "scalar_tensor_tensor": ("reduce_cmd", "reduce_op", "reduce_res")}
+         "scalar_tensor_tensor": ("reduce_cmd", "reduce_op", "reduce_res"), "topk": ("sorted",)}
 """Parameters of NKI 0.7, before `name`, which the stubs of 0.6 do not have. [NKI-ISA-2.33]"""
 
 pytestmark = pytest.mark.skipif(not SDK.is_dir(), reason="TRNSIM_CORPUS has no AWS Neuron SDK")

@@ -43,10 +43,35 @@ def sum_of_both(x: Any) -> Any:
 
 
 @nki.jit
+def sum_at_once(x: Any) -> Any:
+    """The same by one instruction."""
+    core = nl.program_id(0)
+    out = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    mine, both = tile((64, 32)), tile((64, 32))
+    nisa.dma_copy(mine, x[nl.ds(core * 64, 64), :])
+    nisa.sendrecv_compute(mine, both, 1 - core, 1 - core, nl.add)
+    nisa.dma_copy(out[nl.ds(core * 64, 64), :], both)
+    return out
+
+
+@nki.jit
 def lonely_barrier(x: Any) -> Any:
     if nl.program_id(0) == 0:
         nisa.core_barrier(x, (0, 1))
     return stored(loaded(x))
+
+
+def test_an_exchange_may_reduce() -> None:
+    data = normal(128, 32)
+    assert_allclose(run_kernel(sum_at_once[2], data), run_kernel(sum_of_both[2], data), rtol=0)
+
+
+def test_what_is_reduced_has_been_written() -> None:
+    def kernel(x: Any) -> Any:
+        nisa.sendrecv_compute(tile((64, 32)), tile((64, 32)), 1, 1, nl.maximum)
+        return stored(loaded(x))
+    with pytest.raises(ProgramError, match="element .0, 0. of .* nothing has written it"):
+        run_kernel(nki.jit(kernel)[2], normal(64, 32))
 
 
 def test_cores_share_memory_and_wait_at_barriers() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from trnsim.frontend import ProgramError
 from values_helpers import (
     BF16,
     Array,
@@ -104,21 +105,37 @@ def test_prelu_has_a_slope_for_each_partition_left_of_zero() -> None:
     assert_allclose(activated("prelu", X), np.maximum(X, 0), rtol=1e-6)
 
 
-@pytest.mark.parametrize("count", [64, 50])
-def test_topk_finds_the_largest_of_sixteen_partitions(count: int) -> None:
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.parametrize(("count", "largest"), [(64, 8), (50, 16), (64, 40)])
+def test_topk_finds_the_largest_of_sixteen_partitions(count: int, largest: int,
+                                                      is_sorted: bool) -> None:
     x = normal(32, 4, kind=BF16)
 
     def body(x: Any) -> Any:
-        values, places = tile((32, 8), nl.bfloat16), tile((32, 8), nl.uint32)
-        nisa.topk(values, places, x, count)
+        values, places = tile((32, largest), nl.bfloat16), tile((32, largest), nl.uint32)
+        nisa.memset(values, -99.0)
+        nisa.memset(places, 99)
+        nisa.topk(values, places, x, count, is_sorted)
         return values, places
     values, places = evaluate(body, x)
     for first in (0, 16):
         snake = x[first:first + 16].T.reshape(-1)[:count].astype(np.float32)
-        wanted = np.sort(snake)[-8:]
-        for row in range(first, first + 16):
-            assert_array_equal(values[row].astype(np.float32), wanted)
-            assert_array_equal(snake[places[row]], wanted)
+        wanted = np.sort(snake)[-largest:]
+        found = values[first:first + 16].T.reshape(-1).astype(np.float32)
+        assert_array_equal(found[:largest], wanted[::-1] if is_sorted else wanted)
+        assert_array_equal(snake[places[first:first + 16].T.reshape(-1)[:largest]], found[:largest])
+        assert (found[largest:] == -99).all()
+
+
+def test_topk_reads_no_more_than_its_elements_and_writes_no_more_than_its_results() -> None:
+    def body(x: Any) -> Any:
+        source = tile((16, 3), nl.bfloat16)
+        nisa.memset(source[:, 0:2], 1.0)
+        values, places = tile((16, 8), nl.bfloat16), tile((16, 8), nl.uint32)
+        nisa.topk(values, places, source, 32)
+        return values
+    with pytest.raises(ProgramError, match=r"element .0, 1. of .* nothing has written it"):
+        evaluate(body, normal(16, 2))
 
 
 def test_a_softmax_over_some_dimensions_sums_to_one_over_those() -> None:

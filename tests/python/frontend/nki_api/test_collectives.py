@@ -66,6 +66,78 @@ def test_variable_counts_are_an_operand() -> None:
     assert [operand[0] for operand in one.operands] == ["dst", "src", "index"]
 
 
+PAIRS = [(collectives.all_gather_v_prepare, collectives.all_gather_v_trigger,
+          collectives.all_gather_v),
+         (collectives.all_to_all_v_prepare, collectives.all_to_all_v_trigger,
+          collectives.all_to_all_v)]
+
+
+@pytest.mark.parametrize(("prepare", "trigger", "whole"), PAIRS)
+def test_a_prepared_collective_is_the_whole_one_where_it_is_triggered(prepare: Any, trigger: Any,
+                                                                      whole: Any) -> None:
+    def split(x: Any, counts: Any) -> None:
+        for _ in range(2):
+            src, dst = hbm(128, 64), hbm(512, 64)
+            begun = prepare([src], [dst], GROUP, counts)
+            filled = nisa.dma_copy(src, x)
+            trigger(begun).depends_on(filled, begun)
+
+    def at_once(x: Any, counts: Any) -> None:
+        for _ in range(2):
+            src, dst = hbm(128, 64), hbm(512, 64)
+            filled = nisa.dma_copy(src, x)
+            whole([src], [dst], GROUP, counts).depends_on(filled)
+    arguments = X, tensor("uint32", 3, 4)
+    assert [(one.op, one.places, one.attributes) for one in traced(split, *arguments)] == [
+        (one.op, one.places, one.attributes) for one in traced(at_once, *arguments)]
+
+
+def begun(x: Any) -> Any:
+    return collectives.all_gather_v_prepare([x], [hbm(512, 64)], GROUP, x)
+
+
+def triggered_twice(x: Any) -> None:
+    one = begun(x)
+    collectives.all_gather_v_trigger(one)
+    collectives.all_gather_v_trigger(one)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (begun, "all_gather_v_prepare: the kernel ends without all_gather_v_trigger"),
+    (lambda x: (begun(x), begun(x)), r"all_gather_v_prepare: all_gather_v_prepare of .*py:\d+ has "
+                                     "not been triggered, and there is room for one"),
+    (triggered_twice, r"all_gather_v_trigger: all_gather_v_prepare of .*py:\d+ has been triggered "
+                      "already; prepare it again"),
+    (lambda x: collectives.all_to_all_v_trigger(begun(x)),
+     "all_to_all_v_trigger: prepare_instr is all_gather_v_prepare's, but must be what "
+     "all_to_all_v_prepare returned"),
+    (lambda x: collectives.all_gather_v_trigger(None),
+     "all_gather_v_trigger: prepare_instr is None, but must be what all_gather_v_prepare returned"),
+    (lambda x: collectives.all_to_all_v_prepare([x, x], [x], GROUP, x),
+     "all_to_all_v_prepare: srcs has 2 tensors, but must have one")])
+def test_a_prepared_collective_is_triggered_once(body: Any, message: str) -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_collectives.py:\d+: " + message):
+        trace(lambda x: body(x), [X], api="nki")
+
+
+@pytest.mark.parametrize(("op", "operand", "groups"), [
+    ("bitwise_and", 0, [[0, 1, 2, 3, 4, 5]]), ("bitwise_and", 1, [[0, 2, 4], [1, 3, 5]]),
+    ("div", 4, [[0, 1, 2, 3], [4, 5]]), ("mod", 2, [[0, 2, 4], [1, 3, 5]])])
+def test_ranks_with_the_same_result_are_one_list(op: str, operand: int,
+                                                 groups: list[list[int]]) -> None:
+    found = collectives.ReplicaGroup.from_partition_op(6, collectives.rg_partition_op[op], operand)
+    assert found == collectives.ReplicaGroup(groups)
+
+
+@pytest.mark.parametrize(("size", "op", "operand"), [(0, "div", 4), (8, "mod", 0), (8, None, 4)])
+def test_lists_of_ranks_need_ranks_an_operation_and_an_operand(size: int, op: Any,
+                                                               operand: int) -> None:
+    member = collectives.rg_partition_op[op] if op else op
+    with pytest.raises(IllegalInstruction, match="give a number of ranks, a member of rg_"):
+        trace(lambda x: collectives.ReplicaGroup.from_partition_op(size, member, operand), [X],
+              api="nki")
+
+
 def test_the_traced_rank_is_known() -> None:
     def kernel(x: Any) -> None:
         tile = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)

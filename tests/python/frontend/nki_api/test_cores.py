@@ -12,7 +12,7 @@ import pytest
 from helpers import ops, tensor
 from kernels import nisa, nki, nl
 from trace_expander import expand_cores, parse
-from trnsim.frontend import IllegalInstruction, UserError, trace
+from trnsim.frontend import FrontendError, IllegalInstruction, UserError, trace
 
 X = tensor("float32", 256, 64)
 
@@ -129,6 +129,21 @@ def test_the_gpsimd_engine_exchanges_small_tiles_only() -> None:
         nisa.sendrecv(sbuf(128, 512), sbuf(128, 512), 1, 1, 0, dma_engine=gpsimd)
     with pytest.raises(IllegalInstruction, match=r"test_cores.py:\d+: sendrecv: src has 2048 "
                                                  "bytes per partition, but gpsimd_dma moves at"):
+        trace(nki.jit(kernel)[2], [X])
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda x: nisa.sendrecv_compute(sbuf(64, 8), sbuf(64, 8), 2, 1, nl.add),
+     "sendrecv_compute: send_to_rank is 2, but the kernel runs on 2 cores; launch it"),
+    (lambda x: nisa.sendrecv_compute(sbuf(64, 8), sbuf(64, 8), 1, 1, nl.multiply),
+     "reduce_op of sendrecv_compute is multiply, but collectives reduce with add, minimum, max"),
+    (lambda x: nisa.sendrecv_compute(sbuf(64, 8), sbuf(64, 9), 1, 1, nl.add),
+     r"sendrecv: src is sbuf float32\[64, 8\], .* but dst is sbuf float32\[64, 9\]"),
+    (lambda x: nisa.sendrecv_compute(x, x, 1, 1, nl.add), "sendrecv_compute in HBM")])
+def test_an_exchange_that_reduces_is_checked(body: Callable[[Any], Any], message: str) -> None:
+    def kernel(x: Any) -> None:
+        body(x)
+    with pytest.raises(FrontendError, match=r"test_cores.py:\d+: .*" + message):
         trace(nki.jit(kernel)[2], [X])
 
 

@@ -58,6 +58,107 @@ def test_a_grid_selects_what_slices_of_its_cells_select(index: int) -> None:
     assert numpy.array_equal(elements(grid.data), wanted)
 
 
+FEET = numpy.concatenate([WHOLE[0, 0:128], WHOLE[0, 256:384], WHOLE[0, 512:]])
+"""Every other row of tiles."""
+STEPS: list[tuple[Callable[[Any], Any], Any, tuple[int, ...], tuple[int, ...]]] = [
+    (lambda t: nl.tiles(t, tile_shape=TILE)[0, ::2], FEET, (3, 4), (256, 256)),
+    (lambda t: nl.tiles(t, tile_shape=TILE)[0, 0:4:2][:, 1:3], FEET[:256, 256:768], (2, 2),
+     (256, 256)),
+    (lambda t: nl.tiles(t, tile_shape=TILE)[0, ::2, ::3], numpy.hstack(
+        [FEET[:, :256], FEET[:, 768:]]), (3, 2), (256, 768)),
+    (lambda t: nl.tiles(t, tile_shape=TILE)[0, ::2][::2], numpy.concatenate(
+        [FEET[:128], FEET[256:]]), (2, 4), (512, 256)),
+    (lambda t: nl.blocks(t, tile_shape=TILE, block_shape=BLOCK)[0, ::2], numpy.concatenate(
+        [WHOLE[0, :256], WHOLE[0, 512:]]), (2, 2), (512, 512)),
+    (lambda t: nl.tiles(nl.blocks(t, tile_shape=TILE, block_shape=BLOCK)[0, ::2]),
+     numpy.concatenate([WHOLE[0, :256], WHOLE[0, 512:]]), (3, 4), (128, 256)),
+    (lambda t: nl.tiles(t, tile_shape=TILE)[::2, ::2], numpy.concatenate(
+        [WHOLE[::2, 0:128], WHOLE[::2, 256:384], WHOLE[::2, 512:]], axis=1), (2, 3, 4),
+     (2, 256, 256))]
+
+
+def assembled(grid: Any) -> Any:
+    """The elements of all cells, each by itself."""
+    if not grid.shape:
+        return elements(grid.data)
+    cells = [assembled(grid[cell]) for cell in range(grid.shape[0])]
+    is_tiled = len(grid.element_shape) == len(grid.tile_shape)
+    return numpy.concatenate(cells, axis=grid.dimensions[0]) if is_tiled else numpy.stack(cells)
+
+
+@pytest.mark.parametrize("index", range(len(STEPS)))
+def test_a_step_selects_the_cells_that_python_would(index: int) -> None:
+    make, wanted, shape, steps = STEPS[index]
+
+    def facts(t: Any) -> Any:
+        grid = make(t)
+        return (grid.shape, grid.element_shape, grid.index_step_elements,
+                grid.is_data_representable, assembled(grid))
+    *facts_found, cells = in_kernel(facts, 3, 600, 1000)
+    assert facts_found == [shape, wanted.shape, steps, False]
+    assert numpy.array_equal(cells, wanted)
+
+
+def test_single_elements_at_equal_distances_are_an_operand() -> None:
+    def found(t: Any) -> Any:
+        rows = nl.tiles(t, tile_shape=(1, 256))
+        assert not rows[::2, ::3].is_data_representable
+        assert rows[1::2][0, 3].data.shape == (1, 232)
+        return elements(rows[1::2].data), elements(nl.tiles(t, tile_shape=TILE)[0:1:2, 3].data)
+    every_other, one = in_kernel(found)
+    assert numpy.array_equal(every_other, WHOLE[0, 1::2])
+    assert numpy.array_equal(one, WHOLE[0, :128, 768:])
+
+
+def test_a_step_over_tiles_on_chip_keeps_their_columns() -> None:
+    def found(_: Any) -> Any:
+        grid = nl.alloc_tiles(tile_shape=(128, 100), element_shape=(300, 250), buffer=nl.sbuf,
+                              dtype=nl.float32)
+        assert not grid[::2].is_data_representable
+        assert grid[::2][1].data.shape == (44, 250)
+        return elements(grid[::2, ::2][1, 1].data), elements(grid[2, 2].data)
+    assert numpy.array_equal(*in_kernel(found))
+
+
+LIKE: list[tuple[Callable[[Any], Any], tuple[int, ...], tuple[int, ...]]] = [
+    (lambda h: nl.tiles(h, tile_shape=TILE), (5, 4), (128, 5 * 4 * 256)),
+    (lambda h: nl.tiles(h, tile_shape=TILE)[::2, 1:3], (3, 2), (128, 3 * 2 * 256)),
+    (lambda h: nl.tiles(h, tile_shape=TILE)[-1, -1], (), (128, 256)),
+    (lambda h: nl.tiles(h, tile_shape=TILE)[:, 3], (5,), (128, 5 * 256)),
+    (lambda h: nl.blocks(h, tile_shape=TILE, block_shape=BLOCK)[::2], (2, 2), (128, 3 * 4 * 256))]
+
+
+@pytest.mark.parametrize("index", range(len(LIKE)))
+def test_a_grid_like_another_has_its_cells_and_no_gaps(index: int) -> None:
+    make, shape, room = LIKE[index]
+
+    def facts(h: Any) -> Any:
+        source = make(h)
+        grid = nl.empty_like(source, nl.bfloat16, nl.sbuf, "copy")
+        assert type(grid) is type(source) and grid.tile_shape == source.tile_shape
+        assert (grid.shape, grid.element_shape) == (source.shape, source.element_shape)
+        assert getattr(grid, "block_shape", None) == getattr(source, "block_shape", None)
+        assert (grid.dtype, grid.buffer) == (nl.bfloat16, nl.sbuf)
+        in_hbm = nl.empty_like(source)
+        assert in_hbm.data.shape == source.element_shape and in_hbm.dtype == nl.float32
+        return grid.shape, grid.region.tensor.shape
+    assert in_kernel(facts) == (shape, room)
+
+
+def test_what_a_transpose_writes_has_its_dimensions_in_another_order() -> None:
+    def found(h: Any) -> Any:
+        column = nl.tiles(h, tile_shape=(64, 100))[:, 2]
+        grid = nl.empty_like(column, buffer=nl.sbuf, transpose_axes=(1, 0))
+        assert (grid.shape, grid.tile_shape, grid.element_shape) == ((10,), (100, 64), (100, 600))
+        blocks = nl.empty_like(nl.blocks(h, tile_shape=(64, 100), block_shape=(2, 3)),
+                               buffer=nl.sbuf, transpose_axes=(1, 0))
+        assert (blocks.shape, blocks.block_shape) == ((4, 5), (3, 2))
+        return nl.empty_like(nl.ndarray((4, 8, 16), nl.float32, nl.shared_hbm), buffer=nl.sbuf,
+                             transpose_axes=(2, 1, 0), address=(0, 512))
+    tensor_like = in_kernel(found)
+    assert tensor_like.shape == (16, 8, 4) and tensor_like.address == (0, 512)
+
+
 def test_a_grid_says_what_it_is_of() -> None:
     def facts(h: Any) -> Any:
         grid = nl.blocks(h, tile_shape=TILE, block_shape=BLOCK)
@@ -147,14 +248,22 @@ def test_a_ragged_tensor_is_copied_tile_by_tile() -> None:
                                                    "5 cells"),
     (lambda h: nl.tiles(h, tile_shape=TILE)[0, 0, 0], "indexed with 3 items, but has 2 coordinates"),
     (lambda h: nl.tiles(h, tile_shape=TILE)[0, 0][0], "indexed with 1 items, but has 0 coordinates"),
-    (lambda h: nl.tiles(h, tile_shape=TILE)[::2], "is sliced 0:5:2 where it has 5 cells; select "
-                                                  "some that follow one another"),
+    (lambda h: nl.tiles(h, tile_shape=TILE)[::2].data, "that do not lie behind one another; select "
+                                                       "a row, or without a step"),
+    (lambda h: nl.empty_like(3), "nl.empty_like: x is 3, but must be a tensor or a grid"),
+    (lambda h: nl.empty_like(h, buffer=nl.sbuf, transpose_axes=(0, 1)),
+     r"transpose_axes is \(0, 1\) for \[600, 1000\], but must be \(1, 0\), \(2, 1, 0\), \(3, 1"),
+    (lambda h: nl.empty_like(h, transpose_axes=(1, 0)), "transpose_axes is for what dma_transpose "
+                                                        "writes, which lies in SBUF"),
+    (lambda h: nl.empty_like(h, buffer=nl.sbuf, transpose_axes=(1, 0)), "takes 1000 partitions"),
+    (lambda h: nl.tiles(h, tile_shape=TILE)[::-1], "is sliced 0:5:-1 where it has 5 cells; select "
+                                                  "some of them, in their order"),
     (lambda h: nl.tiles(h, tile_shape=TILE)[3:9], "is sliced 3:9 where it has 5 cells"),
     (lambda h: nl.tiles(h, tile_shape=TILE)["a"], "indexed with 'a', but takes integers, slices"),
     (lambda h: nl.alloc_tiles(tile_shape=TILE, element_shape=(256, 512), buffer=nl.sbuf,
                               dtype=nl.float32)[:, 0].data,
-     r"a grid of tiles of shape \[2\] selects tiles of several rows of '.*' that do not lie behind "
-     "one another; select a row"),
+     r"a grid of tiles of shape \[2\] selects tiles of '.*' that do not lie behind one another; "
+     "select a row"),
     (lambda h: nl.tiles(nl.alloc_tiles(tile_shape=TILE, element_shape=(256, 512), buffer=nl.sbuf,
                                        dtype=nl.float32), tile_shape=(64, 64)),
      r"tile_shape is \(64, 64\), but the tiles of this grid on chip were allocated as \[128, 256\]"),

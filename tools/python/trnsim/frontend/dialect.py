@@ -37,7 +37,7 @@ class Dialect(NamedTuple):
     chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
     of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's
     compiler does not take in a kernel's source, and what to write instead, by line; `review` warns
-    of what it does not take in a finished program.
+    of what it does not take in a finished program, or raises IllegalInstruction.
     `has_middle_end` says whether kernels may be compiled without the passes that move instructions.
     """
 

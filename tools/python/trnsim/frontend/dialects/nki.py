@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from trnsim.frontend import recorder
 from trnsim.frontend.dialect import Dialect, module
+from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.frame import LoopOrigin
 from trnsim.frontend.records.tensor import Storage, View
 
@@ -58,4 +59,10 @@ def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any
     return sample(frame, values, origin)
 
 
-DIALECT = Dialect("nki", _tensor, modules, sample=_sample, cores=_cores)
+def _review(active: Recorder) -> None:
+    from trnsim.frontend.nki.split_collectives import check_triggered
+
+    check_triggered(active)
+
+
+DIALECT = Dialect("nki", _tensor, modules, sample=_sample, cores=_cores, review=_review)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tensors a collective takes.
-"""Memories, numbers, sizes and dimensions of the tensors of collectives. [NKI-COLLECTIVES]"""
+"""Reductions, and memories, numbers, sizes and dimensions of the tensors of collectives.
+
+[NKI-COLLECTIVES]
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,21 @@ from collections.abc import Sequence
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
 from trnsim.frontend.nki.issue import not_a_tensor
+from trnsim.frontend.operators import alu
 from trnsim.frontend.records.tensor import HBM, SBUF, View
 from trnsim.frontend.shapes import whole_number
+
+
+REDUCTIONS = ("add", "minimum", "maximum")
+
+
+def reduction(op: Any, role: str = "op") -> str:
+    """The operator's name; IllegalInstruction if ranks and cores do not reduce with it."""
+    name = alu(op, role)
+    if name not in REDUCTIONS:
+        raise IllegalInstruction(f"{source.here()}: {role} is {name}, but collectives reduce with "
+                                 f"{', '.join(REDUCTIONS)}")
+    return name
 
 
 def tensors_of(op: str, role: str, given: Any) -> list[View]:

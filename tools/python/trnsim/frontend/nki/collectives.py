@@ -8,6 +8,8 @@ otherwise the data of rank 0 stand for those of all ranks. [NKI-COLLECTIVES]
 
 from __future__ import annotations
 
+import operator
+from enum import Enum
 from typing import Any
 from collections.abc import Sequence
 
@@ -15,18 +17,25 @@ from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.nki.collective_rules import (check_memory, check_single, check_sizes,
-                                                  dimension_of, memory_of, tensors_of)
+                                                  dimension_of, memory_of, reduction, tensors_of)
 from trnsim.frontend.nki.issue import NkiInstruction, issue
 from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.registers import VirtualRegister
-from trnsim.frontend.operators import alu
+from trnsim.frontend.nki.split_collectives import prepare, trigger
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.shapes import whole_number, whole_numbers
 
-REDUCTIONS = ("add", "minimum", "maximum")
 MAX_CHANNELS = 4
 """Rings of one collective, [NKI-COLLECTIVES]."""
+
+
+class rg_partition_op(Enum):
+    """How `ReplicaGroup.from_partition_op` finds the list of a rank. [NKI-COLLECTIVES-2.33]"""
+
+    bitwise_and = "and_"
+    div = "floordiv"
+    mod = "mod"
 
 
 class ReplicaGroup(NKIObject):
@@ -34,6 +43,22 @@ class ReplicaGroup(NKIObject):
 
     def __init__(self, groups: Any = ()) -> None:
         self.groups = groups
+
+    @staticmethod
+    def from_partition_op(world_size: int, op: rg_partition_op, operand: int) -> ReplicaGroup:
+        """The ranks below `world_size`; those for which `op` of rank and operand is the same are
+        in one list."""
+        size = whole_number(world_size, "world_size")
+        by = whole_number(operand, "operand")
+        least = 0 if op is rg_partition_op.bitwise_and else 1
+        if not isinstance(op, rg_partition_op) or size < 1 or by < least:
+            raise IllegalInstruction(
+                f"{source.here()}: ReplicaGroup.from_partition_op: {size} ranks by {op} with {by}; "
+                "give a number of ranks, a member of rg_partition_op, and what to divide by")
+        groups: dict[int, list[int]] = {}
+        for rank in range(size):
+            groups.setdefault(getattr(operator, op.value)(rank, by), []).append(rank)
+        return ReplicaGroup(list(groups.values()))
 
     def __iter__(self) -> Any:
         return iter(self.groups)
@@ -70,12 +95,11 @@ def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any], prior
     return issue(op, operands, {**attributes, "bytes": moved}, immediates=immediates)
 
 
-def _reduction(op: Any) -> str:
-    name = alu(op, "op")
-    if name not in REDUCTIONS:
-        raise IllegalInstruction(f"{source.here()}: op is {name}, but collectives reduce with "
-                                 f"{', '.join(REDUCTIONS)}")
-    return name
+def _counted(op: str, srcs: Any, dsts: Any, replica_group: Any) -> tuple[tuple[int, ...], ...]:
+    """The rank lists of a collective with counts of the run time. IllegalInstruction unless it has
+    one src and one dst, in HBM."""
+    check_single(op, srcs, dsts)
+    return _groups(op, replica_group)
 
 
 def all_reduce(srcs: Any, dsts: Any, replica_group: Any, op: Any, priority: int | None = None,
@@ -84,7 +108,7 @@ def all_reduce(srcs: Any, dsts: Any, replica_group: Any, op: Any, priority: int 
     groups = _groups("all_reduce", replica_group)
     check_memory("all_reduce", srcs, dsts)
     check_sizes("all_reduce", srcs, dsts, groups, (1, 1))
-    return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": _reduction(op)},
+    return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": reduction(op)},
                        priority)
 
 
@@ -107,7 +131,7 @@ def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int
     check_memory("reduce_scatter", srcs, dsts)
     dimension = dimension_of("reduce_scatter", srcs, collective_dim)
     check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
-    return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": _reduction(op)},
+    return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": reduction(op)},
                        priority, immediates=(dimension,))
 
 
@@ -126,20 +150,44 @@ def all_gather_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
                  recv_counts_known: bool = False, has_rdispls: bool = False,
                  priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """all_gather with counts of the run time: all of src is taken to be sent."""
-    check_single("all_gather_v", srcs, dsts)
-    return _collective("all_gather", srcs, dsts,
-                       {"groups": _groups("all_gather_v", replica_group)}, priority,
-                       metadata_tensor)
+    groups = _counted("all_gather_v", srcs, dsts, replica_group)
+    return _collective("all_gather", srcs, dsts, {"groups": groups}, priority, metadata_tensor)
+
+
+def all_gather_v_prepare(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
+                         recv_counts_known: bool = False, has_rdispls: bool = False,
+                         priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """Begins an all_gather_v that its trigger completes."""
+    groups = _counted("all_gather_v_prepare", srcs, dsts, replica_group)
+    return prepare("all_gather_v", lambda: _collective("all_gather", srcs, dsts, {"groups": groups},
+                                                       priority, metadata_tensor))
+
+
+def all_gather_v_trigger(prepare_instr: NkiInstruction, name: str | None = None) -> NkiInstruction:
+    """Completes it: reads the srcs and writes the dsts."""
+    return trigger("all_gather_v", prepare_instr)
 
 
 def all_to_all_v(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
                  recv_counts_known: bool = False, has_rdispls: bool = False,
                  priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """all_to_all with counts of the run time: all of src is taken to be sent."""
-    check_single("all_to_all_v", srcs, dsts)
-    return _collective("all_to_all", srcs, dsts,
-                       {"groups": _groups("all_to_all_v", replica_group)}, priority,
-                       metadata_tensor)
+    groups = _counted("all_to_all_v", srcs, dsts, replica_group)
+    return _collective("all_to_all", srcs, dsts, {"groups": groups}, priority, metadata_tensor)
+
+
+def all_to_all_v_prepare(srcs: Any, dsts: Any, replica_group: Any, metadata_tensor: Any,
+                         recv_counts_known: bool = False, has_rdispls: bool = False,
+                         priority: int | None = None, name: str | None = None) -> NkiInstruction:
+    """Begins an all_to_all_v that its trigger completes."""
+    groups = _counted("all_to_all_v_prepare", srcs, dsts, replica_group)
+    return prepare("all_to_all_v", lambda: _collective("all_to_all", srcs, dsts, {"groups": groups},
+                                                       priority, metadata_tensor))
+
+
+def all_to_all_v_trigger(prepare_instr: NkiInstruction, name: str | None = None) -> NkiInstruction:
+    """Completes it: reads the srcs and writes the dsts."""
+    return trigger("all_to_all_v", prepare_instr)
 
 
 def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Sequence[int]],
@@ -195,7 +243,7 @@ def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: 
     return _collective("collective_permute", srcs, dsts_by_channel,
                        {"pairs": _ring(groups),
                         "channels": _channels(op_name, dsts_by_channel, channel_ids),
-                        "op": _reduction(op)}, priority)
+                        "op": reduction(op)}, priority)
 
 
 def collective_permute_implicit_current_processing_rank_id(

@@ -111,15 +111,10 @@ def ones(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "") -> NkiTens
     return full(shape, 1.0, dtype, buffer, name)
 
 
-def empty_like(x: View, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
-    """A tensor with undefined contents and the shape of `x`."""
-    return ndarray(x.shape, x.dtype if dtype is None else dtype,
-                   x.space if buffer is None else buffer, name)
-
-
 def zeros_like(x: View, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
     """Zeros in the shape of `x`."""
-    return _filled(empty_like(x, dtype, buffer, name), 0.0)
+    return _filled(ndarray(x.shape, x.dtype if dtype is None else dtype,
+                           x.space if buffer is None else buffer, name), 0.0)
 
 
 def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:

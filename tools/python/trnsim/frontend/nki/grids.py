@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from math import prod
 from operator import index as as_integer
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
+from collections.abc import Sequence
 
 from trnsim.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend import source
@@ -19,10 +20,9 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.nki.creation import ndarray
 from trnsim.frontend.nki.enums import SPACES, space_of
+from trnsim.frontend.nki.regions import Capacity, Region, Runs, Shape, Spread, Window, every
 from trnsim.frontend.nki.tensor import NkiTensor
-from trnsim.frontend.records.tensor import HBM
-
-Shape = tuple[int, ...]
+from trnsim.frontend.records.tensor import HBM, SBUF
 
 
 def _refuse(what: str) -> NoReturn:
@@ -34,82 +34,6 @@ def _positive(function: str, name: str, shape: Any) -> Shape:
     if type(shape) is not tuple or not all(type(size) is int and size > 0 for size in shape):
         _refuse(f"{function}: {name} is {shape!r}, but must be a tuple of positive integers")
     return shape
-
-
-class Region(Protocol):
-    """The elements that a grid selects. `key` has an integer (a dimension before the tiles, which
-    is dropped) or a slice of elements that starts with a tile for each dimension."""
-
-    @property
-    def shape(self) -> Shape:
-        """Elements in each dimension."""
-
-    @property
-    def tensor(self) -> NkiTensor:
-        """The tensor that has the elements, and maybe others."""
-
-    def narrowed(self, key: list[Any]) -> Region:
-        """A part of the region."""
-
-    def operand(self) -> NkiTensor | None:
-        """The region as an operand; None if no tensor has just these elements."""
-
-
-class Window:
-    """A box of a tensor."""
-
-    def __init__(self, tensor: NkiTensor) -> None:
-        self.tensor = tensor
-
-    @property
-    def shape(self) -> Shape:
-        """Elements in each dimension."""
-        return self.tensor.shape
-
-    def narrowed(self, key: list[Any]) -> Window:
-        """A part of the box."""
-        return Window(self.tensor[tuple(key)])
-
-    def operand(self) -> NkiTensor:
-        """The box as an operand."""
-        return self.tensor
-
-
-class Capacity:
-    """Tiles of two dimensions side by side on chip, row after row, each with room for a whole tile.
-
-    The order is [ASSUMED]: AWS calls it dense and of rank two.
-    """
-
-    def __init__(self, tensor: NkiTensor, tile: Shape, columns: int, at: Shape,
-                 shape: Shape) -> None:
-        self.tensor = tensor
-        self.tile = tile
-        self.columns = columns
-        """Tiles in a row of the whole grid."""
-        self.at = at
-        """Row and column of the first tile."""
-        self.shape = shape
-        """Elements in each dimension."""
-
-    def narrowed(self, key: list[Any]) -> Capacity:
-        """Some of the tiles."""
-        bounds = [(as_integer(item.start), as_integer(item.stop)) for item in key]
-        at = tuple(first + start // size
-                   for first, (start, _), size in zip(self.at, bounds, self.tile))
-        return Capacity(self.tensor, self.tile, self.columns, at,
-                        tuple(stop - start for start, stop in bounds))
-
-    def operand(self) -> NkiTensor | None:
-        """A row of tiles, or whole rows of whole tiles; None if no tensor has just these."""
-        rows, width = self.shape
-        height, tile_width = self.tile
-        start = (self.at[0] * self.columns + self.at[1]) * tile_width
-        if rows <= height:
-            return self.tensor[0:rows, start:start + width]
-        if rows % height != 0 or width != self.columns * tile_width:
-            return None
-        return self.tensor[0:height, start:start + rows // height * width]
 
 
 class NkiGrid:
@@ -129,6 +53,11 @@ class NkiGrid:
         self.dimensions = tuple(range(len(region.shape))) if dimensions is None else dimensions
 
     def _with(self, region: Region, dimensions: Shape) -> NkiGrid:
+        raise NotImplementedError
+
+    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+                 dimensions: Shape) -> NkiGrid:
+        """The grid over another region, its tiled dimensions in the order `tiled`."""
         raise NotImplementedError
 
     def _cell(self) -> Shape:
@@ -157,8 +86,11 @@ class NkiGrid:
 
     @property
     def index_step_elements(self) -> Shape:
-        """Elements from one cell to the next, along each coordinate that is left."""
-        return tuple(map(self._unit, self.dimensions))
+        """Elements from the first cell to the next, along each coordinate that is left."""
+        units = [(one, self._unit(one)) for one in self.dimensions]
+        if isinstance(self.region, Spread):
+            return tuple(self.region.distance(one, unit) for one, unit in units)
+        return tuple(unit for _, unit in units)
 
     @property
     def is_remainder(self) -> bool:
@@ -187,8 +119,9 @@ class NkiGrid:
         elements."""
         found = self.region.operand()
         if found is None:
-            _refuse(f"{self._name} of shape {list(self.shape)} selects tiles of several rows of "
-                    f"{self.region.tensor.name!r} that do not lie behind one another; select a row")
+            _refuse(f"{self._name} of shape {list(self.shape)} selects tiles of "
+                    f"{self.region.tensor.name!r} that do not lie behind one another; select a "
+                    "row, or without a step")
         return found
 
     def __getitem__(self, key: Any) -> NkiGrid:
@@ -200,37 +133,48 @@ class NkiGrid:
         if len(items) > len(self.dimensions):
             _refuse(f"{self._name} is indexed with {len(items)} items, but has "
                     f"{len(self.dimensions)} coordinates left")
-        whole: list[Any] = [slice(0, size) for size in self.region.shape]
+        region = self.region
+        whole: list[Any] = [slice(0, size) for size in region.shape]
         left: list[int] = []
         dropped = 0
         for place, dimension in enumerate(self.dimensions):
             item = items[place] if place < len(items) else slice(None)
-            is_slice = isinstance(item, slice)
-            whole[dimension] = (self._cells if is_slice else self._one)(dimension, item)
-            if is_slice:
+            if isinstance(item, slice):
+                runs = self._cells(dimension, item)
+                if len(runs) > 1:
+                    region = every(region, dimension, runs)
+                    whole[dimension] = slice(0, region.shape[dimension])
+                else:
+                    whole[dimension] = slice(*runs[0])
                 left.append(dimension - dropped)
-            elif dimension < self._lead:
-                dropped += 1
-        return self._with(self.region.narrowed(whole), tuple(left))
+            else:
+                whole[dimension] = self._one(dimension, item)
+                dropped += 1 if dimension < self._lead else 0
+        return self._with(region.narrowed(whole), tuple(left))
 
-    def _cells(self, dimension: int, item: slice) -> slice:
+    def _cells(self, dimension: int, item: slice) -> Runs:
         """The elements of some cells."""
         size, unit = self.region.shape[dimension], self._unit(dimension)
         cells = -(-size // unit)
         start = 0 if item.start is None else as_integer(item.start)
         stop = cells if item.stop is None else as_integer(item.stop)
+        step = 1 if item.step is None else as_integer(item.step)
         start += cells if start < 0 else 0
         stop += cells if stop < 0 else 0
-        if item.step not in (None, 1) or not 0 <= start < stop <= cells:
+        if step < 1 or not 0 <= start < stop <= cells:
             _refuse(f"{self._name} is sliced {start}:{stop}"
-                    f"{'' if item.step is None else f':{item.step}'} where it has {cells} cells; "
-                    "select some that follow one another")
-        return slice(start * unit, min(stop * unit, size))
+                    f"{'' if item.step is None else f':{step}'} where it has {cells} cells; "
+                    "select some of them, in their order")
+        if step == 1:
+            return ((start * unit, min(stop * unit, size)),)
+        return tuple((cell * unit, min((cell + 1) * unit, size))
+                     for cell in range(start, stop, step))
 
     def _one(self, dimension: int, item: Any) -> Any:
         """The elements of one cell, or the element of a dimension before the tiles."""
         size, unit = self.region.shape[dimension], self._unit(dimension)
-        if not isinstance(item, LoopIndex) or size % unit != 0:
+        is_even = size % unit == 0 and not isinstance(self.region, Spread)
+        if not isinstance(item, LoopIndex) or not is_even:
             cells = -(-size // unit)
             try:
                 number = as_integer(item)
@@ -258,6 +202,10 @@ class NkiTileGrid(NkiGrid):
     def _with(self, region: Region, dimensions: Shape) -> NkiTileGrid:
         return NkiTileGrid(region, self.tile_shape, dimensions)
 
+    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+                 dimensions: Shape) -> NkiTileGrid:
+        return NkiTileGrid(region, tile_shape, dimensions)
+
 
 class NkiBlockGrid(NkiGrid):
     """A grid whose cells are blocks of `block_shape` tiles."""
@@ -272,6 +220,11 @@ class NkiBlockGrid(NkiGrid):
 
     def _with(self, region: Region, dimensions: Shape) -> NkiBlockGrid:
         return NkiBlockGrid(region, self.tile_shape, self.block_shape, dimensions)
+
+    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+                 dimensions: Shape) -> NkiBlockGrid:
+        return NkiBlockGrid(region, tile_shape, tuple(self.block_shape[axis] for axis in tiled),
+                            dimensions)
 
     def _cell(self) -> Shape:
         return tuple(map(prod, zip(self.tile_shape, self.block_shape)))
@@ -303,6 +256,45 @@ def alloc_blocks(*, tile_shape: Shape, block_shape: Shape, element_shape: Shape,
     region, tile = _allocated("nl.alloc_blocks", tile_shape, element_shape, buffer, dtype, address,
                               name)
     return NkiBlockGrid(region, tile, _blocks("nl.alloc_blocks", block_shape, tile))
+
+
+TRANSPOSED = ((1, 0), (2, 1, 0), (3, 1, 2, 0))
+"""Orders of dimensions that dma_transpose knows. [NKI-LIKE]"""
+
+
+def empty_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "", *,
+               transpose_axes: Shape | None = None,
+               address: tuple[int, int] | None = None) -> NkiTensor | NkiGrid:
+    """A new tensor in the shape of a tensor, or of what a grid selects as a grid of the same cells;
+    with `transpose_axes` what a dma_transpose makes of it."""
+    if not isinstance(x, (NkiTensor, NkiGrid)):
+        _refuse(f"nl.empty_like: x is {x!r}, but must be a tensor or a grid")
+    kind = x.dtype if dtype is None else dtype
+    space = x.buffer if buffer is None else buffer
+    shape = x.shape if isinstance(x, NkiTensor) else x.element_shape
+    axes = _order(transpose_axes, shape, space)
+    shape = tuple(shape[axis] for axis in axes)
+    if isinstance(x, NkiTensor):
+        return ndarray(shape, kind, space, name, address)
+    lead = len(shape) - len(x.tile_shape)
+    tiled = [axis - lead for axis in axes[lead:]]
+    region, tile = _allocated("nl.empty_like", tuple(x.tile_shape[axis] for axis in tiled), shape,
+                              space, kind, address, name)
+    left = tuple(place for place, axis in enumerate(axes) if axis in x.dimensions)
+    return x.moved_to(region, tile, tiled, left)
+
+
+def _order(axes: Any, shape: Shape, space: Any) -> Shape:
+    """The dimensions of a source in the order of the destination's."""
+    if axes is None:
+        return tuple(range(len(shape)))
+    if axes not in TRANSPOSED or len(axes) != len(shape):
+        _refuse(f"nl.empty_like: transpose_axes is {axes!r} for {list(shape)}, but must be "
+                f"{', '.join(map(str, TRANSPOSED))}, as many as there are dimensions")
+    if (SPACES.get(space) or space_of(space)) != SBUF:
+        _refuse("nl.empty_like: transpose_axes is for what dma_transpose writes, which lies in "
+                "SBUF; give buffer=nl.sbuf")
+    return tuple(axes)
 
 
 def _blocks(function: str, block_shape: Any, tile: Shape) -> Shape:

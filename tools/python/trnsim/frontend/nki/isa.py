@@ -9,7 +9,7 @@ from trnsim.frontend import recorder
 from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.nki.enums import (dge_mode, dma_engine, engine, matmul_perf_mode, nc_version,
                                        oob_mode, reduce_cmd)
-from trnsim.frontend.nki.isa_cores import core_barrier, sendrecv
+from trnsim.frontend.nki.isa_cores import core_barrier, sendrecv, sendrecv_compute
 from trnsim.frontend.nki.isa_dma import dma_compute, dma_copy, dma_transpose
 from trnsim.frontend.nki.isa_gpsimd import (affine_select, iota, local_gather, nc_n_gather,
                                             nonzero_with_count, sequence_bounds,

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # nki.isa: what the cores of a logical NeuronCore do together.
-"""core_barrier, sendrecv. [NKI-ISA]"""
+"""core_barrier, sendrecv. [NKI-ISA] sendrecv_compute: [NKI-ISA-2.33]"""
 
 from __future__ import annotations
 
 from typing import Any
 from collections.abc import Sequence
 
-from trnsim.errors import IllegalInstruction
+from trnsim.errors import IllegalInstruction, UnsupportedFeature
 from trnsim.frontend import recorder, source
 from trnsim.frontend.nki import enums
+from trnsim.frontend.nki.collective_rules import reduction
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.records.tensor import HBM, View
@@ -49,14 +50,8 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
              dma_engine: Any = enums.dma_engine.dma, name: str | None = None,
              **hints: Any) -> NkiInstruction:
     """Sends src to the dst of another core, while dst receives from one."""
-    active = recorder.required()
+    _check_ranks("sendrecv", send_to_rank, recv_from_rank)
     where = f"{source.here()}: sendrecv"
-    for role, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
-        if not isinstance(rank, int) or not 0 <= rank < active.cores or active.cores == 1:
-            raise IllegalInstruction(
-                f"{where}: {role} is {rank!r}, but the kernel runs on {active.cores} "
-                f"core{'s' if active.cores > 1 else ''}; launch it with kernel[2] and name core "
-                "0 or 1")
     pipe = whole_number(pipe_id, "pipe_id of sendrecv")
     if not 0 <= pipe <= PIPE_MAX:
         raise IllegalInstruction(f"{where}: pipe_id is {pipe_id}, but must be a number from 0 "
@@ -74,3 +69,28 @@ def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id
     if is_gpsimd:
         attributes["gpsimd_dma"] = True
     return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)), attributes)
+
+
+def sendrecv_compute(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, reduce_op: Any,
+                     name: str | None = None) -> NkiInstruction:
+    """dst = the reduction of src and what another core sends, while src goes to one.
+
+    It takes what a sendrecv takes [ASSUMED].
+    """
+    _check_ranks("sendrecv_compute", send_to_rank, recv_from_rank)
+    by = reduction(reduce_op, "reduce_op of sendrecv_compute")
+    if any(isinstance(one, View) and one.space == HBM for one in (src, dst)):
+        raise UnsupportedFeature.named(str(source.here()), "sendrecv_compute in HBM")
+    return issue("sendrecv", (("dst", "write", dst), ("src", "read", src)),
+                 {"send_to": int(send_to_rank), "recv_from": int(recv_from_rank), "pipe": 0},
+                 immediates=(by,))
+
+
+def _check_ranks(op: str, send_to_rank: Any, recv_from_rank: Any) -> None:
+    active = recorder.required()
+    for role, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
+        if not isinstance(rank, int) or not 0 <= rank < active.cores or active.cores == 1:
+            raise IllegalInstruction(
+                f"{source.here()}: {op}: {role} is {rank!r}, but the kernel runs on {active.cores} "
+                f"core{'s' if active.cores > 1 else ''}; launch it with kernel[2] and name core "
+                "0 or 1")

@@ -97,7 +97,8 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> NkiI
     return issue("sequence_bounds", (("dst", "write", dst), ("data", "read", segment_ids)), {})
 
 
-def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) -> NkiInstruction:
+def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, sorted: bool = False,
+         name: str | None = None) -> NkiInstruction:
     """val_dst, idx_dst = the largest elements of the first n of src, and where they are."""
     operands = (("dst", "write", val_dst), ("data", "read", src), ("dst_index", "write", idx_dst))
     for role, _, view in operands:
@@ -108,7 +109,8 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
         raise IllegalInstruction(
             f"{source.here()}: topk: {count} of n = {n} elements, but n is 8 to 65535, at least "
             f"as many as are wanted, and src holds {src.form.free_elements * GATHER_PARTITIONS}")
-    return issue("topk", operands, {"k": count, "n": n})
+    return issue("topk", operands, {"k": count, "n": n},
+                 immediates=(bool(sorted),))
 
 
 def nonzero_with_count(dst: Any, src: Any, index_offset: int = 0, padding_val: int = -1,

@@ -19,13 +19,13 @@ from trnsim.frontend.nki import lookup as _lookup
 from trnsim.frontend.nki import reductions as _reductions
 from trnsim.frontend.nki.assignment import copy as _assign
 from trnsim.frontend.nki.broadcast import broadcast_to
-from trnsim.frontend.nki.creation import (empty_like, full, ndarray, ones, shared_constant,
-                                          shared_identity_matrix, zeros, zeros_like, par_dim)
+from trnsim.frontend.nki.creation import (full, ndarray, ones, par_dim, shared_constant,
+                                          shared_identity_matrix, zeros, zeros_like)
 from trnsim.frontend.nki.creation import fresh as _fresh
 from trnsim.frontend.nki.enums import SPACES as _SPACES
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.grids import (NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks,
-                                       alloc_tiles, blocks, tiles)
+                                       alloc_tiles, blocks, empty_like, tiles)
 from trnsim.frontend.nki.isa_dma import dma_transpose as _dma_transpose
 from trnsim.frontend.nki.loops import (affine_range, device_print, ds, no_reorder, num_programs,
                                        program_id, program_ndim, sequential_range, static_range)

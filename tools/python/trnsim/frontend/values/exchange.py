@@ -10,7 +10,9 @@ import numpy as np
 
 from trnsim.errors import ProgramError
 from trnsim.frontend import source
+from trnsim.frontend.values.alu import BINARY
 from trnsim.frontend.values.call import Call
+from trnsim.frontend.values.casting import to_float32
 from trnsim.frontend.values.garbage import Garbage
 
 
@@ -21,16 +23,20 @@ def core_barrier(call: Call) -> None:
         call.machine.team.barrier(call.machine.core, members)
 
 
-def sendrecv(call: Call) -> None:
-    """dst = what another core sends, while src goes to one.
+def sendrecv(call: Call, reduce_op: str | None = None) -> None:
+    """dst = what another core sends, or its reduction with src, while src goes to one.
 
-    What has not been written is sent as such: tiles are padded to 16 partitions for GPSIMD's DMA.
+    What has not been written is sent as such, unless it is reduced: tiles are padded to 16
+    partitions for GPSIMD's DMA.
     """
     attributes, machine, unwritten = call.attributes, call.machine, Garbage()
-    data = machine.read(call.views["src"], call.at, garbage=unwritten)
+    data = machine.read(call.views["src"], call.at,
+                        garbage=unwritten if reduce_op is None else None)
     received, unwritten = machine.team.exchange(
         machine.core, attributes["pipe"], attributes["send_to"], attributes["recv_from"], data,
         unwritten)
+    if reduce_op is not None:
+        received = BINARY[reduce_op](to_float32(data), to_float32(received))
     machine.write(call.views["dst"], received, call.at, garbage=unwritten)
 
 

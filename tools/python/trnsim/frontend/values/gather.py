@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -109,21 +108,31 @@ def nonzero_with_count(call: Call, offset: int = 0, padding: int = -1) -> None:
     call.write(result)
 
 
-def topk(call: Call) -> None:
-    """The largest elements of each partition's snake, ascending, and their indices."""
-    source_rows, count = call.floats("data"), int(call.attributes["n"])
-    largest = call.views["dst"].form.free_elements
-    for first in range(0, source_rows.shape[0], GATHER_PARTITIONS):
-        snake = source_rows[first:first + GATHER_PARTITIONS].T.reshape(-1)[:count]
-        order = np.argsort(-snake, kind="stable")[:largest][::-1]
-        _place(call, first, snake[order], order)
+def topk(call: Call, is_sorted: bool = False) -> None:
+    """The largest elements of each 16 partitions, and their places there, in a snake as the source:
+    place j is partition j % 16, element j // 16. In ascending order or, sorted, the largest first.
+
+    What of the results is behind them is left as it was. [NKI-ISA-2.33]
+    """
+    dst, count = call.views["dst"].form, int(call.attributes["n"])
+    largest = dst.free_elements
+    is_read = _snake(dst.shape[0], call.views["data"].form.free_elements) < count
+    data = call.floats("data", is_read)
+    places = _snake(dst.shape[0], largest)
+    values = np.zeros(places.shape, np.float32)
+    indices = np.zeros(places.shape, np.int64)
+    found = np.arange(largest)
+    for first in range(0, dst.shape[0], GATHER_PARTITIONS):
+        snake = data[first:first + GATHER_PARTITIONS].T.reshape(-1)[:count]
+        order = np.argsort(-snake, kind="stable")[:largest]
+        order = order if is_sorted else order[::-1]
+        at = (first + found % GATHER_PARTITIONS, found // GATHER_PARTITIONS)
+        values[at], indices[at] = snake[order], order
+    for role, result in (("dst", values), ("dst_index", indices)):
+        call.machine.write(call.views[role], result, call.at, places < largest)
 
 
-def _place(call: Call, first: int, values: Array, indices: Any) -> None:
-    from trnsim.frontend.values.memory import memory_of
-
-    for role, row in (("dst", values), ("dst_index", indices)):
-        view = call.views[role]
-        target = memory_of(view.storage).view(view)
-        target[first:first + GATHER_PARTITIONS] = row
-        memory_of(view.storage).mark(view)
+def _snake(partitions: int, elements: int) -> Array:
+    """The place of each element in the snake of its 16 partitions."""
+    rows = np.arange(partitions) % GATHER_PARTITIONS
+    return rows[:, None] + GATHER_PARTITIONS * np.arange(elements)

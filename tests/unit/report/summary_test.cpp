@@ -56,10 +56,13 @@ TEST(SummaryTest, MfuMaxAchievableIsIntensityOverTheRidge) {
                 1e-5);
 }
 
-TEST(SummaryTest, ActiveTimeIsCoverageNotOccupancy) {
-    const RunResult result = matmul_result();
-    EXPECT_EQ(sample_summary().engines[0].active_time,
-              static_cast<double>(result.engines.at(Engine::Tensor).covered.value) / 1e12);
+TEST(SummaryTest, TheArrayIsActiveWhileItIsOccupiedAndOtherEnginesUntilTheirResults) {
+    RunResult result = matmul_result();
+    const EngineResult engine{.active = Picoseconds{1'000'000}, .covered = Picoseconds{2'000'000}};
+    result.engines[Engine::Tensor] = result.engines[Engine::Vector] = engine;
+    const Summary summary = summarize(result, peaks(ChipSpec{}));
+    EXPECT_EQ(summary.engines[0].active_time, 1e-6);
+    EXPECT_EQ(summary.engines[1].active_time, 2e-6);
 }
 
 TEST(SummaryTest, ALatencyLiesBetweenThoseThatTheModelsErrorWouldMakeOfIt) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kBitsPerByte = 8.0;
 
-/// As profilers count it: the array while it streams, other engines until their results are visible.
+/// As profilers count it: the array while it streams, other engines until their results are
+/// visible.
 Summary::EngineActivity activity(const RunResult& result, Engine engine) {
     const auto found = result.engines.find(engine);
     if (found == result.engines.end()) {

@@ -35,7 +35,7 @@ inline constexpr int kWaitCauses = 7;
 struct EngineResult {
     Picoseconds active;                              ///< Issue intervals: the engine is occupied.
     std::array<Picoseconds, kWaitCauses> waiting{};  ///< Blocked on a semaphore, by who raises it.
-    Picoseconds idle;  ///< No instruction at hand, start and end included.
+    Picoseconds idle;     ///< No instruction at hand, start and end included.
     Picoseconds covered;  ///< Wall clock with an instruction between issue and result.
     std::int64_t instructions = 0;
 };

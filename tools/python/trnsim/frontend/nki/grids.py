@@ -55,7 +55,7 @@ class NkiGrid:
     def _with(self, region: Region, dimensions: Shape) -> NkiGrid:
         raise NotImplementedError
 
-    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+    def _moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
                  dimensions: Shape) -> NkiGrid:
         """The grid over another region, its tiled dimensions in the order `tiled`."""
         raise NotImplementedError
@@ -202,7 +202,7 @@ class NkiTileGrid(NkiGrid):
     def _with(self, region: Region, dimensions: Shape) -> NkiTileGrid:
         return NkiTileGrid(region, self.tile_shape, dimensions)
 
-    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+    def _moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
                  dimensions: Shape) -> NkiTileGrid:
         return NkiTileGrid(region, tile_shape, dimensions)
 
@@ -221,7 +221,7 @@ class NkiBlockGrid(NkiGrid):
     def _with(self, region: Region, dimensions: Shape) -> NkiBlockGrid:
         return NkiBlockGrid(region, self.tile_shape, self.block_shape, dimensions)
 
-    def moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
+    def _moved_to(self, region: Region, tile_shape: Shape, tiled: Sequence[int],
                  dimensions: Shape) -> NkiBlockGrid:
         return NkiBlockGrid(region, tile_shape, tuple(self.block_shape[axis] for axis in tiled),
                             dimensions)
@@ -281,7 +281,7 @@ def empty_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "", *,
     region, tile = _allocated("nl.empty_like", tuple(x.tile_shape[axis] for axis in tiled), shape,
                               space, kind, address, name)
     left = tuple(place for place, axis in enumerate(axes) if axis in x.dimensions)
-    return x.moved_to(region, tile, tiled, left)
+    return x._moved_to(region, tile, tiled, left)
 
 
 def _order(axes: Any, shape: Shape, space: Any) -> Shape:

@@ -103,6 +103,9 @@ def test_single_elements_at_equal_distances_are_an_operand() -> None:
     def found(t: Any) -> Any:
         rows = nl.tiles(t, tile_shape=(1, 256))
         assert not rows[::2, ::3].is_data_representable
+        pairs = nl.tiles(nl.blocks(t, tile_shape=(1, 256), block_shape=(2, 4))[::2])
+        assert not pairs.is_data_representable  # Rows 0, 1, 4, 5, ...
+        assert not pairs[::3].is_data_representable  # Rows 0, 5, 8, ...
         assert rows[1::2][0, 3].data.shape == (1, 232)
         return elements(rows[1::2].data), elements(nl.tiles(t, tile_shape=TILE)[0:1:2, 3].data)
     every_other, one = in_kernel(found)
@@ -213,6 +216,21 @@ def test_a_kernel_copies_by_grids_what_it_copies_by_slices() -> None:
         (one.op, one.places) for one in traced(by_slices, argument)]
     assert len(program(nki.jit(by_grids), argument).lines()) == len(
         program(nki.jit(by_slices), argument).lines())
+
+
+def test_a_loop_goes_over_the_cells_that_a_step_selects() -> None:
+    def kernel(src: Any) -> Any:
+        dst = nl.ndarray((512, 512), dtype=src.dtype, buffer=nl.shared_hbm)
+        inputs, outputs = nl.tiles(src, tile_shape=TILE)[::2], nl.tiles(dst, tile_shape=TILE)
+        for i in nl.affine_range(inputs.shape[0]):
+            for j in nl.affine_range(inputs.shape[1]):
+                tile = nl.empty_like(inputs[i, j], buffer=nl.sbuf)
+                nisa.dma_copy(dst=tile.data, src=inputs[i, j].data)
+                nisa.dma_copy(dst=outputs[i, j].data, src=tile.data)
+        return dst
+    given = numpy.arange(1024 * 512, dtype=numpy.float32).reshape(1024, 512)
+    wanted = given.reshape(8, 128, 512)[::2].reshape(512, 512)
+    assert numpy.array_equal(run_kernel(kernel, given, api="nki"), wanted)
 
 
 def test_a_ragged_tensor_is_copied_tile_by_tile() -> None:

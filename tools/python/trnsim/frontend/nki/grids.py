@@ -173,8 +173,7 @@ class NkiGrid:
     def _one(self, dimension: int, item: Any) -> Any:
         """The elements of one cell, or the element of a dimension before the tiles."""
         size, unit = self.region.shape[dimension], self._unit(dimension)
-        is_even = size % unit == 0 and not isinstance(self.region, Spread)
-        if not isinstance(item, LoopIndex) or not is_even:
+        if not isinstance(item, LoopIndex) or size % unit != 0:
             cells = -(-size // unit)
             try:
                 number = as_integer(item)

@@ -7,7 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
 #include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +127,79 @@ TEST(CriticalPathTest, KindsBeyondTheLimitAreSummedByEngine) {
     EXPECT_EQ(late, path.kind_of("later", Engine::Scalar));
     path.started(kScalar, 0, late, ns(0), {.since = ns(0)});
     EXPECT_THAT(path.chain(kScalar, 0, ns(10)), ElementsAre(Pair("other (scalar)", ns(10))));
+}
+
+/// Chains by the definition: with every start kept.
+class EveryStart {
+public:
+    using Hold = CriticalPath::Hold;
+
+    void started(QueueId queue, const std::string& kind, Picoseconds start, const Hold& hold) {
+        std::map<std::string, Picoseconds> sums;
+        const auto& own = starts_[queue];
+        if (hold.producer_queue) {
+            const Start& from = starts_[*hold.producer_queue][hold.producer_sequence];
+            sums = from.sums;
+            sums[from.kind] += hold.since - from.start;
+            sums["semaphore wake-up"] += start - hold.since;
+        } else if (!own.empty()) {
+            sums = own.back().sums;
+            sums[own.back().kind] += start - own.back().start;
+        } else {
+            sums[kind] += start;
+        }
+        starts_[queue].push_back({.kind = kind, .start = start, .sums = sums});
+    }
+
+    [[nodiscard]] std::map<std::string, Picoseconds> chain(QueueId queue, Picoseconds done) const {
+        const Start& last = starts_.at(queue).back();
+        std::map<std::string, Picoseconds> sums = last.sums;
+        sums[last.kind] += done - last.start;
+        std::erase_if(sums, [](const auto& entry) { return entry.second == Picoseconds{}; });
+        return sums;
+    }
+
+private:
+    struct Start {
+        std::string kind;
+        Picoseconds start;
+        std::map<std::string, Picoseconds> sums;
+    };
+    std::map<QueueId, std::vector<Start>> starts_;
+};
+
+TEST(CriticalPathTest, ChainsOfAnyLengthAreThoseOfEveryStart) {
+    constexpr std::size_t kStarts = 20'000;
+    constexpr std::array kQueuesUsed{kVector, kScalar, queue_of_ring(0), queue_of_ring(3)};
+    std::mt19937 random(7);
+    const auto below = [&random](std::uint64_t limit) { return random() % limit; };
+    CriticalPath path;
+    EveryStart all;
+    std::map<QueueId, std::vector<Picoseconds>> started;
+    Picoseconds time;
+    for (std::size_t i = 0; i < kStarts; ++i) {
+        time = time + ns(static_cast<std::int64_t>(below(20)));
+        const QueueId queue = kQueuesUsed.at(below(i % 1000 < 700 ? 2 : kQueuesUsed.size()));
+        const QueueId other = kQueuesUsed.at(below(kQueuesUsed.size()));
+        const std::uint64_t sequence = started[queue].size();
+        CriticalPath::Hold hold{.since = time, .predecessor = sequence > 0 ? sequence - 1 : 0};
+        if (other != queue && !started[other].empty() && below(3) > 0) {
+            hold.producer_queue = other;
+            const std::size_t back = std::min<std::size_t>(below(9), started[other].size() - 1);
+            hold.producer_sequence = started[other].size() - 1 - back;
+            hold.since = std::max(started[other][hold.producer_sequence], time - ns(3));
+        }
+        const std::string kind = "line " + std::to_string(below(2 + i / 600));
+        path.started(queue, sequence, path.kind_of(kind, Engine::Vector), time, hold);
+        all.started(queue, kind, time, hold);
+        started[queue].push_back(time);
+        if (i % 997 == 0 || i + 20 > kStarts) {
+            const auto found = path.chain(queue, sequence, time + ns(40));
+            EXPECT_EQ((std::map<std::string, Picoseconds>{found.begin(), found.end()}),
+                      all.chain(queue, time + ns(40)))
+                << i;
+        }
+    }
 }
 
 class CriticalPathOfRuns : public test::SystemCTest {};

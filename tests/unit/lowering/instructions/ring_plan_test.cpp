@@ -153,28 +153,42 @@ TEST(RingPlan, PlannedLoadsShareARingWithStoresAndOtherLoadsHaveTheRest) {
     EXPECT_THAT(rings(1), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
 }
 
+/// A tile whose load is planned, with a tensor to store it to.
+struct PlannedTile {
+    test::ProgramBuilder builder;
+    std::uint32_t in = builder.input("in", Dtype::Float32, {128, 64});
+    std::uint32_t out = builder.output("out", Dtype::Float32, {128, 64});
+    std::uint32_t tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    std::uint32_t load = 0;
+
+    PlannedTile() {
+        builder.alloc(tile);
+        load = builder.copy(tile, in);
+    }
+
+    /// Where there are two rings.
+    [[nodiscard]] std::vector<int> rings(const program::Program& program) const {
+        std::vector<bool> planned(program.buffers.size());
+        planned[tile] = true;
+        ChipSpec chip;
+        chip.dma.rings = 16;
+        return plan_rings(program, chip, {.dma_rings = 2}, planned).ring;
+    }
+};
+
 /// The rings of a load that is planned and of a store, two in all; `run` says where they run.
 template <typename Run>
 std::pair<int, int> rings_beside_a_planned_load(
     Run&& run, program::LoopKind kind = program::LoopKind::Affine) {
-    test::ProgramBuilder builder;
-    const auto in = builder.input("in", Dtype::Float32, {128, 64});
-    const auto out = builder.output("out", Dtype::Float32, {128, 64});
-    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
-    builder.alloc(tile);
-    const auto load = builder.copy(tile, in);
-    const auto store = builder.copy(out, tile);
-    run(builder, load, store);
-    program::Program program = builder.build();
+    PlannedTile of;
+    const auto store = of.builder.copy(of.out, of.tile);
+    run(of.builder, of.load, store);
+    program::Program program = of.builder.build();
     for (program::Loop& loop : program.loops) {
         loop.kind = kind;
     }
-    std::vector<bool> planned(program.buffers.size());
-    planned[tile] = true;
-    ChipSpec chip;
-    chip.dma.rings = 16;
-    const std::vector<int> ring = plan_rings(program, chip, {.dma_rings = 2}, planned).ring;
-    return {ring[load], ring[store]};
+    const std::vector<int> ring = of.rings(program);
+    return {ring[of.load], ring[store]};
 }
 
 TEST(RingPlan, StoresThatNoLoadComesAfterDoNotWaitForThoseBeforeThem) {  // Decision 0045.
@@ -192,19 +206,10 @@ TEST(RingPlan, StoresThatNoLoadComesAfterDoNotWaitForThoseBeforeThem) {  // Deci
 }
 
 TEST(RingPlan, StoresToOneTensorAreApartIfALoadComesAfterSomeOfThemOnly) {
-    test::ProgramBuilder builder;
-    const auto in = builder.input("in", Dtype::Float32, {128, 64});
-    const auto out = builder.output("out", Dtype::Float32, {128, 64});
-    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
-    builder.alloc(tile);
-    const auto load = builder.copy(tile, in);
-    builder.run(load).run(builder.copy(out, tile)).run(load).run(builder.copy(out, tile));
-    const program::Program program = builder.build();
-    std::vector<bool> planned(program.buffers.size());
-    planned[tile] = true;
-    ChipSpec chip;
-    chip.dma.rings = 16;
-    EXPECT_THAT(plan_rings(program, chip, {.dma_rings = 2}, planned).ring, ElementsAre(0, 0, 1));
+    PlannedTile of;
+    const auto store = [&of] { return of.builder.copy(of.out, of.tile); };
+    of.builder.run(of.load).run(store()).run(of.load).run(store());
+    EXPECT_THAT(of.rings(of.builder.build()), ElementsAre(0, 0, 1));
 }
 
 TEST(RingPlan, StoresThatALoadComesAfterKeepThePlansOrder) {

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import OrderedDict, defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -107,6 +108,68 @@ def test_the_result_keeps_its_structure() -> None:
     found = run_kernel(doubled, data, api="nki")
     assert found["name"] == "doubled"
     assert_allclose(found["twice"], 2 * data, rtol=0)
+
+
+class Pair(NamedTuple):
+    tensor: Any
+    factor: float
+
+
+class Settings:
+    """No @dataclass: only its dictionary counts."""
+
+    def __init__(self, tensor: Any, factor: float) -> None:
+        self.tensor = tensor
+        self.factor = factor
+
+
+def scaled(x: Any, factor: float) -> Any:
+    data = loaded(x)
+    nisa.tensor_scalar(data, data, nl.multiply, factor)
+    return stored(data)
+
+
+def test_named_tuples_and_objects_are_arguments_and_results() -> None:
+    data = normal(64, 32)
+
+    def kernel(what: Any, pair: Any) -> Any:
+        return Pair(scaled(what.tensor, what.factor), pair.factor)
+
+    for what in (Pair(data, 2.0), Settings(data, 2.0)):
+        found = run_kernel(kernel, what, Pair([1, 2], 3.0), api="nki")
+        assert type(found) is Pair and found.factor == 3.0
+        assert_allclose(found.tensor, 2 * data, rtol=0)
+        assert what.tensor is data
+
+
+def test_dicts_keep_their_class() -> None:
+    data = normal(64, 32)
+
+    def kernel(tensors: Any) -> Any:
+        return OrderedDict(sum=scaled(tensors["x"], tensors["missing"]))
+
+    found = run_kernel(kernel, defaultdict(lambda: 4.0, x=data), api="nki")
+    assert type(found) is OrderedDict
+    assert_allclose(found["sum"], 4 * data, rtol=0)
+
+
+def test_tiles_of_a_loop_have_the_names_that_they_were_given() -> None:
+    data = normal(64, 24)
+
+    def kernel(x: Any) -> Any:
+        tiles = {}
+        for i in range(3):
+            part = nl.ndarray((64, 8), nl.float32, buffer=nl.sbuf, name=f"t_{i}")
+            nisa.dma_copy(part, x[:, i * 8:i * 8 + 8])
+            tiles[part.name] = part
+        assert list(tiles) == ["t_0", "t_1", "t_2"]
+        assert [one[:, 0:4].name for one in tiles.values()] == ["t_0", "t_1", "t_2"]
+        result = tile((64, 8))
+        nisa.tensor_tensor(result, tiles["t_0"], tiles["t_1"], nl.add)
+        nisa.tensor_tensor(result, result, tiles["t_2"], nl.add)
+        return stored(result)
+
+    assert_allclose(run_kernel(kernel, data, api="nki"), data.reshape(64, 3, 8).sum(axis=1))
 
 
 def test_values_leave_the_trace_as_it_is() -> None:

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import re
+from types import ModuleType
 from typing import Any, NamedTuple
 from collections.abc import Callable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
+from trnsim.frontend.leaves import leaves_of, with_items
 from trnsim.frontend.records.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
@@ -115,6 +118,11 @@ def describe(value: Any) -> str:
         return f"({', '.join(describe(item) for item in value)}{',' * (len(value) == 1)})"
     if type(value) is dict:
         return f"{{{', '.join(f'{key!r}: {describe(item)}' for key, item in value.items())}}}"
+    fields = value._asdict() if hasattr(type(value), "_make") else (
+        vars(value) if _is_record(value) else {})
+    if fields:
+        named = ", ".join(f"{key}={describe(item)}" for key, item in fields.items())
+        return f"{type(value).__qualname__}({named})"
     return _ADDRESS.sub("", repr(value))
 
 
@@ -130,8 +138,21 @@ def bind(value: Any, name: str, make: Maker) -> Any:
         shape = _shape(value.shape, name)
         return make(name, dtype_of(value.dtype), shape, value) if shape else value
     if isinstance(value, (list, tuple)):
-        items = [bind(item, f"{name}_{index}", make) for index, item in enumerate(value)]
-        return items if isinstance(value, list) else tuple(items)
+        return with_items(value, (bind(item, f"{name}_{index}", make)
+                                  for index, item in enumerate(value)))
     if isinstance(value, dict):
-        return {key: bind(item, f"{name}_{key}", make) for key, item in value.items()}
+        return with_items(value, [bind(item, f"{name}_{key}", make)
+                                  for key, item in value.items()])
+    if _is_record(value):
+        twin = copy.copy(value)
+        vars(twin).update({key: bind(item, f"{name}_{key}", make)
+                           for key, item in vars(value).items()})
+        return twin
     return value
+
+
+def _is_record(value: Any) -> bool:
+    """Whether an argument is an object with tensors: the kernel gets a copy, from its dictionary.
+    [NKI-LANGUAGE-GUIDE]"""
+    return hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)) and any(
+        _is_array(one) or isinstance(one, TensorArgument) for one in leaves_of(dict(vars(value))))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What lists, tuples and dicts hold.
-"""leaves_of(value): everything in it that is no list, tuple or dict."""
+"""leaves_of(value): everything in it that is no list, tuple or dict; with_items(): another one."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
@@ -17,3 +18,23 @@ def leaves_of(value: Any) -> Iterator[Any]:
             yield from leaves_of(one)
     else:
         yield value
+
+
+def with_items(value: Any, items: Iterable[Any]) -> Any:
+    """A list, tuple or dict of the same class (NamedTuple, defaultdict, …) with other items.
+
+    Those of a dict are for its keys, in their order.
+    """
+    kind = type(value)
+    if hasattr(kind, "_make"):
+        return kind._make(items)
+    if kind in (list, tuple):
+        return kind(items)
+    if isinstance(value, tuple):
+        return tuple.__new__(kind, items)
+    twin = copy.copy(value)
+    if isinstance(value, dict):
+        twin.update(zip(tuple(value), items, strict=True))
+    else:
+        twin[:] = items
+    return twin

@@ -13,7 +13,7 @@ from typing import Any
 from trnsim.frontend.dtypes import DType, numpy_type
 from trnsim.frontend.host import torch_device
 from trnsim.frontend.host.jax_arrays import jax_of
-from trnsim.frontend.leaves import leaves_of
+from trnsim.frontend.leaves import leaves_of, with_items
 
 _OF_THE_COMPILER = {
     "neuronxcc.starfish.penguin.targets.nki.private_api.vnc": ("neuronxcc.nki.language", "nc"),
@@ -92,9 +92,9 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     import numpy as np  # With other libraries only: the command starts without it.
 
     if isinstance(value, (list, tuple)):
-        return type(value)(_map(function, one) for one in value)
+        return with_items(value, (_map(function, one) for one in value))
     if isinstance(value, dict):
-        return {key: _map(function, one) for key, one in value.items()}
+        return with_items(value, [_map(function, one) for one in value.values()])
     return function(value) if isinstance(value, np.ndarray) and not value.dtype.names else value
 
 

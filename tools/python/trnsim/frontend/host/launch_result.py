@@ -18,6 +18,7 @@ import numpy as np
 from trnsim.errors import UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, numpy_type
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.records.tensor import View
 
 Note = Callable[[str], None]
@@ -98,7 +99,7 @@ def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
     if isinstance(value, View):
         return UnknownTensor(kernel, note, value.dtype, value.shape)
     if isinstance(value, (list, tuple)):
-        return type(value)(results_of(item, kernel, note, None) for item in value)
+        return with_items(value, (results_of(item, kernel, note, None) for item in value))
     return value
 
 
@@ -133,8 +134,8 @@ class LazyValues:
         if isinstance(value, View):
             return TensorResult(self, path, value)
         if isinstance(value, (list, tuple)):
-            return type(value)(self._wrap(item, (*path, index))
-                               for index, item in enumerate(value))
+            return with_items(value, (self._wrap(item, (*path, index))
+                                      for index, item in enumerate(value)))
         return value
 
 

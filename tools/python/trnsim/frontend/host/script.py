@@ -28,6 +28,7 @@ from trnsim.frontend.host.jax_arrays import failure
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.stand_ins import called_libraries
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.records.tensor import View
@@ -143,7 +144,7 @@ def _result(value: Any, kernel: str) -> Any:
     if isinstance(value, View):
         return Result(value.dtype, value.shape, kernel)
     if isinstance(value, (list, tuple)):
-        return type(value)(_result(item, kernel) for item in value)
+        return with_items(value, (_result(item, kernel) for item in value))
     return value
 
 

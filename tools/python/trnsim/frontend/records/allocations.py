@@ -56,7 +56,7 @@ class Allocations(LoopStack):
             if address is not None:
                 sites.check_address(space, address, buffer.shape, self.chip.partitions)
             self.sites[key] = buffer
-        return Storage(buffer, self.frame, 0 if address is None else address[1])
+        return Storage(buffer, self.frame, 0 if address is None else address[1], name)
 
     def _site(self, space: str, dtype: DType, shape: Sequence[int], name: str,
               address: sites.Address | None, kind: str, stack: tuple[source.Site, ...]) -> Buffer:

@@ -207,15 +207,18 @@ class Storage:
     instead (see sites.py). `frame` is the loop in which it was created (its `alloc` goes there).
     `matmul_regions` belongs to the rule that decides whether a matmul overwrites or accumulates
     (see psum.py). `values` are its contents, absent until something is evaluated (see values/).
+    `name` is the one that the kernel gave it, if it did: its site may have another (see sites.py).
     """
 
-    __slots__ = ("buffer", "base", "frame", "matmul_regions", "place", "values")
+    __slots__ = ("buffer", "base", "frame", "matmul_regions", "name", "place", "values")
 
     values: Any
 
-    def __init__(self, buffer: Buffer, frame: Frame | None, place: int = 0) -> None:
+    def __init__(self, buffer: Buffer, frame: Frame | None, place: int = 0,
+                 name: str = "") -> None:
         self.buffer = buffer
         self.place = place
+        self.name = name
         self.frame = frame
         self.base: int | None = None
         self.matmul_regions: Any = None
@@ -285,7 +288,7 @@ class View:
 
     @property
     def name(self) -> str:
-        return self.form.buffer.name
+        return self.storage.name or self.form.buffer.name
 
     @property
     def element_offset(self) -> int:

@@ -17,6 +17,7 @@ from trnsim.errors import UnsupportedFeature
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.outputs import allocated_at
 from trnsim.frontend.recorder import Operand, Recorder
 from trnsim.frontend.records.template import Template
@@ -94,7 +95,8 @@ class ValueRecorder(Recorder):
 
     def snapshot(self, view: View) -> Storage:
         """Another storage at the same place, with what the view holds now."""
-        storage = Storage(view.storage.buffer, view.storage.frame, view.storage.place)
+        storage = Storage(view.storage.buffer, view.storage.frame, view.storage.place,
+                          view.storage.name)
         storage.base = view.storage.base
         storage.matmul_regions = view.storage.matmul_regions
         storage.values = memory_of(view.storage).part(view)
@@ -122,9 +124,9 @@ class ValueRecorder(Recorder):
         if isinstance(result, View):
             return self._output(result)
         if isinstance(result, (list, tuple)):
-            return type(result)(self.outputs(one) for one in result)
+            return with_items(result, (self.outputs(one) for one in result))
         if isinstance(result, dict):
-            return {key: self.outputs(one) for key, one in result.items()}
+            return with_items(result, [self.outputs(one) for one in result.values()])
         return result
 
     def _output(self, view: View) -> Array:

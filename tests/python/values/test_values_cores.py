@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnsim.frontend import ProgramError, UnsupportedFeature, run_kernel, run_ranks, trace
+from trnsim.frontend import (IllegalInstruction, ProgramError, UnsupportedFeature, run_kernel,
+                             run_ranks, trace)
 from trnsim.testing import assert_allclose
 from values_helpers import collectives, integers, loaded, nisa, nki, nl, normal, stored, tile
 
@@ -120,6 +121,42 @@ def test_what_is_not_written_is_sent_as_such(used: int) -> None:
     with pytest.raises(ProgramError, match=r"element .10, 0. of 'mine' .* is read, but nothing has "
                                            r"written it, and element .0, 10, 0. of 'out', stored at"):
         run_kernel(padded[2], data)
+
+
+def exchanged(shapes: Any, kinds: Any, reduces: bool = False) -> Any:
+    """A kernel whose cores exchange tiles of these shapes and types, each at a line of its own."""
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        core = nl.program_id(0)
+        src, dst = (tile(shapes[core], kinds[core]) for _ in range(2))
+        nisa.memset(src, 0)
+        if reduces:
+            nisa.sendrecv_compute(src, dst, 1 - core, 1 - core, nl.add)
+        elif core == 0:
+            nisa.sendrecv(src, dst, 1, 1, 0)
+        else:
+            nisa.sendrecv(src, dst, 0, 0, 0)
+        return stored(loaded(x))
+    return kernel
+
+
+@pytest.mark.parametrize(("shapes", "kinds", "mine", "theirs"), [
+    ([(2, 4), (2, 3)], [nl.float32] * 2, r"float32\[2, 3\]", r"float32\[2, 4\]"),
+    ([(2, 1), (2, 4)], [nl.float32] * 2, r"float32\[2, 4\]", r"float32\[2, 1\]"),
+    ([(4, 2), (2, 4)], [nl.float32] * 2, r"float32\[2, 4\]", r"float32\[4, 2\]"),
+    ([(2, 4)] * 2, [nl.bfloat16, nl.float32], r"float32\[2, 4\]", r"bfloat16\[2, 4\]"),
+    ([(2, 4)] * 2, [nl.int32, nl.uint32], r"uint32\[2, 4\]", r"int32\[2, 4\]")])
+@pytest.mark.parametrize("reduces", [False, True])
+def test_tiles_that_meet_agree_in_shape_and_type(shapes: Any, kinds: Any, mine: str, theirs: str,
+                                                 reduces: bool) -> None:
+    kernel = exchanged(shapes, kinds, reduces)
+    first = kernel.function.__code__.co_firstlineno
+    receives, sends = (first + 6, first + 6) if reduces else (first + 10, first + 8)
+    with pytest.raises(IllegalInstruction,
+                       match=rf"test_values_cores.py:{receives}: sendrecv: dst of core 1 is sbuf "
+                             rf"{mine}, but core 0 sends sbuf {theirs} at .*cores.py:{sends}; make "
+                             "shapes and types equal on both cores"):
+        run_kernel(kernel[2], normal(2, 4))
 
 
 def test_a_core_that_waits_for_ever_is_an_error() -> None:

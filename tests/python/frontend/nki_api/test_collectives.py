@@ -174,3 +174,112 @@ def test_the_traced_rank_is_known() -> None:
 def test_a_wrong_collective_is_named_with_its_line(body: Any, message: str) -> None:
     with pytest.raises(IllegalInstruction, match=r"test_collectives.py:\d+: .*" + message):
         trace(lambda x: body(x), [X], api="nki")
+
+
+def permuted(pairs: Any) -> Any:
+    return lambda x: collectives.collective_permute([x], [hbm(128, 64)], pairs)
+
+
+def reduced(group: Any) -> Any:
+    return lambda x: collectives.all_reduce([x], [hbm(128, 64)], group, nl.add)
+
+
+def ring(channel_ids: Any, srcs: int | None = None, each: int = 1) -> Any:
+    """A ring with `each` tensors in every channel."""
+    return lambda x: collectives.collective_permute_implicit(
+        [[x] * each] * (srcs or len(channel_ids)), [[hbm(128, 64)]] * len(channel_ids), GROUP,
+        channel_ids)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (reduced([[0, -1]]), "all_reduce: replica_group names rank -1, but must name ranks from 0 to "
+                         "65535; name those that run the kernel"),
+    (reduced([[0, 65536]]), "all_reduce: replica_group names rank 65536, but must name ranks from"),
+    (reduced([[0, 1], []]), r"all_reduce: replica_group is \[\[0, 1\], \[\]\], but must be lists of "
+                            "ranks that do not overlap, each with a rank; name each rank once"),
+    (reduced([]), r"all_reduce: replica_group is \[\], but must be lists of ranks"),
+    (reduced(None), "all_reduce: replica_group is None, but must be lists of ranks; write"),
+    (permuted([(0, -1)]), "collective_permute: source_target_pairs names rank -1, but must name "
+                          "ranks from 0 to 65535"),
+    (permuted([(65536, 0)]), "collective_permute: source_target_pairs names rank 65536, but must"),
+    (permuted([]), r"source_target_pairs is \[\], but must be pairs .source, target.; give at lea"),
+    (permuted([(0, 1), (2,)]), r"source_target_pairs is \[.0, 1., .2,.\], but must be pairs"),
+    (permuted([(0, 1, 2)]), r"source_target_pairs is \[.0, 1, 2.\], but must be pairs"),
+    (permuted(3), "collective_permute: source_target_pairs is 3, but must be lists of ranks")])
+def test_ranks_are_those_of_a_trace(body: Any, message: str) -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_collectives.py:\d+: .*" + message):
+        trace(lambda x: body(x), [X], api="nki")
+
+
+def test_the_largest_rank_and_single_ranks_are_legal() -> None:
+    assert attributes(collective(reduced([[65535, 0]])))["groups"] == [[65535, 0]]
+    assert attributes(collective(reduced([[0], [1]])))["groups"] == [[0], [1]]
+    assert attributes(collective(permuted([[0, 65535]])))["pairs"] == [[0, 65535]]
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"])
+@pytest.mark.parametrize(("srcs", "dsts"), [(0, 0), (2, 1), (1, 2), (1, 0)])
+def test_each_src_has_a_dst(name: str, srcs: int, dsts: int) -> None:
+    options = {"op": nl.add} if name in ("all_reduce", "reduce_scatter") else {}
+    if name != "all_reduce":
+        options["collective_dim"] = 0
+    rows = {"all_gather": 512, "reduce_scatter": 32}.get(name, 128)
+
+    def kernel(x: Any) -> None:
+        getattr(collectives, name)([x] * srcs, [hbm(rows, 64)] * dsts, GROUP, **options)
+    message = (rf"test_collectives.py:\d+: {name}: srcs has {srcs} and dsts {dsts} tensors; give at "
+               "least one src, and one dst for each")
+    with pytest.raises(IllegalInstruction, match=message):
+        trace(kernel, [X], api="nki")
+
+
+@pytest.mark.parametrize(("name", "options", "rows"), [
+    ("all_to_all", {}, 130), ("reduce_scatter", {"op": nl.add}, 32)])
+def test_ranks_get_equal_parts(name: str, options: dict[str, Any], rows: int) -> None:
+    """130 rows of 64 are a multiple of four in elements, but not in rows."""
+    def kernel(x: Any) -> None:
+        getattr(collectives, name)([x], [hbm(rows, 65 if rows == 32 else 64)], GROUP, 0, **options)
+    message = (rf"test_collectives.py:\d+: {name}: src is hbm float32\[130, 64\], but 4 ranks get "
+               "equal parts of dimension 0; make it a multiple of 4")
+    with pytest.raises(IllegalInstruction, match=message):
+        trace(kernel, [tensor("float32", 130, 64)], api="nki")
+
+
+def test_tensors_fit_the_list_of_the_traced_rank() -> None:
+    groups = [[1, 2, 3], [0, 4]]
+    one = collective(lambda x: collectives.all_gather([x], [hbm(256, 64)], groups, 0))
+    assert attributes(one)["groups"] == groups
+    assert collective(lambda x: collectives.all_to_all([x], [hbm(128, 64)], groups)).op
+    with pytest.raises(IllegalInstruction, match="in groups of 2 ranks; dst must have 16384 elem"):
+        trace(lambda x: collectives.all_gather([x], [hbm(384, 64)], groups, 0), [X], api="nki")
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (ring([3]), r"collective_permute_implicit: channel_ids is \[3\], but must count from 0; write "
+                r"\[0\]"),
+    (ring([1, 0]), r"channel_ids is \[1, 0\], but must count from 0; write \[0, 1\]"),
+    (ring([0, 0]), r"channel_ids is \[0, 0\], but must count from 0; write \[0, 1\]"),
+    (ring([0, 1], srcs=1), r"channel_ids is \[0, 1\] for 1 of srcs_by_channel; name 1 to 4 chan"),
+    (ring([0], each=2), "channel 0 has 2 tensors of srcs_by_channel, but must have one; use one "
+                        "channel or one collective for each"),
+    (lambda x: collectives.collective_permute_implicit([[x]], [[]], GROUP),
+     "channel 0 has 0 tensors of dsts_by_channel, but must have one"),
+    (lambda x: collectives.collective_permute_implicit([[x]], [[hbm(64, 64)]], GROUP),
+     r"src is hbm float32\[128, 64\] and dst is hbm float32\[64, 64\] in groups of 4 ranks; dst "
+     "must have 8192 elements"),
+    (lambda x: collectives.collective_permute_implicit_reduce([[x]], [[hbm(64, 64)]],
+                                                              [[hbm(128, 64)]], GROUP, nl.add),
+     r"implicit_reduce: src is hbm float32\[64, 64\] and dst is hbm float32\[128, 64\]"),
+    (lambda x: collectives.collective_permute_implicit_reduce([[x]], [[x], [x]],
+                                                              [[hbm(128, 64)]], GROUP, nl.add),
+     r"channel_ids is \[0\] for 2 of srcs1_by_channel; name 1 to 4 channels"),
+    (lambda x: collectives.collective_permute_implicit_current_processing_rank_id(0, GROUP, 4),
+     "current_processing_rank_id: channel_id is 4, but must be one of the channel_ids of the "
+     "collective, 0 to 3")])
+def test_channels_count_from_0_and_have_one_tensor_each(body: Any, message: str) -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_collectives.py:\d+: .*" + message):
+        trace(lambda x: body(x), [X], api="nki")
+
+
+def test_four_channels_are_one_operation() -> None:
+    assert attributes(collective(ring(range(4))))["channels"] == 4

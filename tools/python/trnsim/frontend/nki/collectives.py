@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from enum import Enum
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
@@ -28,6 +28,8 @@ from trnsim.frontend.shapes import whole_number, whole_numbers
 
 MAX_CHANNELS = 4
 """Rings of one collective, [NKI-COLLECTIVES]."""
+MAX_RANK = 65535
+"""The largest rank of a trace (src/program/limits.hpp). [ASSUMED]"""
 
 
 class rg_partition_op(Enum):
@@ -70,15 +72,50 @@ class ReplicaGroup(NKIObject):
         return self.groups[index]
 
 
+def _rank_lists(op: str, role: str, given: Any, each: str) -> tuple[tuple[int, ...], ...]:
+    """The lists of ranks of an argument; IllegalInstruction for ranks that a trace has not."""
+    if not isinstance(given, Iterable):
+        raise _refused(op, f"{role} is {given!r}, but must be lists of ranks; write [[0, 1]]")
+    lists = tuple(whole_numbers(one, each) for one in given)
+    for rank in (rank for one in lists for rank in one):
+        if not 0 <= rank <= MAX_RANK:
+            raise _refused(op, f"{role} names rank {rank}, but must name ranks from 0 to "
+                               f"{MAX_RANK}; name those that run the kernel")
+    return lists
+
+
 def _groups(op: str, replica_group: Any) -> tuple[tuple[int, ...], ...]:
-    """The rank lists of a group; IllegalInstruction if they overlap."""
-    given = getattr(replica_group, "groups", replica_group)
-    groups = tuple(whole_numbers(one, "a group of ranks") for one in given or ())
+    """The rank lists of a group; IllegalInstruction if they overlap, or one is empty."""
+    groups = _rank_lists(op, "replica_group", getattr(replica_group, "groups", replica_group),
+                         "a group of ranks")
     ranks = [rank for one in groups for rank in one]
-    if not ranks or len(set(ranks)) != len(ranks):
-        raise IllegalInstruction(f"{source.here()}: {op}: replica_group is {list(groups)}, but "
-                                 "must be lists of ranks that do not overlap")
+    if not groups or not all(groups) or len(set(ranks)) != len(ranks):
+        raise _refused(op, f"replica_group is {[list(one) for one in groups]}, but must be lists "
+                           "of ranks that do not overlap, each with a rank; name each rank once")
     return groups
+
+
+def _own(groups: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The list with the rank that is traced, which its tensors have to fit; else the first."""
+    rank = recorder.required().rank
+    return next((one for one in groups if rank in one), groups[0])
+
+
+def _check_pairing(op: str, srcs: Any, dsts: Any) -> None:
+    """IllegalInstruction unless each src has a dst."""
+    given, taken = len(tensors_of(op, "srcs", srcs)), len(tensors_of(op, "dsts", dsts))
+    if not given or given != taken:
+        raise _refused(op, f"srcs has {given} and dsts {taken} tensors; give at least one src, and "
+                           "one dst for each")
+
+
+def _check_parts(op: str, srcs: Any, dimension: int, ranks: Sequence[int]) -> None:
+    """IllegalInstruction unless each rank of a list gets the same part of a src."""
+    for view in tensors_of(op, "srcs", srcs):
+        if view.form.shape[dimension] % len(ranks):
+            raise _refused(op, f"src is {view.form.describe()}, but {len(ranks)} ranks get equal "
+                               f"parts of dimension {dimension}; make it a multiple of "
+                               f"{len(ranks)}")
 
 
 def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any], priority: int | None,
@@ -106,8 +143,9 @@ def all_reduce(srcs: Any, dsts: Any, replica_group: Any, op: Any, priority: int 
                name: str | None = None) -> NkiInstruction:
     """Each dst = the reduction of the srcs of all ranks."""
     groups = _groups("all_reduce", replica_group)
+    _check_pairing("all_reduce", srcs, dsts)
     check_memory("all_reduce", srcs, dsts)
-    check_sizes("all_reduce", srcs, dsts, groups, (1, 1))
+    check_sizes("all_reduce", srcs, dsts, (_own(groups),), (1, 1))
     return _collective("all_reduce", srcs, dsts, {"groups": groups, "op": reduction(op)},
                        priority)
 
@@ -116,9 +154,11 @@ def all_gather(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0
                priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """Each dst = the srcs of all ranks, side by side."""
     groups = _groups("all_gather", replica_group)
+    _check_pairing("all_gather", srcs, dsts)
     check_memory("all_gather", srcs, dsts)
     dimension = dimension_of("all_gather", srcs, collective_dim, most_in_sbuf=1)
-    check_sizes("all_gather", srcs, dsts, groups, (len(groups[0]), 1))
+    ranks = _own(groups)
+    check_sizes("all_gather", srcs, dsts, (ranks,), (len(ranks), 1))
     return _collective("all_gather", srcs, dsts, {"groups": groups}, priority,
                        immediates=(dimension,))
 
@@ -128,9 +168,11 @@ def reduce_scatter(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int
                    name: str | None = None) -> NkiInstruction:
     """dst = this rank's part of the reduction of the srcs of all ranks."""
     groups = _groups("reduce_scatter", replica_group)
+    _check_pairing("reduce_scatter", srcs, dsts)
     check_memory("reduce_scatter", srcs, dsts)
-    dimension = dimension_of("reduce_scatter", srcs, collective_dim)
-    check_sizes("reduce_scatter", srcs, dsts, groups, (1, len(groups[0])))
+    dimension, ranks = dimension_of("reduce_scatter", srcs, collective_dim), _own(groups)
+    _check_parts("reduce_scatter", srcs, dimension, ranks)
+    check_sizes("reduce_scatter", srcs, dsts, (ranks,), (1, len(ranks)))
     return _collective("reduce_scatter", srcs, dsts, {"groups": groups, "op": reduction(op)},
                        priority, immediates=(dimension,))
 
@@ -139,9 +181,11 @@ def all_to_all(srcs: Any, dsts: Any, replica_group: Any, collective_dim: int = 0
                priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """dst = this rank's parts of the srcs of all ranks."""
     groups = _groups("all_to_all", replica_group)
+    _check_pairing("all_to_all", srcs, dsts)
     check_memory("all_to_all", srcs, dsts, takes_sbuf=False)
-    dimension = dimension_of("all_to_all", srcs, collective_dim)
-    check_sizes("all_to_all", srcs, dsts, groups, (1, 1))
+    dimension, ranks = dimension_of("all_to_all", srcs, collective_dim), _own(groups)
+    _check_parts("all_to_all", srcs, dimension, ranks)
+    check_sizes("all_to_all", srcs, dsts, (ranks,), (1, 1))
     return _collective("all_to_all", srcs, dsts, {"groups": groups}, priority,
                        immediates=(dimension,))
 
@@ -193,24 +237,40 @@ def all_to_all_v_trigger(prepare_instr: NkiInstruction, name: str | None = None)
 def collective_permute(srcs: Any, dsts: Any, source_target_pairs: Sequence[Sequence[int]],
                        priority: int | None = None, name: str | None = None) -> NkiInstruction:
     """Each rank sends to the target that its pair names."""
-    pairs = tuple(whole_numbers(pair, "a pair of ranks") for pair in source_target_pairs)
-    if not pairs or any(len(set(ranks)) < len(pairs) for ranks in zip(*pairs)):
-        raise IllegalInstruction(
-            f"{source.here()}: collective_permute: source_target_pairs is {list(pairs)}, but each "
-            "rank sends at most once and receives at most once")
+    pairs = _rank_lists("collective_permute", "source_target_pairs", source_target_pairs,
+                        "a pair of ranks")
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise _refused("collective_permute", f"source_target_pairs is {list(pairs)}, but must be "
+                                             "pairs (source, target); give at least one")
+    if any(len(set(ranks)) < len(pairs) for ranks in zip(*pairs)):
+        raise _refused("collective_permute", f"source_target_pairs is {list(pairs)}, but each rank "
+                                             "sends at most once and receives at most once")
     check_single("collective_permute", srcs, dsts)
     check_sizes("collective_permute", srcs, dsts, ((0,),), (1, 1))
     return _collective("collective_permute", srcs, dsts, {"pairs": pairs}, priority)
 
 
-def _channels(op: str, dsts: Any, channel_ids: Sequence[int]) -> int:
-    """How many channels an operation uses; IllegalInstruction unless each has a dst of its own."""
-    count, targets = len(channel_ids), len(tensors_of(op, "dsts", dsts))
-    if not 1 <= count <= MAX_CHANNELS or count != targets:
-        raise IllegalInstruction(
-            f"{source.here()}: {op}: channel_ids is {list(channel_ids)} for {targets} of "
-            f"dsts_by_channel; name 1 to {MAX_CHANNELS} channels and give one tensor for each")
-    return count
+def _channels(op: str, groups: tuple[tuple[int, ...], ...], channel_ids: Sequence[int], dsts: Any,
+              **by_channel: Any) -> int:
+    """How many channels an operation uses; IllegalInstruction unless they count from 0 and each has
+    one tensor of every argument, all of one size."""
+    ids = whole_numbers(channel_ids, "channel_ids")
+    for role, given in {"dsts_by_channel": dsts, **by_channel}.items():
+        channels = given if isinstance(given, (list, tuple)) else (given,)
+        if not 1 <= len(ids) <= MAX_CHANNELS or len(ids) != len(channels):
+            raise _refused(op, f"channel_ids is {list(ids)} for {len(channels)} of {role}; name 1 "
+                               f"to {MAX_CHANNELS} channels and give one tensor for each")
+        for number, one in enumerate(channels):
+            count = len(tensors_of(op, role, one))
+            if count != 1:
+                raise _refused(op, f"channel {number} has {count} tensors of {role}, but must have "
+                                   "one; use one channel or one collective for each")
+    if ids != tuple(range(len(ids))):
+        raise _refused(op, f"channel_ids is {list(ids)}, but must count from 0; write "
+                           f"{list(range(len(ids)))}")
+    for given in by_channel.values():
+        check_sizes(op, given, dsts, (_own(groups),), (1, 1))
+    return len(ids)
 
 
 def _ring(groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, int], ...]:
@@ -223,11 +283,12 @@ def collective_permute_implicit(srcs_by_channel: Any, dsts_by_channel: Any, repl
                                 channel_ids: Sequence[int] = (0,), priority: int | None = None,
                                 name: str | None = None) -> NkiInstruction:
     """Each rank sends to its successor in a ring."""
-    groups = _groups("collective_permute_implicit", replica_group)
+    op_name = "collective_permute_implicit"
+    groups = _groups(op_name, replica_group)
+    channels = _channels(op_name, groups, channel_ids, dsts_by_channel,
+                         srcs_by_channel=srcs_by_channel)
     return _collective("collective_permute", srcs_by_channel, dsts_by_channel,
-                       {"pairs": _ring(groups),
-                        "channels": _channels("collective_permute_implicit", dsts_by_channel,
-                                              channel_ids)}, priority)
+                       {"pairs": _ring(groups), "channels": channels}, priority)
 
 
 def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: Any,
@@ -238,22 +299,27 @@ def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: 
     """Each rank reduces two tensors and sends the result to its successor in a ring."""
     op_name = "collective_permute_implicit_reduce"
     groups = _groups(op_name, replica_group)
+    channels = _channels(op_name, groups, channel_ids, dsts_by_channel,
+                         srcs0_by_channel=srcs0_by_channel, srcs1_by_channel=srcs1_by_channel)
     srcs = tensors_of(op_name, "srcs0", srcs0_by_channel) + tensors_of(op_name, "srcs1",
                                                                    srcs1_by_channel)
     return _collective("collective_permute", srcs, dsts_by_channel,
-                       {"pairs": _ring(groups),
-                        "channels": _channels(op_name, dsts_by_channel, channel_ids),
-                        "op": reduction(op)}, priority)
+                       {"pairs": _ring(groups), "channels": channels, "op": reduction(op)},
+                       priority)
 
 
 def collective_permute_implicit_current_processing_rank_id(
         iteration_id: int, replica_group: Any, channel_id: int = 0,
         name: str | None = None) -> VirtualRegister:
     """The rank whose data a ring has brought by an iteration: in rank 0, 0, n - 1, n - 2, ..."""
-    groups = _groups("collective_permute_implicit_current_processing_rank_id", replica_group)
+    op_name = "collective_permute_implicit_current_processing_rank_id"
+    groups = _groups(op_name, replica_group)
+    channel = whole_number(channel_id, "channel_id")
+    if not 0 <= channel < MAX_CHANNELS:
+        raise _refused(op_name, f"channel_id is {channel}, but must be one of the channel_ids of "
+                                f"the collective, 0 to {MAX_CHANNELS - 1}")
     issue("register_move", (), {})
-    rank = _traced_rank()
-    group = next((one for one in groups if rank in one), groups[0])
+    rank, group = _traced_rank(), _own(groups)
     place = group.index(rank) if rank in group else 0
     back = whole_number(iteration_id, "iteration_id")
     return VirtualRegister(group[(place - back) % len(group)], "rank")
@@ -269,6 +335,10 @@ def _traced_rank() -> int:
     active = recorder.required()
     active.note("assumption", f"the program is that of rank {active.rank}")
     return active.rank
+
+
+def _refused(op: str, what: str) -> IllegalInstruction:
+    return IllegalInstruction(f"{source.here()}: {op}: {what}")
 
 
 __getattr__ = _absent("nki", "collectives", globals())

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from trnsim.frontend import recorder
+from trnsim.frontend import recorder, source
 from trnsim.frontend.recorder import Recorder
+from trnsim.frontend.records.tensor import Form
 from trnsim.frontend.values.casting import Array
+from trnsim.frontend.values.garbage import Garbage
 from trnsim.frontend.values.memory import Memory
 from trnsim.frontend.values.turns import Turns
 
@@ -46,6 +48,19 @@ class World:
         return box
 
 
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What one core sends another."""
+
+    data: Array
+    unwritten: Garbage
+    """What of it nothing has written."""
+    form: Form
+    """Its shape and type."""
+    at: source.Site
+    """The instruction that sends it."""
+
+
 class Team:
     """The cores of one rank: what they share and send each other."""
 
@@ -56,7 +71,7 @@ class Team:
         self.shared: dict[str, Memory] = {}
         """The contents of shared buffers by the name that all cores know."""
         self._arrivals: dict[int, int] = defaultdict(int)
-        self._mail: dict[tuple[int, int, int], deque[tuple[Array, Any]]] = defaultdict(deque)
+        self._mail: dict[tuple[int, int, int], deque[Parcel]] = defaultdict(deque)
 
     def number(self, core: int) -> int:
         """The number of a core's program among those of all ranks."""
@@ -74,11 +89,10 @@ class Team:
             self.number(core), f"core {core} waits for the other cores at a core_barrier",
             lambda: all(self._arrivals[one] >= count for one in members))
 
-    def exchange(self, core: int, pipe: int, send_to: int, recv_from: int, data: Array,
-                 what: Any) -> tuple[Array, Any]:
-        """Sends data to one core, with what is known of it, and returns what another one sends
-        here."""
-        self._mail[core, send_to, pipe].append((data.copy(), what))
+    def exchange(self, core: int, pipe: int, send_to: int, recv_from: int,
+                 parcel: Parcel) -> Parcel:
+        """Sends a parcel to one core, and returns what another one sends here."""
+        self._mail[core, send_to, pipe].append(parcel)
         box = self._mail[recv_from, core, pipe]
         self.world.turns.wait(
             self.number(core),

@@ -223,6 +223,25 @@ def test_elements_of_a_partition_are_as_many_as_an_operation_takes(body: Body,
     refuses(body, message)
 
 
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda: nisa.rand_set_state(tile(32, 6, nl.float32)),
+     "src_seeds is float32, but a state is of uint32"),
+    (lambda: nisa.rand_get_state(tile(32, 6, nl.int32)), "dst is int32, but a state is of uint32"),
+    (lambda: nisa.set_rng_seed(tile(1, 1, nl.uint16)),
+     "src_seeds is uint16, but a seed has 32 bits; make it a uint32"),
+    (lambda: nisa.iota(tile(), [[0.5, 32]]), "iota: a step of pattern is 0.5, but it is an int32"),
+    (lambda: nisa.iota(tile(), [[2**31, 32]]), "a step of pattern is 2147483648, but it is an int32"),
+    (lambda: nisa.iota(tile(), [[1, 32]], offset=1.5), "iota: offset is 1.5, but it is an int32"),
+    (lambda: nisa.affine_select(tile(), [[1, 32]], 0.5, tile(), 0.0),
+     "affine_select: channel_multiplier is 0.5, but it is an int32"),
+    (lambda: nisa.register_alloc(2**31), "the value is 2147483648, but it is an int32"),
+    (lambda: nisa.select_reduce(tile(), tile(kind=nl.uint8), tile(), tile()),
+     "on_false is .*, but must hold one value per partition"),
+])
+def test_states_seeds_and_integers_are_of_their_types(body: Body, message: str) -> None:
+    refuses(body, message)
+
+
 def columns(width: int) -> Any:
     """Columns of a tile by index."""
     return tile(64, 80).indirect(tile(64, 2, nl.uint16), width)

@@ -130,8 +130,6 @@ def _check_shape(instruction: Instruction, role: str, view: View, operand: Opera
         return
     dst = instruction.operands[0][2].form
     form = view.form
-    if relation == "either":
-        relation = "vector" if form.free_elements == 1 else "like"
     if relation == "like" and (form.partitions != dst.partitions
                                        or form.free_elements != dst.free_elements):
         raise instruction.reject(

@@ -24,7 +24,7 @@ P = (PSUM,)
 
 
 class OperandRule(NamedTuple):
-    """`relation`: `like` dst (partitions and elements), `vector` ([P, 1]), `either` or `any`."""
+    """`relation`: `like` dst (partitions and elements), `vector` ([P, 1]) or `any`."""
 
     spaces: tuple[str, ...]
     relation: str
@@ -73,7 +73,7 @@ RULES: dict[str, Rule] = {
                                 initial=VECTOR),
     "tensor_copy_predicated": _rule(2, ("data", "predicate"), dst=LIKE, data=LIKE, predicate=LIKE),
     "select_reduce": _rule(2, ("predicate", "on_true"), dst=LIKE, predicate=LIKE, on_true=LIKE,
-                           on_false=(SP, "either"), reduce_result=VECTOR),
+                           on_false=VECTOR, reduce_result=VECTOR),
     "range_select": _rule(3, dst=LIKE, data=LIKE, bound0=VECTOR, bound1=VECTOR,
                           reduce_result=VECTOR),
     "memset": _rule(dst=ANY),
@@ -130,7 +130,7 @@ CHECKS: dict[str, Callable[[Chip, Instruction], None]] = {
     "memset": vector.check_memset, "rng": vector.check_random_bits,
     "bn_stats": vector.check_bn_stats, "bn_aggr": vector.check_bn_aggr,
     "rand_set_state": vector.check_state, "rand_get_state": vector.check_state,
-    "set_rng_seed": vector.check_single, "sequence_bounds": gpsimd.check_sequence_bounds,
+    "set_rng_seed": vector.check_seed, "sequence_bounds": gpsimd.check_sequence_bounds,
     "nonzero_with_count": gpsimd.check_nonzero, "max8": vector.check_max8,
     "nc_find_index8": vector.check_find_index, "dropout": vector.check_dropout,
     "nc_match_replace8": vector.check_match_replace, "nc_stream_shuffle": vector.check_shuffle,

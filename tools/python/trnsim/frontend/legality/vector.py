@@ -115,6 +115,9 @@ def check_state(chip: Chip, it: Instruction) -> None:
     if view.form.space == PSUM and chip.generation < 4:
         raise it.reject(f"{it.called(role)} is {view.name!r} in psum, but {chip.neuron_core} "
                         "stores its state in sbuf; write it to a tile there, and copy that")
+    if view.form.dtype.name != "uint32":
+        raise it.reject(f"{it.called(role)} is {view.form.dtype}, but a state is of uint32; "
+                        "declare or view it so")
     engine = "vector" if it.engines == ("vector",) else "gpsimd"
     words = STATE_WORDS[engine]
     if view.form.free_elements != words:
@@ -170,6 +173,14 @@ def check_single(chip: Chip, it: Instruction) -> None:
     if view.form.elements != 1:
         raise it.reject(f"{it.called(role)} is {view.form.describe()}, but must be [1, 1]; slice "
                         "it")
+
+
+def check_seed(chip: Chip, it: Instruction) -> None:
+    check_single(chip, it)
+    role, _, view = it.operands[0]
+    if view.form.dtype.itemsize != 4:
+        raise it.reject(f"{it.called(role)} is {view.form.dtype}, but a seed has 32 bits; make it "
+                        "a uint32")
 
 
 def check_quantize(chip: Chip, it: Instruction) -> None:

@@ -23,7 +23,8 @@ PATTERN_MAX = 4
 """Dimensions of the affine pattern of iota and affine_select."""
 
 
-def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
+def _check_pattern(op: str, dst: Any, pattern: Any, offset: Any, multiplier: Any) -> None:
+    """The affine function, of integers of 32 bits; an offset may be a register's or a tensor's."""
     if not isinstance(dst, View):
         raise not_a_tensor(op, "dst", dst)
     try:
@@ -31,6 +32,11 @@ def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
     except (TypeError, IndexError):
         raise IllegalInstruction(f"{source.here()}: {op}: pattern is {pattern!r}, but must be a "
                                  "list of [step, count], one for each dimension") from None
+    for step, _ in pattern:
+        check_int32(op, "a step of pattern", step)
+    check_int32(op, "channel_multiplier", multiplier)
+    if isinstance(offset, (int, float)):
+        check_int32(op, "offset", offset)
     if len(counts) > PATTERN_MAX or prod(counts) != dst.form.free_elements:
         raise IllegalInstruction(
             f"{source.here()}: {op}: pattern {[list(pair) for pair in pattern]} has {prod(counts)} "
@@ -41,9 +47,7 @@ def _check_pattern(op: str, dst: Any, pattern: Any) -> None:
 def iota(dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_multiplier: int = 0,
          name: str | None = None) -> NkiInstruction:
     """dst = an affine function of its indices."""
-    _check_pattern("iota", dst, pattern)
-    if isinstance(offset, int):
-        check_int32("iota", "offset", offset)
+    _check_pattern("iota", dst, pattern, offset, channel_multiplier)
     return issue("iota", (("dst", "write", dst),), {}, _any,
                  (pattern, offset, channel_multiplier))
 
@@ -52,7 +56,7 @@ def affine_select(dst: Any, pattern: Sequence[Sequence[int]], channel_multiplier
                   on_true_tile: Any, on_false_value: Any, cmp_op: Any = "equal", offset: int = 0,
                   name: str | None = None) -> NkiInstruction:
     """dst = on_true_tile where an affine function of the indices compares to 0, else a constant."""
-    _check_pattern("affine_select", dst, pattern)
+    _check_pattern("affine_select", dst, pattern, offset, channel_multiplier)
     check_number("affine_select", "on_false_value", on_false_value)
     if operator_name(cmp_op) not in COMPARISONS:
         raise IllegalInstruction(f"{source.here()}: affine_select: cmp_op {operator_name(cmp_op)} "

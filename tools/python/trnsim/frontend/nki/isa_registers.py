@@ -10,6 +10,7 @@ from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue
+from trnsim.frontend.nki.parameters import check_int32
 from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.nki.scalars import NkiScalar
 from trnsim.frontend.records.tensor import View
@@ -70,4 +71,5 @@ def _integer(value: Any, op: str) -> int:
     if not isinstance(value, int):
         raise IllegalInstruction(f"{source.here()}: {op}: the value is {value!r}, but must be an "
                                  "integer or a register")
+    check_int32(op, "the value", value)
     return int(value)

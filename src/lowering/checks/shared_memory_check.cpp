@@ -120,6 +120,7 @@ void SharedMemoryCheck::advance(std::size_t index) {
             plan_meeting(instruction, static_cast<std::int32_t>(cores_.size()));
         if (plan.cores != 0) {
             core.waits_for = std::make_unique<Meeting>(plan.cores | bit(index), plan.channel);
+            core.waits_for_bytes = !instruction.operands.empty();
         }
     }
 }
@@ -166,15 +167,17 @@ void SharedMemoryCheck::check(std::size_t core,
             const Operand& operand = program.templates[access.instruction].operands[access.operand];
             throw ProgramError(fmt::format(
                 "race: {} bytes {} to {} of {}, which all cores share, and {} bytes {} to {} of "
-                "it, "
-                "and no core_barrier or sendrecv orders the two; let the cores meet in between",
+                "it, and no core_barrier or sendrecv orders the two; let the cores meet in "
+                "between{}",
                 text_of(access),
                 access.first.begin(),
                 access.first.end() - 1,
                 program.buffers[operand.buffer].name,
                 text_of(other),
                 region.begin(),
-                region.end() - 1));
+                region.end() - 1,
+                has_met_for_nothing_ ? ", over that tensor: a core_barrier without dst orders none"
+                                     : ""));
         }
     }
 }
@@ -283,9 +286,14 @@ bool SharedMemoryCheck::hold(const Meeting& meeting) {
     if (present != meeting.first) {
         return false;
     }
+    const bool orders = std::ranges::all_of(
+        members, [this](std::size_t core) { return cores_[core].waits_for_bytes; });
+    has_met_for_nothing_ = has_met_for_nothing_ || !orders;
     const Clock known = known_after(members);
     for (const std::size_t core : members) {
-        cores_[core].clock = known;
+        if (orders) {
+            cores_[core].clock = known;
+        }
         cores_[core].waits_for.reset();
     }
     return true;

@@ -19,8 +19,9 @@ namespace trnsim::lowering {
 /// Walks the programs of all cores from meeting to meeting (core_barrier, sendrecv) with a vector
 /// clock per core: what a core did before a meeting, those who met know. Two accesses of different
 /// cores to a common byte of a shared HBM buffer, at least one a write, must be ordered so.
-/// [NKI-ISA, core_barrier] Cores that write the same bytes from the same line do the same work
-/// twice, as kernels do that do not split it; each may read what it wrote so.
+/// [NKI-ISA, core_barrier] A core_barrier without a dst is about no bytes and orders none. Cores
+/// that write the same bytes from the same line do the same work twice, as kernels do that do not
+/// split it; each may read what it wrote so.
 ///
 /// Accesses that every core knows of are forgotten, and those of one operand at equal distances are
 /// one record, so that memory follows the text of the program between two meetings. Beyond
@@ -59,6 +60,7 @@ private:
         std::vector<std::vector<std::unique_ptr<RegionShape>>> shapes{};  ///< By operand.
         Clock clock{};
         std::unique_ptr<Meeting> waits_for{};
+        bool waits_for_bytes = false;  ///< That meeting is about bytes.
         bool has_ended = false;
     };
 
@@ -88,6 +90,7 @@ private:
 
     std::vector<Core> cores_;
     std::map<std::string, std::vector<Record>> records_;  ///< By shared name.
+    bool has_met_for_nothing_ = false;                    ///< A meeting was about no bytes.
 };
 
 }  // namespace trnsim::lowering

@@ -23,7 +23,9 @@ using testing::HasSubstr;
 class TwoCores {
 public:
     /// \param lines lines by which the second core's program is behind the first's; 0: one kernel
-    explicit TwoCores(int lines = 100) : lines_(lines) {
+    /// \param barriers_have_dst the shared tensor
+    explicit TwoCores(int lines = 100, bool barriers_have_dst = true)
+        : lines_(lines), barriers_have_dst_(barriers_have_dst) {
         line(R"({"record":"header","format":"nkt","version":1,"form":"program","target":"trn2",)"
              R"("kernel":"k","api":"trace","cores":2})");
         line(R"({"record":"file","id":0,"path":"k.py"})");
@@ -43,8 +45,9 @@ public:
         copy(1, 2 * number + 1, 2 * number);
         line(
             fmt::format(R"({{"record":"template","id":{},"op":"core_barrier","engines":["gpsimd"],)"
-                        R"("operands":[],"source":[0,{}]}})",
+                        R"("operands":[{}],"source":[0,{}]}})",
                         3 * number + 2,
+                        barriers_have_dst_ ? operand("dst", "update", 2 * number + 1) : "",
                         lines_ * number + 12));
         line(fmt::format(R"({{"record":"alloc","buffer":{}}})", 2 * number));
         return *this;
@@ -52,7 +55,9 @@ public:
     TwoCores& read(const std::string& offset) { return access(0, offset); }
     TwoCores& write(const std::string& offset) { return access(1, offset); }
     TwoCores& barrier() {
-        line(fmt::format(R"({{"record":"run","template":{},"at":[]}})", 3 * core_ + 2));
+        line(fmt::format(R"({{"record":"run","template":{},"at":[{}]}})",
+                         3 * core_ + 2,
+                         barriers_have_dst_ ? "{}" : ""));
         count_ += trips_;
         return *this;
     }
@@ -88,14 +93,14 @@ public:
 private:
     void line(const std::string& record) { text_ += record + "\n"; }
 
+    static std::string operand(const char* role, const char* access, int buffer) {
+        return fmt::format(R"({{"role":"{}","access":"{}","buffer":{},{}"pattern":[[1,128]]}})",
+                           role,
+                           access,
+                           buffer,
+                           buffer % 2 == 0 ? R"("partitions":1,)" : "");
+    }
     void copy(int number, int dst, int src) {
-        const auto operand = [](const char* role, const char* access, int buffer) {
-            return fmt::format(R"({{"role":"{}","access":"{}","buffer":{},{}"pattern":[[1,128]]}})",
-                               role,
-                               access,
-                               buffer,
-                               buffer % 2 == 0 ? R"("partitions":1,)" : "");
-        };
         line(fmt::format(R"({{"record":"template","id":{},"op":"dma_copy","engines":["dma"],)"
                          R"("operands":[{},{}],"source":[0,{}]}})",
                          3 * core_ + number,
@@ -114,6 +119,7 @@ private:
     }
 
     int lines_;
+    bool barriers_have_dst_;
     std::string text_;
     int core_ = 0;
     std::int64_t trips_ = 1;
@@ -130,6 +136,23 @@ TEST(SharedMemoryCheck, AWriteBesideAReadIsARaceThatNamesBothLines) {
               "race: core 1 reads (k.py:110: dma_copy, src) bytes 1024 to 1535 of out, which all "
               "cores share, and core 0 writes (k.py:11: dma_copy, dst) bytes 1024 to 1535 of it, "
               "and no core_barrier or sendrecv orders the two; let the cores meet in between");
+}
+
+TEST(SharedMemoryCheck, ABarrierWithoutADstOrdersNoBytes) {
+    const auto error = [](bool barriers_have_dst) {
+        return TwoCores(100, barriers_have_dst)
+            .core(0)
+            .write("0")
+            .barrier()
+            .core(1)
+            .barrier()
+            .read("0")
+            .error();
+    };
+    EXPECT_EQ(error(true), "");
+    EXPECT_THAT(error(false),
+                HasSubstr("let the cores meet in between, over that tensor: a core_barrier without "
+                          "dst orders none"));
 }
 
 TEST(SharedMemoryCheck, TwoWritesAreARaceAndTwoReadsAreNone) {

@@ -138,6 +138,17 @@ def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (f"{HEAD}\n{LINE.replace('new_api', 'newest')}\n", "class is 'newest', allowed are new_api"),
     (f"{HEAD}\n{LINE.replace('trn2', '')}\n", "mine.csv:2: chip is empty; every row needs it"),
     (f"{HEAD}\n{LINE}\n{LINE}\n", "row mine: is there twice"),
+    (f"{HEAD}\n", "mine.csv: has no row below the names of its columns"),
+    (f"{HEAD},id\n{LINE},other\n", "mine.csv:1: column id is there twice; name each once"),
+    (f"{HEAD}\n{LINE.replace('12.5', '1e-300')}\n",
+     "measured_us is 1e-300, but latencies are of 0.001 us to 40 hours"),
+    (f"{HEAD}\n{LINE.replace('12.5', '1e308')}\n",
+     "measured_us is 1e+308, but latencies are of 0.001 us to 40 hours"),
+    (f"{HEAD},dma_active_percent\n{LINE},400\n",
+     "dma_active_percent is 400, but a share is 0 to 100 per cent"),
+    (f"{HEAD},hbm_read_bytes\n{LINE},-4\n", "hbm_read_bytes is -4, but must be a whole number"),
+    (f"{HEAD},dma_transfers\n{LINE},4.5\n", "dma_transfers is 4.5, but must be a whole number"),
+    (f'{HEAD},note\n{LINE},"two\nlines"\n', "a field holds a line break"),
 ])
 def test_broken_csv_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.csv"
@@ -145,6 +156,13 @@ def test_broken_csv_is_refused_with_its_line(tmp_path: Path, text: str, message:
     with pytest.raises(UserError) as problem:
         read_csv(file)
     assert message in str(problem.value)
+
+
+def test_field_beyond_all_bounds_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(f"{HEAD},note\n{LINE},{'x' * 200_000}\n")
+    with pytest.raises(UserError, match="mine.csv:2: is not CSV: field larger than"):
+        read_csv(file)
 
 
 def test_missing_csv_is_refused(tmp_path: Path) -> None:

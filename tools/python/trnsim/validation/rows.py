@@ -10,6 +10,7 @@ configs/schema/measurements.schema.json; a user's own rows come from a CSV file.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shlex
 from collections import Counter
@@ -31,6 +32,8 @@ CSV_ALLOWED = ("method", "dge", "trust", "shapes", "dtype", "note", "hbm_read_by
                "vector_engine_active_percent", "scalar_engine_active_percent",
                "gpsimd_engine_active_percent", "dma_active_percent")
 _PUBLISHED = CSV_ALLOWED[6:]
+LATENCIES_US = (1e-3, 1.44e11)
+"""The least and the most: the simulator's own bound, 40 hours."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,17 @@ def read_csv(file: Path) -> list[Row]:
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "is not UTF-8 text"
         raise UserError(f"--rows {file}: cannot be read: {reason}; name a CSV file") from None
-    reader = csv.DictReader(text.splitlines())
-    _check_columns(file, reader.fieldnames or [])
-    return unique(_csv_row(f"{file}:{reader.line_num}", file.parent, line) for line in reader)
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        _check_columns(file, reader.fieldnames or [])
+        rows = unique(_csv_row(f"{file}:{reader.line_num}", file.parent, line) for line in reader)
+    except csv.Error as problem:
+        raise UserError(f"{file}:{reader.line_num + 1}: is not CSV: {problem}; correct the line"
+                        ) from None
+    if not rows:
+        raise UserError(f"{file}: has no row below the names of its columns; add one for each "
+                        "measurement")
+    return rows
 
 
 def _check_columns(file: Path, names: Iterable[str]) -> None:
@@ -145,6 +156,9 @@ def _check_columns(file: Path, names: Iterable[str]) -> None:
     if missing:
         raise UserError(f"{file}:1: has no column {', '.join(missing)}; the first line names the "
                         f"columns, {', '.join(CSV_NEEDED)} are needed")
+    twice = [name for name, count in Counter(given).items() if count > 1]
+    if twice:
+        raise UserError(f"{file}:1: column {twice[0]} is there twice; name each once")
     unknown = [name for name in given if name not in CSV_NEEDED + CSV_ALLOWED]
     if unknown:
         raise UserError(f"{file}:1: unknown column {', '.join(map(repr, unknown))}; columns are "
@@ -156,6 +170,9 @@ def _csv_row(where: str, folder: Path, line: Mapping[str, str | None]) -> Row:
         raise UserError(f"{where}: has more or fewer fields than the first line; quote a field "
                         "that holds a comma")
     cells = {name: (value or "").strip() for name, value in line.items()}
+    if any(not value.isprintable() for value in cells.values()):
+        raise UserError(f"{where}: a field holds a line break or a control character; write it "
+                        "on one line")
     empty = [name for name in CSV_NEEDED if not cells[name] and name != "arguments"]
     if empty:
         raise UserError(f"{where}: {', '.join(empty)} is empty; every row needs it")
@@ -169,7 +186,11 @@ def _csv_row(where: str, folder: Path, line: Mapping[str, str | None]) -> Row:
     if measured <= 0:
         raise UserError(f"{where}: measured_us is {measured:g}, a latency is above 0 us; "
                         "correct it")
-    published = {name: _number(where, name, cells[name]) for name in _PUBLISHED if cells.get(name)}
+    if not LATENCIES_US[0] <= measured <= LATENCIES_US[1]:
+        raise UserError(f"{where}: measured_us is {measured:g}, but latencies are of 0.001 us to "
+                        "40 hours; correct it")
+    published = {name: _published(where, name, cells[name]) for name in _PUBLISHED
+                 if cells.get(name)}
     kernel = str((folder / cells["kernel"]).resolve())
     return Row(id=cells["id"], family=cells["family"], kind=cells["class"], chip=cells["chip"],
                measured_us=measured, method=cells["method"], dge=cells["dge"],
@@ -185,6 +206,19 @@ def _number(where: str, name: str, text: str) -> float:
         raise UserError(f"{where}: {name} is {text!r}, which is no number; correct it") from None
     if not isfinite(value):
         raise UserError(f"{where}: {name} is {text!r}, which is not finite; correct it")
+    return value
+
+
+def _published(where: str, name: str, text: str) -> float:
+    """A count, or a share in per cent."""
+    value = _number(where, name, text)
+    if name.endswith("_percent"):
+        if not 0 <= value <= 100:
+            raise UserError(f"{where}: {name} is {text}, but a share is 0 to 100 per cent; correct "
+                            "it")
+    elif value < 0 or not value.is_integer():
+        raise UserError(f"{where}: {name} is {text}, but must be a whole number, 0 or more; "
+                        "correct it")
     return value
 
 

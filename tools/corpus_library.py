@@ -257,7 +257,7 @@ def prepare(checkout: Path) -> None:
     importlib.import_module("test.utils")
     for name in INFRASTRUCTURE:
         full = f"test.utils.{name}"
-        sys.modules[full] = stand_ins.absent_module(full)
+        sys.modules[full] = stand_ins.StandInModule(full)
 
 
 def run(checkout: Path, test: str, platform: str, values: dict[str, Any]) -> Outcome:

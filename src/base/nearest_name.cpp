@@ -4,18 +4,24 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
+#include <tuple>
 
 namespace trnsim {
 namespace {
 
 constexpr std::size_t kLongest = 100;
 
-/// How unlike two names are: fewer edits first, then a longer common start.
-std::pair<std::size_t, std::size_t> unlikeness(std::string_view given, std::string_view name) {
+/// Edits, characters of the given name behind the common start, and characters that it lacks.
+using Unlikeness = std::tuple<std::size_t, std::size_t, std::size_t>;
+
+/// How unlike two names are: fewer edits first, then a longer common start. What breaks off in the
+/// second half of a name takes one edit.
+Unlikeness unlikeness(std::string_view given, std::string_view name) {
     const auto [first, ignored] = std::ranges::mismatch(given, name);
     const auto prefix = static_cast<std::size_t>(first - given.begin());
-    return {edit_distance(given, name), given.size() - prefix};
+    const std::size_t edits = edit_distance(given, name);
+    const bool is_begun = name.starts_with(given) && 2 * given.size() >= name.size();
+    return {is_begun ? std::min<std::size_t>(edits, 1) : edits, given.size() - prefix, edits};
 }
 
 }  // namespace
@@ -42,7 +48,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view given, std::span<const std::string_view> names) {
     std::string_view nearest;
-    std::pair least{given.size() + kLongest, given.size()};
+    Unlikeness least{given.size() + kLongest, given.size(), kLongest};
     for (const std::string_view name : names) {
         if (std::max(given.size(), name.size()) <= kLongest) {
             if (const auto unlike = unlikeness(given, name); unlike < least) {
@@ -51,7 +57,7 @@ std::string_view nearest_name(std::string_view given, std::span<const std::strin
             }
         }
     }
-    const bool near = least.first <= std::max<std::size_t>(1, nearest.size() / 3);
+    const bool near = std::get<0>(least) <= std::max<std::size_t>(1, nearest.size() / 3);
     return near ? nearest : std::string_view{};
 }
 

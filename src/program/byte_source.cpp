@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <zstd_errors.h>
@@ -26,6 +30,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherMag
      "xz"},
     {"BZh", "bzip2"},
 }};
+
+/// std::cin takes an error of standard input for its end.
+bool is_broken(const std::istream& input) {
+    return input.bad() || (input.rdbuf() == std::cin.rdbuf() && std::ferror(stdin) != 0);
+}
 
 }  // namespace
 
@@ -53,9 +62,12 @@ std::size_t ByteSource::read(std::span<char> target) {
 }
 
 void ByteSource::refill() {
+    errno = 0;
     input_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
-    if (input_.bad()) {
-        place_.fail("the input breaks off with a read error; check the disk or the pipe");
+    if (is_broken(input_)) {
+        const std::error_code reason(errno, std::generic_category());
+        place_.fail(fmt::format("the input cannot be read{}; check the disk or the pipe",
+                                reason ? fmt::format(" ({})", reason.message()) : ""));
     }
     begin_ = 0;
     end_ = static_cast<std::size_t>(input_.gcount());

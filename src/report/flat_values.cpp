@@ -104,7 +104,7 @@ FlatValues flat_values(const ResultFile& result) {
     collector.add({"subject", "arguments", ""},
                   Json(fmt::format("{}", fmt::join(result.texts("/arguments"), ", "))));
     Json run = json.at("run");
-    collector.add({"subject", "method", ""}, run.at("method"));
+    collector.add({"subject", "method", ""}, result.text("/run/method"));
     run.erase("method");
     collector.add({"subject", "neuron_cores", ""}, Json(json.at("cores").size()));
     for (const char* section :

@@ -17,7 +17,7 @@ namespace {
 using Type = ResultFile::Json::value_t;
 
 /// The keys that are compared, beside schema_version.
-constexpr std::array<std::pair<const char*, Type>, 19> kKeys{{{"trnsim_version", Type::string},
+constexpr std::array<std::pair<const char*, Type>, 20> kKeys{{{"trnsim_version", Type::string},
                                                               {"chip", Type::string},
                                                               {"kernel", Type::string},
                                                               {"input", Type::string},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<const char*, Type>, 19> kKeys{{{"trnsim_version",
                                                               {"dma", Type::object},
                                                               {"memory", Type::object},
                                                               {"run", Type::object},
+                                                              {"cores", Type::array},
                                                               {"attribution", Type::array},
                                                               {"critical_path", Type::array},
                                                               {"warnings", Type::array},

@@ -5,6 +5,8 @@
 
 #include "quantity.hpp"
 
+#include <cmath>
+
 namespace trnsim::report {
 namespace {
 
@@ -24,9 +26,9 @@ Summary::EngineActivity activity(const RunResult& result, Engine engine) {
             .instruction_count = of.instructions};
 }
 
-/// In whole picoseconds, like what it is made of.
+/// In microseconds: of whole picoseconds, like what it is made of, but of any number of them.
 double scaled(Picoseconds time, double factor) {
-    return in_microseconds(from_picoseconds(static_cast<double>(time.value) * factor));
+    return std::round(static_cast<double>(time.value) * factor) / 1e6;
 }
 
 void add_flops(Summary& summary, const TensorWork& work) {

@@ -2,6 +2,8 @@
 // Text tables and shares that add up.
 #include "table.hpp"
 
+#include "trnsim/base/control_characters.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +20,6 @@ bool is_continuation(char byte) {
     constexpr unsigned kMask = 0xC0;
     constexpr unsigned kContinuation = 0x80;
     return (static_cast<unsigned char>(byte) & kMask) == kContinuation;
-}
-
-bool is_control(char byte) {
-    constexpr unsigned kFirstPrintable = 0x20;
-    constexpr unsigned kDelete = 0x7F;
-    const auto value = static_cast<unsigned char>(byte);
-    return value < kFirstPrintable || value == kDelete;
 }
 
 }  // namespace
@@ -65,8 +60,7 @@ std::string clip(std::string_view text, std::size_t width) {
         }
         result = std::string{text.substr(0, end)} + std::string{kCut};
     }
-    std::replace_if(result.begin(), result.end(), is_control, ' ');
-    return result;
+    return without_controls(result);
 }
 
 std::size_t width_of(std::string_view text) {

@@ -17,6 +17,7 @@ namespace trnsim::spec {
 namespace {
 
 constexpr std::size_t kDepthMax = 32;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// "file:3:7", both from 1, of the byte at `offset`.
 std::string place(std::string_view text, std::size_t offset, const std::string& origin) {
@@ -109,6 +110,11 @@ void check_utf8(std::string_view text, const std::string& origin) {
 }  // namespace
 
 JsonElement parse_json(JsonParser& parser, std::string_view text, const std::string& origin) {
+    if (text.starts_with(kByteOrderMark)) {  // Not every version of simdjson refuses it.
+        throw ConfigError(fmt::format(
+            "{}: the file begins with a byte order mark; save the file as UTF-8 without one",
+            origin));
+    }
     JsonElement element;
     simdjson::error_code code = parser.allocate(text.size(), kDepthMax);
     if (code == simdjson::SUCCESS) {

@@ -180,6 +180,10 @@ void describe(const DescribeOptions& options) {
     require_once("--set", options.settings);
     require_chip(options.what);
     const auto [name, path] = split_chip_and_path(options.what);
+    if (path.empty() && name != options.what) {
+        throw UserError(fmt::format(
+            "describe {}: names no part after the dot; add one, or write {}", options.what, name));
+    }
     const Destinations destinations{{"--json", options.json}, {"--save", options.saved}};
     require_different_destinations(destinations);
     require_sources_kept(destinations, {{"CHIP", chip_file(name)}});

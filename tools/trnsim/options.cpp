@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -35,6 +36,14 @@ constexpr std::array kTargets{Target{"trn1", "trn1"},
                               Target{"trn3", "trn3"},
                               Target{"gen4", "trn3"}};
 
+/// Of a whole number, which CLI11 would take for the largest that there is.
+bool is_beyond_64_bits(const std::string& text) {
+    constexpr int kDecimal = 10;
+    errno = 0;
+    static_cast<void>(std::strtoull(text.c_str(), nullptr, kDecimal));
+    return errno == ERANGE;
+}
+
 }  // namespace
 
 CLI::Option* add_repeatable(CLI::App& command,
@@ -54,6 +63,9 @@ CLI::Validator at_least(int minimum) {
                 }
                 if (!CLI::detail::lexical_cast(text, value) || !(value >= minimum)) {
                     return fmt::format("\"{}\" is not a number of at least {}", text, minimum);
+                }
+                if (minimum > 0 && is_beyond_64_bits(text)) {
+                    return fmt::format("\"{}\" is too large; give a smaller number", text);
                 }
                 return std::isinf(value) ? fmt::format(
                                                "\"{}\" is not finite, but a number of at least {} "

@@ -63,7 +63,7 @@ CLI::Option* add_repeatable(CLI::App& command,
                             std::vector<std::string>& values,
                             const std::string& help);
 
-/// Allows finite numbers from `minimum`, 0 or 1, on.
+/// Allows finite numbers from `minimum` on: 0, or 1 for what is counted in 64 bits.
 [[nodiscard]] CLI::Validator at_least(int minimum);
 
 /// Allows any text but an empty one, which a shell makes of a variable without a value.

@@ -162,6 +162,19 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
         std::strerror(status)));
 }
 
+/// \param words what it said on standard error
+[[noreturn]] void throw_no_python(const std::string& name, const std::string& words) {
+    const char* home = std::getenv("PYTHONHOME");
+    const bool has_home = home != nullptr && *home != '\0';
+    throw UserError(fmt::format(
+        "{}: is no Python 3 that works, kernels need Python 3.11 to 3.14; {}install it or name one "
+        "with the environment variable TRNSIM_PYTHON{}{}",
+        name,
+        has_home ? fmt::format("unset PYTHONHOME, which is {}; else ", home) : "",
+        words.empty() ? "" : "; it says:\n",
+        words));
+}
+
 /// Where the frontend writes to.
 struct Outputs {
     int trace;
@@ -229,26 +242,52 @@ bool is_empty(const Descriptor& file) {
     return fstat(file.get(), &status) == 0 && status.st_size == 0;
 }
 
+std::string contents(const Descriptor& file) {
+    std::ifstream stream(path_of(file), std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Has the interpreter run a program without any of ours. \throws UserError if it cannot: then no
+/// failure is that of the frontend
+void require_python() {
+    const std::string interpreter = python_interpreter();
+    const Descriptor answer(memfd_create("answer", MFD_CLOEXEC), "memory file for an answer");
+    const Descriptor said(memfd_create("words", MFD_CLOEXEC), "memory file for words");
+    const pid_t pid =
+        spawn({interpreter, "-S", "-c", "import sys; sys.stdout.write('%d' % sys.version_info[0])"},
+              {.trace = answer.get(), .words = said.get(), .value_report = said.get()});
+    {
+        const EndOnSignal end_on_signal(pid);
+        wait_for(pid);
+    }
+    if (contents(answer) != "3") {
+        std::string words = contents(said);
+        trim_line_ends(words);
+        throw_no_python(interpreter, words);
+    }
+}
+
 /// Turns the way the frontend ended into an exception, or passes on what it said.
 void check_end(int status, std::string words, bool has_trace, const std::string& kernel) {
     trim_line_ends(words);
     const bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (is_done && !words.empty()) {
-        complain(words);
+        pass_on(words);
     }
     if (is_done && has_trace) {
         return;
     }
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)) {
+        std::raise(WTERMSIG(status));  // Goes on where the signal is ignored.
+        throw UserError(fmt::format("{}: was interrupted; run it again", kernel));
+    }
+    require_python();
     if (WIFEXITED(status) && (is_done || words.empty())) {
         throw UserError(
             fmt::format("{}: Python ended with status {} and without a trace: the kernel, or what "
                         "it calls or is compared with, ends the process (os._exit); let it return",
                         kernel,
                         WEXITSTATUS(status)));
-    }
-    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)) {
-        std::raise(WTERMSIG(status));  // Goes on where the signal is ignored.
-        throw UserError(fmt::format("{}: was interrupted; run it again", kernel));
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
         throw UserError(words);
@@ -259,6 +298,16 @@ void check_end(int status, std::string words, bool has_trace, const std::string&
     const std::string end = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                                 : fmt::format("status {}", WEXITSTATUS(status));
     throw std::runtime_error(fmt::format("trnsim.frontend: ended with {}\n{}", end, words));
+}
+
+program::Program read_trace(const Descriptor& trace, const std::string& kernel) {
+    std::ifstream stream(path_of(trace), std::ios::binary);
+    try {
+        return program::read(stream, kernel);
+    } catch (const TraceError&) {
+        require_python();  // Others write anything.
+        throw;
+    }
 }
 
 }  // namespace
@@ -287,12 +336,9 @@ TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip
     }
     check_end(status, std::move(words), !is_empty(trace), kernel.text);
 
-    std::ifstream stream(path_of(trace), std::ios::binary);
-    TracedKernel traced{.program = program::read(stream, kernel.text), .values = {}};
+    TracedKernel traced{.program = read_trace(trace, kernel.text), .values = {}};
     if (!kernel.values.asked_by().empty()) {
-        std::ifstream report(path_of(values), std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(report), {}};
-        traced.values = report::parse_value_report(text);
+        traced.values = report::parse_value_report(contents(values));
     }
     return traced;
 }
@@ -302,6 +348,7 @@ std::string plain_word(const std::string& file) {
 }
 
 void become_python(const std::string& module, std::vector<std::string> words) {
+    require_python();
     words.insert(words.begin(), {python_interpreter(), "-m", module});
     std::vector<std::string> environment = frontend_environment();
     spdlog::debug("becomes {}", fmt::join(words, " "));

@@ -30,7 +30,7 @@ struct TracedKernel {
 /// is $TRNSIM_PYTHON, else the one of build/venv, else python3; the package is the installed one or
 /// tools/python of the source tree. What the frontend says on standard error is passed on; if it
 /// fails, that is the message thrown. \throws UserError, ProgramError by the frontend's exit status
-/// 2, 3; std::runtime_error for any other
+/// 2, 3; std::runtime_error for any other; UserError if the interpreter is no Python that works
 [[nodiscard]] TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip);
 
 /// A file's name as a word that no reader of options takes for one.
@@ -38,7 +38,7 @@ struct TracedKernel {
 
 /// Runs `python3 -m` with a module of the package in place of this process, and with this
 /// program as the simulator. \param words what follows the name of the module \throws UserError if
-/// the interpreter cannot be started
+/// the interpreter cannot be started, or is no Python that works
 [[noreturn]] void become_python(const std::string& module, std::vector<std::string> words);
 
 }  // namespace trnsim::cli

@@ -2,6 +2,8 @@
 // Descriptors 0 to 2.
 #include "standard_streams.hpp"
 
+#include "trnsim/base/control_characters.hpp"
+
 #include <cstdio>
 
 #include <fcntl.h>
@@ -20,7 +22,11 @@ void occupy_closed_streams() {
 }
 
 void complain(std::string_view message) {
-    std::fwrite(message.data(), 1, message.size(), stderr);
+    pass_on(without_controls(message, "\n\t"));
+}
+
+void pass_on(std::string_view words) {
+    std::fwrite(words.data(), 1, words.size(), stderr);
     std::fputc('\n', stderr);
 }
 

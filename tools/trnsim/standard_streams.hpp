@@ -11,7 +11,11 @@ namespace trnsim::cli {
 /// output still fails.
 void occupy_closed_streams();
 
-/// Writes a line to standard error; nobody is told if that cannot be written.
+/// Writes a message and a line end to standard error, without the control characters that names in
+/// it may hold; nobody is told if that cannot be written.
 void complain(std::string_view message);
+
+/// The same of what somebody's kernel says: as it is.
+void pass_on(std::string_view words);
 
 }  // namespace trnsim::cli

@@ -2,12 +2,13 @@
 // Colours and progress.
 #include "terminal.hpp"
 
+#include "trnsim/base/control_characters.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include <unistd.h>
 
@@ -30,8 +31,8 @@ bool standard_output_takes_colour() {
            !environment_is("TERM", "dumb");
 }
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)), enabled_(isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(std::string_view what)
+    : what_(without_controls(what)), enabled_(isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
     if (shown_) {

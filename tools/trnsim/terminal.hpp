@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace trnsim::cli {
 
@@ -15,7 +16,7 @@ namespace trnsim::cli {
 /// second, and wiped away at the end.
 class Progress {
 public:
-    explicit Progress(std::string what);
+    explicit Progress(std::string_view what);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     ~Progress();

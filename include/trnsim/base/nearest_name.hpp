@@ -15,7 +15,8 @@ namespace trnsim {
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The nearest of the names if it is near, of several the one that begins most alike; otherwise
-/// empty. Names too long to be typed are not compared.
+/// empty. A name of which half or more is given is near. Names too long to be typed are not
+/// compared.
 [[nodiscard]] std::string_view nearest_name(std::string_view given,
                                             std::span<const std::string_view> names);
 

@@ -222,10 +222,35 @@ def test_a_python_that_does_not_exist_is_named(trnsim: CommandLine) -> None:
     assert "/no/such/python" in message and "TRNSIM_PYTHON" in message
 
 
+@pytest.mark.parametrize("python", ["/bin/cat", "/bin/true", "/bin/echo", "/bin/ls", "/bin/sh"])
+@pytest.mark.parametrize("target", ["kernels.py::double", "kernels.py"])
+def test_an_interpreter_that_is_no_python_is_named(
+        trnsim: CommandLine, python: str, target: str) -> None:
+    message = trnsim.fails(2, "run", target, TRNSIM_PYTHON=python)
+    assert message.startswith(
+        f"{python}: is no Python 3 that works, kernels need Python 3.11 to 3.14; install it or "
+        "name one with the environment variable TRNSIM_PYTHON")
+
+
+@pytest.mark.parametrize("target", ["kernels.py::double", "kernels.py"])
+def test_a_python_that_does_not_find_its_library_is_named(
+        trnsim: CommandLine, target: str) -> None:
+    outcome = trnsim("run", target, TRNSIM_PYTHON=sys.executable, PYTHONHOME="/no/such/home")
+    assert outcome.status == 2, outcome.error
+    assert outcome.error.startswith(
+        f"{sys.executable}: is no Python 3 that works, kernels need Python 3.11 to 3.14; unset "
+        "PYTHONHOME, which is /no/such/home; else install it or name one with the environment "
+        "variable TRNSIM_PYTHON; it says:\n")
+    assert "encodings" in outcome.error
+
+
 def fake_python(folder: Path, body: str) -> str:
-    """An interpreter that does something else than run the frontend."""
+    """An interpreter that runs programs, but does something else than run the frontend."""
     path = folder / "python"
-    path.write_text(f"#!{sys.executable}\nimport os, sys\n{body}\n")
+    path.write_text(f"#!{sys.executable}\nimport os, sys\n"
+                    "if '-c' in sys.argv:\n"
+                    "    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
+                    f"{body}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 

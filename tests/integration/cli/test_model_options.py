@@ -146,6 +146,15 @@ def test_describe_tells_what_was_set(trnsim: CommandLine) -> None:
 def test_describe_answers_an_unknown_path_with_the_nearest(trnsim: CommandLine) -> None:
     message = trnsim.fails(2, "describe", "trn2.neuron_core.tensor_engin")
     assert "did you mean neuron_core.tensor_engine?" in message
+    message = trnsim.fails(2, "describe", "trn2.dma.eng")
+    assert message.startswith('describe trn2: trn2 has no "dma.eng", did you mean dma.engines?')
+
+
+def test_describe_needs_a_part_after_the_dot(trnsim: CommandLine) -> None:
+    assert trnsim.fails(2, "describe", "trn2.") == (
+        "describe trn2.: names no part after the dot; add one, or write trn2\n")
+    assert trnsim("describe", "trn2", "--save", "mine.json").status == 0
+    assert "names no part after the dot" in trnsim.fails(2, "describe", "mine.json.")
 
 
 def test_more_dma_engines_move_more(trnsim: CommandLine) -> None:

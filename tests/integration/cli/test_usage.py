@@ -90,6 +90,21 @@ def test_a_number_is_decimal(trnsim: CommandLine, value: str) -> None:
     assert f'--cores: "{value}" is not a decimal number; leave the 0 before it out' in message
 
 
+@pytest.mark.parametrize(("command", "option"), [
+    ("run", "--cores"), ("run", "--call"), ("validate", "--jobs")])
+def test_a_number_beyond_64_bits_is_told_as_it_was_given(
+        trnsim: CommandLine, command: str, option: str) -> None:
+    words = ["x.nkt"] if command == "run" else []
+    message = trnsim.fails(2, command, *words, option, "99999999999999999999")
+    assert f'{option}: "99999999999999999999" is too large; give a smaller number;' in message
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal(trnsim: CommandLine) -> None:
+    assert trnsim.fails(2, "run", "a\033[31mb\007.nkt").startswith("a [31mb .nkt: cannot be opened")
+    (trnsim.folder / "c.nkt").write_text('{"record":"a\x7fb"}\n')
+    assert '"a b"' in trnsim.fails(2, "run", "c.nkt")
+
+
 @pytest.mark.parametrize("option", ["--rtol", "--atol"])
 @pytest.mark.parametrize("value", ["inf", "1e999"])
 def test_a_tolerance_is_finite(trnsim: CommandLine, option: str, value: str) -> None:

@@ -35,6 +35,14 @@ TEST(NearestNameTest, OfEquallyNearOnesIsTheOneThatBeginsAlike) {
     EXPECT_EQ(nearest_name("dstt", kNames), "dst");
 }
 
+TEST(NearestNameTest, IsOneThatBeginsWithWhatWasTyped) {
+    const std::vector<std::string> names{"dma.rings", "dma.engine_gb_per_s", "dma.engines", "dma"};
+    EXPECT_EQ(nearest_name("dma.eng", names), "dma.engines");
+    EXPECT_EQ(nearest_name("dma.engine", names), "dma.engines");
+    EXPECT_EQ(nearest_name("dma.ring", names), "dma.rings");
+    EXPECT_EQ(nearest_name("dma.e", std::vector<std::string>{"dma.engine_gb_per_s"}), "");
+}
+
 TEST(NearestNameTest, IsNoneWhenNoneIsNear) {
     const std::vector<std::string> names{"affine", "static"};
     EXPECT_EQ(nearest_name("while", names), "");

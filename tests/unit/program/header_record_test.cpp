@@ -74,10 +74,10 @@ TEST(NoteRecordTest, IsAllowedAnywhereAfterTheHeader) {
 }
 
 TEST(NoteRecordTest, RejectsUnknownKinds) {
-    const std::string note = "{\"record\":\"note\",\"kind\":\"warn\",\"text\":\"x\"}\n";
+    const std::string note = "{\"record\":\"note\",\"kind\":\"hint\",\"text\":\"x\"}\n";
     EXPECT_EQ(
         error_of(edited(sample(), "{\"record\":\"end\"}\n", note)),
-        "t.nkt:14: note: \"kind\" is \"warn\", an unknown name; allowed: assumption, unsupported, "
+        "t.nkt:14: note: \"kind\" is \"hint\", an unknown name; allowed: assumption, unsupported, "
         "warning");
 }
 

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 namespace trnsim::program {
@@ -48,6 +50,17 @@ std::string message_of_file(const std::string& path) {
         return error.what();
     }
     return "no error";
+}
+
+TEST(ReaderTest, StandardInputThatCannotBeReadIsNotAnEmptyFile) {
+    ASSERT_NE(std::freopen("/", "r", stdin), nullptr);
+    EXPECT_EQ(message_of_file("-"),
+              "standard input:1: the input cannot be read (Is a directory); check the disk or the "
+              "pipe");
+    std::cin.clear();
+    ASSERT_NE(std::freopen("/dev/null", "r", stdin), nullptr);
+    EXPECT_THAT(message_of_file("-"), HasSubstr("the file is empty"));
+    std::cin.clear();
 }
 
 TEST(ReaderTest, KeepsLoopsAsLoops) {

@@ -2,6 +2,7 @@
 // What changed is found by key, and nothing else is reported.
 #include "trnsim/report/difference.hpp"
 
+#include "error_of.hpp"
 #include "golden.hpp"
 #include "sample_report.hpp"
 
@@ -14,6 +15,7 @@
 namespace trnsim::report {
 namespace {
 
+using test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -51,6 +53,52 @@ const Change* find(const Difference& difference,
             return change.section == section && change.key == key && change.field == field;
         });
     return found == difference.changes.end() ? nullptr : &*found;
+}
+
+/// What the user is told about a result.
+std::string error_with(const ResultFile::Json& json) {
+    return error_of([&json] {
+        const Difference difference = diff({"a.json", json.dump()}, sample("b.json"));
+        (void)to_text(difference, false);
+        (void)to_json(difference);
+    });
+}
+
+/// The same about the sample without a member of what is at a JSON pointer.
+std::string error_without(const std::string& parent, const std::string& key) {
+    ResultFile::Json json = sample("a.json").json();
+    json[ResultFile::Json::json_pointer(parent)].erase(key);
+    return error_with(json);
+}
+
+TEST(DifferenceTest, NamesWhatAResultLacks) {
+    EXPECT_EQ(error_without("", "cores"),
+              "a.json: no result: the key \"cores\" is missing; give a file that trnsim run --json "
+              "wrote");
+    EXPECT_EQ(error_without("/run", "method"),
+              "a.json: /run/method: is missing; give a file that trnsim run --json wrote");
+}
+
+TEST(DifferenceTest, RejectsCoresAndAMethodOfAnotherType) {
+    ResultFile::Json json = sample("a.json").json();
+    json["run"]["method"] = 1;
+    EXPECT_THAT(error_with(json),
+                HasSubstr("a.json: /run/method: type number, but a string is needed"));
+    json["cores"] = 1;
+    EXPECT_THAT(error_with(json),
+                HasSubstr("a.json: /cores: type number, but type array is needed"));
+}
+
+TEST(DifferenceTest, WhateverAResultLacksIsToldOrNotNeeded) {
+    const ResultFile whole = sample("a.json");
+    for (const auto& [key, value] : whole.json().items()) {
+        EXPECT_NO_THROW(error_without("", key)) << key;
+        for (const auto& [member, ignored] : value.items()) {
+            if (value.is_object()) {
+                EXPECT_NO_THROW(error_without("/" + key, member)) << key << ' ' << member;
+            }
+        }
+    }
 }
 
 TEST(DifferenceTest, OfEqualResultsIsEmpty) {

@@ -72,6 +72,19 @@ TEST(SummaryTest, ALatencyLiesBetweenThoseThatTheModelsErrorWouldMakeOfIt) {
         (summary.latency_high_us - summary.latency_us) / summary.latency_high_us, 0.25, 1e-9);
 }
 
+TEST(SummaryTest, TheBandOfTheLongestLatencyReachesBeyondIt) {
+    RunResult result = matmul_result();
+    result.total = kLongestTime;
+    const Summary summary = summarize(result, peaks(ChipSpec{}), 0.5);
+    EXPECT_DOUBLE_EQ(summary.latency_high_us, 2 * summary.latency_us);
+    for (const std::int64_t beyond : {-1, 0, 1, 1000}) {
+        result.total = kLongestTime + Picoseconds{beyond};
+        const Summary exact = summarize(result, peaks(ChipSpec{}), 0.0);
+        EXPECT_GE(exact.latency_high_us, exact.latency_us) << beyond;
+        EXPECT_LE(exact.latency_low_us, exact.latency_us) << beyond;
+    }
+}
+
 TEST(SummaryTest, TheErrorIsThatOfTheChipAndApi) {
     const AccuracySpec accuracy{.new_api_error = 0.1, .old_api_error = 0.2};
     EXPECT_EQ(accuracy.of("neuronxcc.nki"), 0.2);

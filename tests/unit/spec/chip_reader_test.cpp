@@ -177,6 +177,12 @@ TEST(ChipReader, RejectsTextThatIsNotUtf8) {
     }
 }
 
+TEST(ChipReader, RejectsAByteOrderMark) {
+    EXPECT_EQ(complaint_about("\xef\xbb\xbf" + chip_text()),
+              "chip.json: the file begins with a byte order mark; save the file as UTF-8 without "
+              "one");
+}
+
 TEST(ChipReader, AcceptsUtf8InNotes) {
     const std::string note = "\"unit\": \"GHz\", \"note\": \"\u00b5s \u20ac \U0001f642\"";
     const ChipConfig config =

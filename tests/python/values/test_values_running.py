@@ -157,8 +157,8 @@ def test_tiles_of_a_loop_have_the_names_that_they_were_given() -> None:
     data = normal(64, 24)
 
     def kernel(x: Any) -> Any:
-        tiles = {}
-        for i in range(3):
+        tiles: dict[str, Any] = {}
+        for i in (0, 1, 2, 0, 1, 2):
             part = nl.ndarray((64, 8), nl.float32, buffer=nl.sbuf, name=f"t_{i}")
             nisa.dma_copy(part, x[:, i * 8:i * 8 + 8])
             tiles[part.name] = part

@@ -114,7 +114,7 @@ def gather_row(table: Any, row: Any, **mode: Any) -> None:
 def test_a_known_register_beyond_the_tensor_is_an_error(row: int) -> None:
     with pytest.raises(ProgramError, match=f"register 'row' is {row} and moves an access to "
                        f"elements {row * 64} to {row * 64 + 63} of 'table', which has 65536; keep "
-                       "it in bounds or pass oob_mode=skip"):
+                       "it in bounds; a DMA skips it with oob_mode=skip"):
         traced(lambda table: gather_row(table, registers.VirtualRegister(row, "row")), TABLE)
 
 

@@ -38,9 +38,11 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
         site = active.sites.get(key)
         if site is not None:
             place = 0 if address is None else int(address[1])
-            return NkiTensor(Storage(site, active.frame, place), site.whole)
+            return NkiTensor(Storage(site, active.frame, place, name), site.whole)
     kind = dtype if type(dtype) is DType else dtype_of(dtype)
     sizes = given_sizes(shape)
+    if name is not None and not isinstance(name, str):
+        raise IllegalInstruction(f"{source.here()}: name is {name!r}, but must be a text")
     if any(type(size) is par_dim for size in sizes[1:]):
         raise IllegalInstruction(
             f"{source.here()}: a tensor of shape {list(sizes)} has block dimensions before "

@@ -39,6 +39,9 @@ def memset(dst: Any, value: Any, engine: Any = _any, name: str | None = None,
     if isinstance(value, View):
         raise IllegalInstruction(f"{source.here()}: memset: value is a tensor, but must be a "
                                  "number; use tensor_copy")
+    check_number("memset", "value", value)
+    if getattr(value, "shape", None) == ():
+        value = value.item()  # An array without dimensions is a number.
     if isinstance(dst, View) and dst.dtype.is_integer:
         check_fill(value, dst)
     return issue("memset", (("dst", "write", dst),), {"value": value}, engine)

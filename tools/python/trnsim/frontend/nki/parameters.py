@@ -43,7 +43,9 @@ def check_number(op: str, parameter: str, value: Any) -> None:
     """An immediate is a number."""
     if isinstance(value, View):
         raise _refused(op, f"{parameter} is tensor {value.name!r}, but must be a number")
-    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+    is_number = hasattr(value, "__float__") or hasattr(value, "__index__")
+    shape = getattr(value, "shape", ())
+    if not is_number or isinstance(shape, tuple) and shape:
         raise _refused(op, f"{parameter} is {value!r}, but must be a number")
 
 

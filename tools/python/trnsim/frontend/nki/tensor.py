@@ -241,7 +241,8 @@ class NkiTensor(Rearrangeable):
             return UnusableTensor(self.form, OutOfBounds(
                 f"{source.here()}: register {register.name!r} is {register.value} and moves an "
                 f"access to elements {wanted + low} to {wanted + high} of "
-                f"{self.name!r}, which has {capacity}; keep it in bounds or pass oob_mode=skip"),
+                f"{self.name!r}, which has {capacity}; keep it in bounds; a DMA skips it "
+                "with oob_mode=skip"),
                 True)
         if inside != wanted and step:
             inside = offset + (inside - offset) // step * step

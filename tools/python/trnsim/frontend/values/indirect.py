@@ -42,7 +42,8 @@ def _parts(indices: Array, memory: Memory, view: View, at: source.Site,
             raise ProgramError(
                 f"{source.position(at)}: index {value} (element {row} of "
                 f"{view.indices.name!r}) {what} {view.name!r}, "
-                f"which has {how.limit} there; keep it in bounds or pass oob_mode=skip")
+                f"which has {how.limit} there; keep it in bounds; a DMA skips it with "
+                "oob_mode=skip")
 
 
 def _reach(view: View, place: Any, moved: int) -> tuple[int, int]:

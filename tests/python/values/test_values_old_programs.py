@@ -18,6 +18,7 @@ from values_helpers import run_kernel
 
 REAL = {"nl": importlib.import_module("neuronxcc.nki.language"),
         "nisa": importlib.import_module("neuronxcc.nki.isa")}
+nl = REAL["nl"]
 PLAIN = {"nl": numpy_language.nl, "nisa": numpy_language.nisa}
 LOOPS = ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range")
 HEADER = """
@@ -175,3 +176,31 @@ def test_a_program_leaves_what_numpy_computes(seed: int) -> None:
     expected = plain["kernel"](numpy_language.Tile(data.copy()))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(one), other.values, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", [nl.affine_range, nl.sequential_range, range])
+@pytest.mark.parametrize("bounds", [(28,), (2, 28), (2, 29), (3, 60, 2), (-4, 24)])
+@pytest.mark.parametrize("period", [2, 3])
+def test_iterations_that_take_turns_are_all_computed(kind: Any, bounds: tuple[int, ...],
+                                                     period: int) -> None:
+    """Wherever the loop begins, and whatever is left out of its trace."""
+    places = range(*bounds)
+    first = min(places)
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((60, 32, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+        for j in kind(*bounds):
+            t = nl.load(x[0:32, nl.ds(j - first, 16)])
+            if j % period == 0:
+                u = nl.multiply(t, 2.0)
+            else:
+                u = nl.add(t, 1.0)
+            nl.store(out[j - first], u)
+        return out
+
+    data = np.random.default_rng(1).standard_normal((32, 96)).astype(np.float32)
+    found = run_kernel(kernel, data, api="neuronxcc.nki")
+    for j in places:
+        part = data[:, j - first:j - first + 16]
+        np.testing.assert_allclose(found[j - first], part * 2 if j % period == 0 else part + 1,
+                                   rtol=1e-6)

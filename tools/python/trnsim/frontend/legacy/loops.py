@@ -226,8 +226,8 @@ class Execution:
                 if is_alike and known is None:
                     raise Retrace(remembers=True)
                 left = last + 1 - at
-                if (known is None and 1 < loop.period and not self._is_counting
-                        and FEWEST_ROUNDS * loop.period <= left):
+                if (known is None and 1 < loop.period and self._shortcuts.are_allowed
+                        and not self._is_counting and FEWEST_ROUNDS * loop.period <= left):
                     self._run.is_whole = False
                     yield from self._rounds(at)
                     at = last + 1 - left % loop.period

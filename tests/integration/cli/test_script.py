@@ -485,3 +485,53 @@ def test_the_name_of_a_script_may_look_like_an_option(trnsim: CommandLine, scrip
     script.rename(trnsim.folder / "-d.py")
     outcome = trnsim("run", "-q", "--", "-d.py")
     assert outcome.status == 0, outcome.error
+
+
+RECORDS = '''from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+class Pair(NamedTuple):
+    x: object
+    factor: float
+
+@dataclass
+class Settings:
+    x: object
+    factor: float
+
+@nki.jit
+def scaled(given):
+    tile = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, given.x)
+    nisa.tensor_scalar(tile, tile, nl.multiply, given.factor)
+    out = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return {"result": Pair(out, given.factor)}
+
+ones = np.ones((128, 4), np.float32)
+first = scaled(Pair(ones, 2.0))["result"]
+print(type(first).__name__, first.factor, first.x[0, 0])
+settings = Settings(ones.copy(), 3.0)
+kept = scaled(settings)["result"]
+settings.x[:] = 0
+settings.factor = 9.0
+print(kept.factor, kept.x[0, 0])
+after = scaled(Settings(kept.x, 2.0))["result"].x
+copied = np.array(kept.x)
+copied[:] = 0
+print(after[0, 0], kept.x[0, 0])
+np.add(ones, 4.0, out=kept.x)
+print(kept.x[0, 0], after[0, 0])
+'''
+
+
+def test_objects_and_named_tuples_are_given_and_returned_as_they_were_at_the_call(
+        trnsim: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "records.py").write_text(RECORDS)
+    outcome = trnsim("run", "records.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.splitlines()[:4] == ["Pair 2.0 2.0", "3.0 3.0", "6.0 3.0", "5.0 6.0"]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import difflib
 import re
 from types import ModuleType
@@ -14,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
-from trnsim.frontend.leaves import leaves_of, with_items
+from trnsim.frontend.leaves import leaves_of, with_fields, with_items
 from trnsim.frontend.records.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
@@ -119,7 +118,7 @@ def describe(value: Any) -> str:
     if type(value) is dict:
         return f"{{{', '.join(f'{key!r}: {describe(item)}' for key, item in value.items())}}}"
     fields = value._asdict() if hasattr(type(value), "_make") else (
-        vars(value) if _is_record(value) else {})
+        vars(value) if is_record(value) else {})
     if fields:
         named = ", ".join(f"{key}={describe(item)}" for key, item in fields.items())
         return f"{type(value).__qualname__}({named})"
@@ -143,15 +142,13 @@ def bind(value: Any, name: str, make: Maker) -> Any:
     if isinstance(value, dict):
         return with_items(value, [bind(item, f"{name}_{key}", make)
                                   for key, item in value.items()])
-    if _is_record(value):
-        twin = copy.copy(value)
-        vars(twin).update({key: bind(item, f"{name}_{key}", make)
-                           for key, item in vars(value).items()})
-        return twin
+    if is_record(value):
+        return with_fields(value, {key: bind(item, f"{name}_{key}", make)
+                                   for key, item in vars(value).items()})
     return value
 
 
-def _is_record(value: Any) -> bool:
+def is_record(value: Any) -> bool:
     """Whether an argument is an object with tensors: the kernel gets a copy, from its dictionary.
     [NKI-LANGUAGE-GUIDE]"""
     return hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)) and any(

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # What lists, tuples and dicts hold.
-"""leaves_of(value): everything in it that is no list, tuple or dict; with_items(): another one."""
+"""leaves_of(value): everything in it that is no list, tuple or dict.
+
+with_items(), with_fields(): a value of the same class with others.
+"""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
@@ -37,4 +40,11 @@ def with_items(value: Any, items: Iterable[Any]) -> Any:
         twin.update(zip(tuple(value), items, strict=True))
     else:
         twin[:] = items
+    return twin
+
+
+def with_fields(value: Any, fields: Mapping[str, Any]) -> Any:
+    """An object of the same class with other attributes."""
+    twin = copy.copy(value)
+    vars(twin).update(fields)
     return twin

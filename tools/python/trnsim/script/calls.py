@@ -25,6 +25,7 @@ from trnsim.frontend.host.launch_result import UnknownTensor, computed, results_
 from trnsim.frontend.host.script import is_own
 from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.program import Program
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
@@ -103,7 +104,7 @@ class Calls:
                        "jax runs it")
             return np.zeros(value.shape, numpy_type(value.dtype))
         if isinstance(value, (list, tuple)):
-            return type(value)(self._contents(one) for one in value)
+            return with_items(value, (self._contents(one) for one in value))
         return computed(value)
 
     def _traced(self, kernel: Kernel, arguments: tuple[Any, ...],

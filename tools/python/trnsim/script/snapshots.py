@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import sys
 import zlib
+from copy import copy
+from dataclasses import is_dataclass
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
+from trnsim.frontend.arguments import is_record
 from trnsim.frontend.host.launch_result import TensorResult
+from trnsim.frontend.leaves import with_fields, with_items
 
 COPIED_BYTES = 64 << 20
 """The largest array of which a copy is kept. [ASSUMED]"""
@@ -30,10 +34,13 @@ def kept(value: Any) -> Given:
         return kept(value.array()) if lazy is None else lambda: lazy
     if isinstance(value, (list, tuple)):
         parts = [kept(one) for one in value]
-        return lambda: type(value)(one() for one in parts)
+        return lambda: with_items(value, (one() for one in parts))
     if isinstance(value, dict):
-        entries = {key: kept(one) for key, one in value.items()}
-        return lambda: {key: one() for key, one in entries.items()}
+        twin, entries = copy(value), [kept(one) for one in value.values()]
+        return lambda: with_items(twin, [one() for one in entries])
+    if is_record(value) or is_dataclass(value) and hasattr(value, "__dict__"):
+        same, fields = copy(value), {key: kept(one) for key, one in vars(value).items()}
+        return lambda: with_fields(same, {key: one() for key, one in fields.items()})
     torch: Any = sys.modules.get("torch")
     if isinstance(value, np.ndarray):
         if value.nbytes > COPIED_BYTES:

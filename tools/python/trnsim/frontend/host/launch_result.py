@@ -17,8 +17,9 @@ import numpy as np
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
+from trnsim.frontend.arguments import is_record
 from trnsim.frontend.dtypes import DType, numpy_type
-from trnsim.frontend.leaves import with_items
+from trnsim.frontend.leaves import with_fields, with_items
 from trnsim.frontend.records.tensor import View
 
 Note = Callable[[str], None]
@@ -100,6 +101,8 @@ def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
         return UnknownTensor(kernel, note, value.dtype, value.shape)
     if isinstance(value, (list, tuple)):
         return with_items(value, (results_of(item, kernel, note, None) for item in value))
+    if isinstance(value, dict):
+        return with_items(value, [results_of(item, kernel, note, None) for item in value.values()])
     return value
 
 
@@ -121,7 +124,7 @@ class LazyValues:
         """The returned value with lazy tensors in it."""
         return self._wrap(self._value, ())
 
-    def array(self, path: tuple[int, ...]) -> Any:
+    def array(self, path: tuple[Any, ...]) -> Any:
         """The array at a place of the returned value."""
         if self._computed is None:
             self._computed = (self._compute(),)
@@ -130,19 +133,22 @@ class LazyValues:
             found = found[index]
         return found
 
-    def _wrap(self, value: Any, path: tuple[int, ...]) -> Any:
+    def _wrap(self, value: Any, path: tuple[Any, ...]) -> Any:
         if isinstance(value, View):
             return TensorResult(self, path, value)
         if isinstance(value, (list, tuple)):
             return with_items(value, (self._wrap(item, (*path, index))
                                       for index, item in enumerate(value)))
+        if isinstance(value, dict):
+            return with_items(value, [self._wrap(item, (*path, key))
+                                      for key, item in value.items()])
         return value
 
 
 class TensorResult:
     """A tensor that a kernel returned: an array as soon as something is done with it."""
 
-    def __init__(self, values: LazyValues, path: tuple[int, ...], view: View) -> None:
+    def __init__(self, values: LazyValues, path: tuple[Any, ...], view: View) -> None:
         self._values = values
         self._path = path
         self._shape = tuple(view.shape)
@@ -187,10 +193,11 @@ class TensorResult:
         return copy.deepcopy(self.array(), memo)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self.array(), dtype=dtype)
+        found = np.asarray(self.array(), dtype=dtype)
+        return found.copy() if copy else found
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **keywords: Any) -> Any:
-        return getattr(ufunc, method)(*map(computed, inputs), **keywords)
+        return getattr(ufunc, method)(*map(computed, inputs), **computed(keywords))
 
     def __array_function__(self, function: Any, _: Any, inputs: Any, keywords: Any) -> Any:
         return function(*computed(inputs), **computed(keywords))
@@ -251,11 +258,13 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert")
 
 
 def computed(value: Any) -> Any:
-    """Arrays for lazy tensors, in lists, tuples and dicts too."""
+    """Arrays for lazy tensors, in lists, tuples, dicts and objects too."""
     if isinstance(value, TensorResult):
         return value.array()
-    if type(value) in (list, tuple):
-        return type(value)(computed(item) for item in value)
-    if type(value) is dict:
-        return {key: computed(item) for key, item in value.items()}
+    if type(value) in (list, tuple) or hasattr(type(value), "_make"):
+        return with_items(value, (computed(item) for item in value))
+    if isinstance(value, dict):
+        return with_items(value, [computed(item) for item in value.values()])
+    if is_record(value):
+        return with_fields(value, {key: computed(item) for key, item in vars(value).items()})
     return value

@@ -512,6 +512,14 @@ def scaled(given):
     nisa.dma_copy(out, tile)
     return {"result": Pair(out, given.factor)}
 
+@nki.jit
+def filled(x, settings):
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(tile, settings.factor)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+
 ones = np.ones((128, 4), np.float32)
 first = scaled(Pair(ones, 2.0))["result"]
 print(type(first).__name__, first.factor, first.x[0, 0])
@@ -526,6 +534,10 @@ copied[:] = 0
 print(after[0, 0], kept.x[0, 0])
 np.add(ones, 4.0, out=kept.x)
 print(kept.x[0, 0], after[0, 0])
+numbers = Settings(None, 7.0)
+seven = filled(ones, numbers)
+numbers.factor = 8.0
+print(seven[0, 0])
 '''
 
 
@@ -534,4 +546,5 @@ def test_objects_and_named_tuples_are_given_and_returned_as_they_were_at_the_cal
     (tmp_path / "records.py").write_text(RECORDS)
     outcome = trnsim("run", "records.py")
     assert outcome.status == 0, outcome.error
-    assert outcome.output.splitlines()[:4] == ["Pair 2.0 2.0", "3.0 3.0", "6.0 3.0", "5.0 6.0"]
+    assert outcome.output.splitlines()[:5] == ["Pair 2.0 2.0", "3.0 3.0", "6.0 3.0", "5.0 6.0",
+                                                "7.0"]

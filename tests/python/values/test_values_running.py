@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
 from collections import OrderedDict, defaultdict
@@ -16,6 +17,9 @@ import pytest
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
+from trnsim.frontend.arguments import describe
+from trnsim.frontend.host.launch_result import UnknownTensor, results_of
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.values.casting import random_array
 from trnsim.frontend.values.memory import memory_of
 from trnsim.frontend.values.microscaling import unpacked
@@ -151,6 +155,51 @@ def test_dicts_keep_their_class() -> None:
     found = run_kernel(kernel, defaultdict(lambda: 4.0, x=data), api="nki")
     assert type(found) is OrderedDict
     assert_allclose(found["sum"], 4 * data, rtol=0)
+
+
+class Sizes(list[int]):
+    pass
+
+
+class Numbers(tuple[int, ...]):
+    pass
+
+
+@pytest.mark.parametrize("value", [[1], (1,), Sizes([1]), Numbers([1]), Pair(1, 2.0),
+                                   {"a": 1}, OrderedDict(a=1)])
+def test_others_in_their_place_leave_the_class_and_the_first_as_it_is(value: Any) -> None:
+    before = copy.deepcopy(value)
+    items = [7] * len(value)
+    found = with_items(value, iter(items))
+    assert type(found) is type(value) and value == before
+    assert list(found.values() if isinstance(found, dict) else found) == items
+
+
+def test_arguments_are_described_by_their_fields() -> None:
+    data = np.zeros((64, 32), np.float32)
+    assert describe(Pair(data, 2.0)) == "Pair(tensor=float32[64,32], factor=2.0)"
+    assert describe(Settings(data, 2.0)) == "Settings(tensor=float32[64,32], factor=2.0)"
+
+
+def test_results_without_values_keep_their_structure_too() -> None:
+    found: list[Any] = []
+
+    def kernel(x: Any) -> Any:
+        found.append(doubled(x))
+        return found[0]
+
+    trace(kernel, [TensorArgument(dtype("float32"), (64, 32))], api="nki")
+    shown = results_of(found[0], "kernel", lambda text: None, None)
+    assert isinstance(shown["twice"], UnknownTensor) and shown["name"] == "doubled"
+
+
+def test_an_array_without_dimensions_is_a_number() -> None:
+    def kernel(x: Any) -> Any:
+        filled = tile((64, 32))
+        nisa.memset(filled, np.array(2.0))
+        return stored(filled)
+
+    assert_allclose(run_kernel(kernel, normal(64, 32), api="nki"), np.full((64, 32), 2.0))
 
 
 def test_tiles_of_a_loop_have_the_names_that_they_were_given() -> None:

@@ -39,8 +39,8 @@ def kept(value: Any) -> Given:
         twin, entries = copy(value), [kept(one) for one in value.values()]
         return lambda: with_items(twin, [one() for one in entries])
     if is_record(value) or is_dataclass(value) and hasattr(value, "__dict__"):
-        same, fields = copy(value), {key: kept(one) for key, one in vars(value).items()}
-        return lambda: with_fields(same, {key: one() for key, one in fields.items()})
+        fields = {key: kept(one) for key, one in vars(value).items()}
+        return lambda: with_fields(value, {key: one() for key, one in fields.items()})
     torch: Any = sys.modules.get("torch")
     if isinstance(value, np.ndarray):
         if value.nbytes > COPIED_BYTES:

@@ -17,9 +17,8 @@ import numpy as np
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.arguments import is_record
 from trnsim.frontend.dtypes import DType, numpy_type
-from trnsim.frontend.leaves import with_fields, with_items
+from trnsim.frontend.leaves import with_items
 from trnsim.frontend.records.tensor import View
 
 Note = Callable[[str], None]
@@ -258,13 +257,11 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert")
 
 
 def computed(value: Any) -> Any:
-    """Arrays for lazy tensors, in lists, tuples, dicts and objects too."""
+    """Arrays for lazy tensors, in lists, tuples and dicts too."""
     if isinstance(value, TensorResult):
         return value.array()
     if type(value) in (list, tuple) or hasattr(type(value), "_make"):
         return with_items(value, (computed(item) for item in value))
     if isinstance(value, dict):
         return with_items(value, [computed(item) for item in value.values()])
-    if is_record(value):
-        return with_fields(value, {key: computed(item) for key, item in vars(value).items()})
     return value

@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 import referencing
 from command_line import TIMEOUT_SECONDS, CommandLine
-from script_kernels import ADDERS
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
 
@@ -237,58 +236,6 @@ def test_a_kernel_that_writes_its_argument_may_write_nan(trnsim: CommandLine) ->
     assert trnsim("run", "s.py", "--reads-unwritten").output.splitlines()[0] == "256"
 
 
-IN_ORDER = f'''
-import numpy as np
-{ADDERS}
-
-def is_all(array, value):
-    return np.array_equal(np.asarray(array), np.full((128, 64), value, np.float32))
-
-
-ones = np.ones((128, 64), np.float32)
-'''
-
-
-@pytest.mark.parametrize("body", [
-    "given = ones.copy(); found = added(given, ones); given[:] = 7; assert is_all(found, 2)",
-    "total = ones.copy(); accumulated(total, ones); assert is_all(total, 2)",
-    "total = ones.copy(); found = added(total, ones); accumulated(total, ones)\n"
-    "assert is_all(total, 2) and is_all(found, 2)",
-    "first = added(ones, ones); second = added(first, ones); first[:] = 7\n"
-    "assert is_all(second, 3) and is_all(first, 7)",
-    "first = added(ones, ones); assert is_all(first, 2); second = added(first, ones)\n"
-    "first[:] = 7; assert is_all(second, 3)",
-    "first = added(ones, ones); accumulated(first, ones); assert is_all(first, 3)",
-    "wide = np.ones((128, 140_000), np.float32); found = added(wide, ones)\n"
-    "assert is_all(found, 2); wide[:] = 7; assert is_all(found, 2)",
-    "assert added(ones, ones).dtype == np.float32 and added(ones, ones).shape == (128, 64)",
-    "import copy, pickle; found = added(ones, ones); assert isinstance(found, np.ndarray)\n"
-    "assert is_all(copy.copy(found), 2) and is_all(copy.deepcopy(found), 2)\n"
-    "assert is_all(pickle.loads(pickle.dumps(found)), 2) and is_all(np.stack([found])[0], 2)",
-    "found = added(ones, ones); same = found; same += 1; same @= np.eye(64, dtype=np.float32)\n"
-    "assert is_all(same, 3) and is_all(2 * found - 1, 5) and is_all(-found, -3)\n"
-    "assert (found > 2).all() and not (found < ones).any() and is_all(ones + found, 4)",
-], ids=["changed", "in place", "in place after", "given on", "read and given on", "result in place",
-        "large", "type", "copies", "operators"])
-def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLine,
-                                                               body: str) -> None:
-    (trnsim.folder / "order.py").write_text(f"{IN_ORDER}\n{body}\nprint('done')\n")
-    outcome = trnsim("run", "order.py")
-    assert outcome.status == 0, outcome.error
-    assert outcome.output.startswith("done\n")
-
-
-def test_a_large_array_that_has_changed_before_its_result_is_read_is_an_error(
-        trnsim: CommandLine) -> None:
-    (trnsim.folder / "order.py").write_text(
-        f"{IN_ORDER}\nwide = np.ones((128, 140_000), np.float32)\nfound = added(wide, ones)\n"
-        "wide[5] = 7\nprint(np.asarray(found).sum())\n")
-    line = IN_ORDER.count("\n") + 3
-    assert trnsim.fails(2, "run", "order.py").startswith(
-        f"order.py:{line}: the script reads what kernel added returned after it has changed what "
-        "the kernel was given; read it before that, or give the kernel a copy\n")
-
-
 def test_chip_settings_and_policies_hold_for_all_calls(trnsim: CommandLine, script: Path) -> None:
     outcome = trnsim("run", "driver.py", "--chip", "trn3", "--set",
                      "neuron_core.vector_engine.clock_ghz=0.5", "--policy", "dma_rings=2",
@@ -485,66 +432,3 @@ def test_the_name_of_a_script_may_look_like_an_option(trnsim: CommandLine, scrip
     script.rename(trnsim.folder / "-d.py")
     outcome = trnsim("run", "-q", "--", "-d.py")
     assert outcome.status == 0, outcome.error
-
-
-RECORDS = '''from dataclasses import dataclass
-from typing import NamedTuple
-import numpy as np
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-class Pair(NamedTuple):
-    x: object
-    factor: float
-
-@dataclass
-class Settings:
-    x: object
-    factor: float
-
-@nki.jit
-def scaled(given):
-    tile = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(tile, given.x)
-    nisa.tensor_scalar(tile, tile, nl.multiply, given.factor)
-    out = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(out, tile)
-    return {"result": Pair(out, given.factor)}
-
-@nki.jit
-def filled(x, settings):
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.memset(tile, settings.factor)
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(out, tile)
-    return out
-
-ones = np.ones((128, 4), np.float32)
-first = scaled(Pair(ones, 2.0))["result"]
-print(type(first).__name__, first.factor, first.x[0, 0])
-settings = Settings(ones.copy(), 3.0)
-kept = scaled(settings)["result"]
-settings.x[:] = 0
-settings.factor = 9.0
-print(kept.factor, kept.x[0, 0])
-after = scaled(Settings(kept.x, 2.0))["result"].x
-copied = np.array(kept.x)
-copied[:] = 0
-print(after[0, 0], kept.x[0, 0])
-np.add(ones, 4.0, out=kept.x)
-print(kept.x[0, 0], after[0, 0])
-numbers = Settings(None, 7.0)
-seven = filled(ones, numbers)
-numbers.factor = 8.0
-print(seven[0, 0])
-'''
-
-
-def test_objects_and_named_tuples_are_given_and_returned_as_they_were_at_the_call(
-        trnsim: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "records.py").write_text(RECORDS)
-    outcome = trnsim("run", "records.py")
-    assert outcome.status == 0, outcome.error
-    assert outcome.output.splitlines()[:5] == ["Pair 2.0 2.0", "3.0 3.0", "6.0 3.0", "5.0 6.0",
-                                                "7.0"]

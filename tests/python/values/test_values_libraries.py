@@ -13,8 +13,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.frontend import dtype, run_kernel, trace
-from trnsim.frontend.host.frameworks import as_given
-from trnsim.frontend.host.launch_result import results_of
+from trnsim.frontend.host.frameworks import as_given, type_as_given
+from trnsim.frontend.host.launch_result import LazyValues
 from trnsim.frontend.host.script import run_script
 from trnsim.testing import assert_allclose
 from values_helpers import nisa, nl, normal, tile
@@ -163,7 +163,7 @@ assert torch.allclose(found, 2 * given) and not torch.allclose(given, found)
 
 def test_a_script_with_torch_has_the_cpu_as_its_device_and_tensors_as_results(
         tmp_path: Path) -> None:
-    installed("torch")
+    torch = installed("torch")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(folder=str(tmp_path)))
     done: list[str] = []
@@ -171,8 +171,8 @@ def test_a_script_with_torch_has_the_cpu_as_its_device_and_tensors_as_results(
     def launch(kernel: Any, given: Any, named: Any) -> Any:
         done.append(kernel.name)
         program = trace(kernel, given, keywords=named)
-        return results_of(program.result, kernel.name, done.append, lambda: as_given(
-            given, run_kernel(kernel, *given)))
+        return LazyValues(program.result, lambda: as_given(given, run_kernel(kernel, *given)),
+                          torch.Tensor, lambda kind: type_as_given(given, kind), ()).result()
     run_script(script, [], launch, lambda: bool(done))
     assert done == ["doubled"]
 

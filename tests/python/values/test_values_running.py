@@ -18,7 +18,7 @@ from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
 from trnsim.frontend.__main__ import main
 from trnsim.frontend.arguments import describe
-from trnsim.frontend.host.launch_result import UnknownTensor, results_of
+from trnsim.frontend.host.launch_result import UnknownTensor, unknown_results
 from trnsim.frontend.leaves import with_items
 from trnsim.frontend.values.casting import random_array
 from trnsim.frontend.values.memory import memory_of
@@ -189,7 +189,7 @@ def test_results_without_values_keep_their_structure_too() -> None:
         return found[0]
 
     trace(kernel, [TensorArgument(dtype("float32"), (64, 32))], api="nki")
-    shown = results_of(found[0], "kernel", lambda text: None, None)
+    shown = unknown_results(found[0], "kernel", lambda text: None)
     assert isinstance(shown["twice"], UnknownTensor) and shown["name"] == "doubled"
 
 

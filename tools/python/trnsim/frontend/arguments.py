@@ -7,13 +7,12 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from types import ModuleType
 from typing import Any, NamedTuple
 from collections.abc import Callable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
-from trnsim.frontend.leaves import leaves_of, with_fields, with_items
+from trnsim.frontend.leaves import Path, fields_of, is_record, mapped
 from trnsim.frontend.records.tensor import View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
@@ -70,8 +69,9 @@ def _dtype(name: str, whole: str) -> DType:
     return dtype_of(name)
 
 
-def _is_array(value: Any) -> bool:
-    """Whether an argument is an array of some library; numpy's scalar types are not."""
+def is_tensor(value: Any) -> bool:
+    """Whether a value is an array of some library or a TensorArgument; numpy's scalar types are
+    not."""
     return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
 
 
@@ -109,7 +109,7 @@ def describe(value: Any) -> str:
     """An argument as it stands in the header of the trace, without addresses of objects."""
     if isinstance(value, TensorArgument):
         return str(value)
-    if _is_array(value):
+    if is_tensor(value):
         return str(TensorArgument(dtype_of(value.dtype), tuple(value.shape)))
     if type(value) is list:
         return f"[{', '.join(describe(item) for item in value)}]"
@@ -118,7 +118,7 @@ def describe(value: Any) -> str:
     if type(value) is dict:
         return f"{{{', '.join(f'{key!r}: {describe(item)}' for key, item in value.items())}}}"
     fields = value._asdict() if hasattr(type(value), "_make") else (
-        vars(value) if is_record(value) else {})
+        fields_of(value) if is_record(value, is_tensor) else {})
     if fields:
         named = ", ".join(f"{key}={describe(item)}" for key, item in fields.items())
         return f"{type(value).__qualname__}({named})"
@@ -130,26 +130,14 @@ Maker = Callable[[str, DType, tuple[int, ...], Any], View]
 
 
 def bind(value: Any, name: str, make: Maker) -> Any:
-    """The argument as the kernel sees it: tensors and arrays become views of input buffers."""
-    if isinstance(value, TensorArgument):
-        return make(name, value.dtype, _shape(value.shape, name), None)
-    if _is_array(value):
-        shape = _shape(value.shape, name)
-        return make(name, dtype_of(value.dtype), shape, value) if shape else value
-    if isinstance(value, (list, tuple)):
-        return with_items(value, (bind(item, f"{name}_{index}", make)
-                                  for index, item in enumerate(value)))
-    if isinstance(value, dict):
-        return with_items(value, [bind(item, f"{name}_{key}", make)
-                                  for key, item in value.items()])
-    if is_record(value):
-        return with_fields(value, {key: bind(item, f"{name}_{key}", make)
-                                   for key, item in vars(value).items()})
-    return value
+    """The argument as the kernel sees it: tensors and arrays become views of input buffers.
 
-
-def is_record(value: Any) -> bool:
-    """Whether an argument is an object with tensors: the kernel gets a copy, from its dictionary.
-    [NKI-LANGUAGE-GUIDE]"""
-    return hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)) and any(
-        _is_array(one) or isinstance(one, TensorArgument) for one in leaves_of(dict(vars(value))))
+    Of an object with tensors the kernel gets a copy, from its dictionary. [NKI-LANGUAGE-GUIDE]
+    """
+    def view(one: Any, path: Path) -> Any:
+        called = "_".join(map(str, (name, *path)))
+        if isinstance(one, TensorArgument):
+            return make(called, one.dtype, _shape(one.shape, called), None)
+        shape = _shape(one.shape, called)
+        return make(called, dtype_of(one.dtype), shape, one) if shape else one
+    return mapped(value, view, is_tensor)

@@ -62,14 +62,17 @@ def set_entry(code: CodeType) -> None:
 
 
 def _classify(code: CodeType) -> bool:
-    """Whether `code` is neither ours nor Python's own, nor of a framework of arrays; remembers the
-    answer and the code."""
-    name = code.co_filename
-    library = name.startswith(_LIBRARY) and "-packages" not in name
-    user = not (library or name.startswith((_PACKAGE, "<frozen")) or _FRAMEWORK.search(name))
+    """Whether `code` is in a user's file; remembers the answer and the code."""
+    user = is_user_file(code.co_filename)
     _is_user[id(code)] = user
     _codes[id(code)] = code
     return user
+
+
+def is_user_file(name: str) -> bool:
+    """Whether a file is neither ours nor Python's own, nor of a framework of arrays."""
+    library = name.startswith(_LIBRARY) and "-packages" not in name
+    return not (library or name.startswith((_PACKAGE, "<frozen")) or _FRAMEWORK.search(name))
 
 
 def is_user(code: CodeType) -> bool:

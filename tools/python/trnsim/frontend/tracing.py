@@ -10,7 +10,7 @@ import importlib
 import inspect
 from pathlib import Path
 from typing import Any, NamedTuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trnsim._version import __version__
 from trnsim.errors import FrontendError, IllegalInstruction, OutOfBounds, UserError
@@ -22,6 +22,7 @@ from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.kernel import Kernel, is_as_written
+from trnsim.frontend.leaves import tensors_in
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.misfits import called, parameters_of
 from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
@@ -30,7 +31,7 @@ from trnsim.frontend.raised import words_of
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records import psum
 from trnsim.frontend.records.schedule import Edge, Edges, Schedule, check_names
-from trnsim.frontend.records.tensor import View
+from trnsim.frontend.records.tensor import View, is_view
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
 from trnsim.frontend.writer import FORMAT_VERSION
 
@@ -151,7 +152,7 @@ class _Attempt:
         for line, text in self._used.advise(self._body):
             recorders[0].note("warning", text,
                               source.Position(self._body.__code__.co_filename, line))
-        warn_of_lost_results(recorders, self._body, result, list(_views(result)))
+        warn_of_lost_results(recorders, self._body, result, list(tensors_in(result, is_view)))
         return Program(recorders, _header(self._body, self._launch, self._used, self.cores), result)
 
 
@@ -186,7 +187,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
         source.forget_caller()
     if active.shortcuts.unfinished:
         raise Retrace
-    declare_outputs(active, list(_views(result)))
+    declare_outputs(active, list(tensors_in(result, is_view)))
     return result
 
 
@@ -329,16 +330,6 @@ def _bound(signature: inspect.Signature, arguments: Sequence[Any],
     """The arguments by parameter. TypeError if they do not fit, first of all for unknown names."""
     signature.bind_partial(*arguments, **keywords)
     return signature.bind(*arguments, **keywords)
-
-
-def _views(result: Any) -> Iterable[View]:
-    if isinstance(result, View):
-        yield result
-    elif isinstance(result, (list, tuple)):
-        for item in result:
-            yield from _views(item)
-    elif isinstance(result, dict):
-        yield from _views(list(result.values()))
 
 
 def _header(body: Callable[..., Any], launch: Launch, used: Dialect,

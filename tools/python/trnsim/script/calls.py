@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -21,17 +22,19 @@ from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.dtypes import numpy_type
 from trnsim.frontend.host import jax_arrays
 from trnsim.frontend.host.frameworks import as_given, kind_as_given, type_as_given
-from trnsim.frontend.host.launch_result import UnknownTensor, computed, results_of
+from trnsim.frontend.host.launch_result import (LazyValues, TensorResult, UnknownTensor,
+                                                unknown_results)
 from trnsim.frontend.host.script import is_own
 from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.kernel import Kernel
-from trnsim.frontend.leaves import with_items
+from trnsim.frontend.leaves import mapped
 from trnsim.frontend.program import Program
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
 from trnsim.result import Result
-from trnsim.script.snapshots import kept
+from trnsim.script.snapshots import Changed, Snapshot
+from trnsim.script.surroundings import add_surroundings
 from trnsim.simulator import Options, run_trace
 
 
@@ -99,13 +102,13 @@ class Calls:
 
     def _contents(self, value: Any) -> Any:
         """What a launch returned with arrays for its tensors, as jax needs them."""
-        if isinstance(value, UnknownTensor):
-            self._note(f"the values of kernel {value.kernel} are not computed, so they are 0 where "
-                       "jax runs it")
-            return np.zeros(value.shape, numpy_type(value.dtype))
-        if isinstance(value, (list, tuple)):
-            return with_items(value, (self._contents(one) for one in value))
-        return computed(value)
+        def array(tensor: Any, _: Any) -> Any:
+            if isinstance(tensor, TensorResult):
+                return tensor.array()
+            self._note(f"the values of kernel {tensor.kernel} are not computed, so they are 0 "
+                       "where jax runs it")
+            return np.zeros(tensor.shape, numpy_type(tensor.dtype))
+        return mapped(value, array, lambda one: isinstance(one, (TensorResult, UnknownTensor)))
 
     def _traced(self, kernel: Kernel, arguments: tuple[Any, ...],
                 keywords: dict[str, Any]) -> tuple[str, Program]:
@@ -118,14 +121,13 @@ class Calls:
     def _launched(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
                   at: source.Position) -> Any:
         """Simulates a launch on arrays; what it returns."""
+        has_values = self._values and not isinstance(kernel, TimedKernel)
+        launch = _Launch(kernel, arguments, keywords, at) if has_values else None
         chip, program = self._traced(kernel, arguments, keywords)
         computing = None
-        if self._values and not isinstance(kernel, TimedKernel):
+        if launch is not None:
             rules = _Rules(chip, self._reads_unwritten, self._warned(program))
-            if program.writes_arguments:
-                computing = _Computation(kernel, arguments, keywords, rules)
-            else:
-                computing = _Later(kernel, arguments, keywords, rules, at)
+            computing = _Computation(launch, rules, program.writes_arguments)
             if program.depends_on_values:
                 program = computing.program
         method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
@@ -134,13 +136,15 @@ class Calls:
                                 f"{shown_path(at.path)}:{at.line}")
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
-        if computing is not None and jax_arrays.jax_of(arguments, keywords) is not None:
+        if launch is None or computing is None:
+            return unknown_results(program.result, kernel.name, self._note)
+        if jax_arrays.jax_of(arguments, keywords) is not None:
             return self._on_jax(kernel, arguments, keywords, chip, computing)
-        if computing is not None and (program.writes_arguments or program.result is None):
+        if program.writes_arguments or program.result is None:
             return computing()
         given = *arguments, *keywords.values()
-        return results_of(program.result, kernel.name, self._note, computing,
-                          kind_as_given(given), lambda dtype: type_as_given(given, dtype))
+        return LazyValues(program.result, computing, kind_as_given(given),
+                          lambda dtype: type_as_given(given, dtype), launch.needed).result()
 
     def _on_jax(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
                 chip: str, computing: _Computation) -> Any:
@@ -187,27 +191,74 @@ class _Rules:
     warned: Callable[[Program], None]
 
 
-class _Computation:
-    """What a launch returns: computed once, when it is called or its trace is asked for."""
+class _Launch:
+    """A kernel with its arguments and all that it reads, as they are when this is made.
+
+    `needed` are the values of other launches that it was given.
+    """
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 rules: _Rules) -> None:
-        self._kernel = kernel
-        self._given: tuple[tuple[Any, ...], dict[str, Any]] = arguments, keywords
+                 at: source.Position) -> None:
+        self.kernel = kernel
+        self.needed: list[LazyValues] = []
+        self._at = at
+        self._given = arguments, keywords
+        self._snapshot = Snapshot()
+        self._kept = mapped(self._given, self._kept_result, _is_result)
+        self._snapshot.add(self._given, GIVEN)
+        add_surroundings(kernel, self._snapshot)
+
+    def _kept_result(self, result: TensorResult, _: Any) -> Any:
+        """What another launch returned, for which this one need not wait."""
+        unread = result.unread()
+        if unread is None:
+            self._snapshot.add(result.array(), GIVEN)
+            return result.array()
+        twin, values = unread
+        self.needed.append(values)
+        return twin
+
+    @contextmanager
+    def again(self, in_place: bool) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Everything as it was: the arguments, with arrays for what other launches returned.
+
+        `in_place` these are the ones that the script has, for a kernel that writes to them.
+        """
+        try:
+            with self._snapshot.restored():
+                yield mapped(self._given if in_place else self._kept,
+                             lambda one, _: one.array(), _is_result)
+        except Changed as problem:
+            what = problem if str(problem) == GIVEN else f"{problem}, which the kernel reads"
+            raise UserError(f"{self._at}: the script reads what kernel {self.kernel.name} returned "
+                            f"after it has changed {what}; read it before that, or give the kernel "
+                            "a copy") from None
+
+
+GIVEN = "what the kernel was given"
+"""What messages call the arguments."""
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, TensorResult)
+
+
+class _Computation:
+    """What a launch returns, computed once. With `in_place`, its arguments change."""
+
+    def __init__(self, launch: _Launch, rules: _Rules, in_place: bool) -> None:
+        self._launch = launch
         self._rules = rules
+        self._in_place = in_place
 
     @cached_property
     def _run(self) -> tuple[Program, Any]:
         sys.stdout.flush()
-        arguments, keywords = computed(self.arguments())
-        program, result = compute(self._kernel, arguments, keywords, self._rules.chip,
-                                  self._rules.reads_unwritten)
+        with self._launch.again(self._in_place) as (arguments, keywords):
+            program, result = compute(self._launch.kernel, arguments, keywords, self._rules.chip,
+                                      self._rules.reads_unwritten)
         self._rules.warned(program)
         return program, as_given((*arguments, *keywords.values()), result)
-
-    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What the kernel was given."""
-        return self._given
 
     @property
     def program(self) -> Program:
@@ -216,22 +267,3 @@ class _Computation:
 
     def __call__(self) -> Any:
         return self._run[1]
-
-
-class _Later(_Computation):
-    """A computation on what the arguments were at the launch."""
-
-    def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 rules: _Rules, at: source.Position) -> None:
-        super().__init__(kernel, (), {}, rules)
-        self._at = at
-        self._kept = kept((arguments, keywords))
-
-    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        try:
-            found: tuple[tuple[Any, ...], dict[str, Any]] = self._kept()
-        except ValueError:
-            raise UserError(f"{self._at}: the script reads what kernel {self._kernel.name} "
-                            "returned after it has changed what the kernel was given; read it "
-                            "before that, or give the kernel a copy") from None
-        return found

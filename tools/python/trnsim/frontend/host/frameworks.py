@@ -11,9 +11,10 @@ from importlib.machinery import PathFinder
 from typing import Any
 
 from trnsim.frontend.dtypes import DType, numpy_type
+from trnsim.frontend.arguments import is_tensor
 from trnsim.frontend.host import torch_device
 from trnsim.frontend.host.jax_arrays import jax_of
-from trnsim.frontend.leaves import leaves_of, with_items
+from trnsim.frontend.leaves import mapped, tensors_in
 
 _OF_THE_COMPILER = {
     "neuronxcc.starfish.penguin.targets.nki.private_api.vnc": ("neuronxcc.nki.language", "nc"),
@@ -59,7 +60,7 @@ def as_given(arguments: Sequence[Any], result: Any) -> Any:
     if torch is None:
         jax = jax_of(arguments)
         return result if jax is None else _map(jax.numpy.asarray, result)
-    device = next(filter(None, map(torch_device.device_of, leaves_of(arguments))), None)
+    device = next(filter(None, map(torch_device.device_of, tensors_in(arguments, is_tensor))), None)
     return torch_device.claim(_map(lambda one: _tensor(torch, one), result), device)
 
 
@@ -84,18 +85,15 @@ def _torch_of(arguments: Sequence[Any]) -> Any:
     torch = sys.modules.get("torch")
     kind = getattr(torch, "dtype", None)
     return torch if isinstance(kind, type) and hasattr(torch, "from_numpy") and any(
-        isinstance(getattr(one, "dtype", None), kind) for one in leaves_of(arguments)) else None
+        isinstance(one.dtype, kind) for one in tensors_in(arguments, is_tensor)) else None
 
 
 def _map(function: Callable[[Any], Any], value: Any) -> Any:
-    """The value with a function of every array in it, in lists, tuples and dicts too."""
+    """The value with a function of every array in it."""
     import numpy as np  # With other libraries only: the command starts without it.
 
-    if isinstance(value, (list, tuple)):
-        return with_items(value, (_map(function, one) for one in value))
-    if isinstance(value, dict):
-        return with_items(value, [_map(function, one) for one in value.values()])
-    return function(value) if isinstance(value, np.ndarray) and not value.dtype.names else value
+    return mapped(value, lambda array, _: function(array),
+                  lambda one: isinstance(one, np.ndarray) and not one.dtype.names)
 
 
 def _tensor(torch: Any, value: Any) -> Any:

@@ -11,15 +11,15 @@ from __future__ import annotations
 import copy
 import operator
 from typing import Any
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.dtypes import DType, numpy_type
-from trnsim.frontend.leaves import with_items
-from trnsim.frontend.records.tensor import View
+from trnsim.frontend.dtypes import DType
+from trnsim.frontend.leaves import Path, at, mapped, with_items
+from trnsim.frontend.records.tensor import View, is_view
 
 Note = Callable[[str], None]
 Compute = Callable[[], Any]
@@ -90,64 +90,55 @@ class UnknownTensor(Unknown):
         return iter([self._another()] * self.shape[0])
 
 
-def results_of(value: Any, kernel: str, note: Note, compute: Compute | None,
-               kind: type = np.ndarray, shown: Shown = numpy_type) -> Any:
-    """What a kernel returned, as the script sees it. `compute` gives it with its values, which are
-    of a kind, and whose data types are `shown`."""
-    if compute is not None:
-        return LazyValues(value, compute, kind, shown).result()
-    if isinstance(value, View):
-        return UnknownTensor(kernel, note, value.dtype, value.shape)
-    if isinstance(value, (list, tuple)):
-        return with_items(value, (results_of(item, kernel, note, None) for item in value))
-    if isinstance(value, dict):
-        return with_items(value, [results_of(item, kernel, note, None) for item in value.values()])
-    return value
+def unknown_results(value: Any, kernel: str, note: Note) -> Any:
+    """What a kernel returned, as a script sees it whose values are not computed."""
+    return mapped(value, lambda view, _: UnknownTensor(kernel, note, view.dtype, view.shape),
+                  is_view)
 
 
 class LazyValues:
     """The values of all tensors that one launch returned: computed together, once.
 
-    They are shared if other launches were given them, which need them as they are.
+    `needed` are those of the launches whose results this one was given. Values are shared if other
+    launches were given them, which need them as they are.
     """
 
-    def __init__(self, value: Any, compute: Compute, kind: type, shown: Shown) -> None:
+    def __init__(self, value: Any, compute: Compute, kind: type, shown: Shown,
+                 needed: Sequence[LazyValues]) -> None:
         self.kind = kind
         self.shown = shown
         self.are_shared = False
         self._value = value
-        self._compute = compute
+        self._compute: Compute | None = compute
+        self._needed = needed
         self._computed: Any = None
 
     def result(self) -> Any:
         """The returned value with lazy tensors in it."""
-        return self._wrap(self._value, ())
+        return mapped(self._value, lambda view, path: TensorResult(self, path, view), is_view)
 
-    def array(self, path: tuple[Any, ...]) -> Any:
+    def array(self, path: Path) -> Any:
         """The array at a place of the returned value."""
-        if self._computed is None:
-            self._computed = (self._compute(),)
-        found = self._computed[0]
-        for index in path:
-            found = found[index]
-        return found
+        waiting = [self]
+        while waiting:  # A loop, as scripts give each call what the one before returned.
+            missing = [one for one in waiting[-1]._needed if one._compute is not None]
+            if missing:
+                waiting += missing
+            else:
+                waiting.pop()._finish()
+        return at(self._computed, path)
 
-    def _wrap(self, value: Any, path: tuple[Any, ...]) -> Any:
-        if isinstance(value, View):
-            return TensorResult(self, path, value)
-        if isinstance(value, (list, tuple)):
-            return with_items(value, (self._wrap(item, (*path, index))
-                                      for index, item in enumerate(value)))
-        if isinstance(value, dict):
-            return with_items(value, [self._wrap(item, (*path, key))
-                                      for key, item in value.items()])
-        return value
+    def _finish(self) -> None:
+        """Computes the values, and lets go of what that takes."""
+        if self._compute is not None:
+            self._computed = self._compute()
+            self._compute, self._needed = None, ()
 
 
 class TensorResult:
     """A tensor that a kernel returned: an array as soon as something is done with it."""
 
-    def __init__(self, values: LazyValues, path: tuple[Any, ...], view: View) -> None:
+    def __init__(self, values: LazyValues, path: Path, view: View) -> None:
         self._values = values
         self._path = path
         self._shape = tuple(view.shape)
@@ -171,14 +162,15 @@ class TensorResult:
             self._read = copy.deepcopy(found) if self._values.are_shared else found
         return self._read
 
-    def unread(self) -> TensorResult | None:
-        """The same tensor whatever the script does with this one; None if it has been read."""
+    def unread(self) -> tuple[TensorResult, LazyValues] | None:
+        """The same tensor whatever the script does with this one, and what computes it; None if
+        it has been read."""
         if self._read is not None:
             return None
         self._values.are_shared = True
         same = object.__new__(TensorResult)
         same.__dict__.update(self.__dict__)
-        return same
+        return same, self._values
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

@@ -28,10 +28,10 @@ from trnsim.frontend.host.jax_arrays import failure
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.stand_ins import called_libraries
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
-from trnsim.frontend.leaves import with_items
+from trnsim.frontend.leaves import mapped
 from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
-from trnsim.frontend.records.tensor import View
+from trnsim.frontend.records.tensor import is_view
 from trnsim.frontend.tracing import trace
 
 _PLUGIN = "pytest_trnsim"
@@ -103,7 +103,18 @@ def _absent() -> str:
 
 def is_own(code: CodeType) -> bool:
     """Whether code is the user's own, of no installed package."""
-    return source.is_user(code) and "-packages" not in code.co_filename
+    return is_own_file(code.co_filename)
+
+
+def is_own_file(name: str) -> bool:
+    """Whether a file is the user's own, of no installed package."""
+    return source.is_user_file(name) and "-packages" not in name
+
+
+def is_own_module(module: Any) -> bool:
+    """Whether a module is in such a file."""
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and is_own_file(file)
 
 
 def _run_tests(file: Path, arguments: Sequence[str]) -> None:
@@ -141,11 +152,7 @@ class Result:
 
 def _result(value: Any, kernel: str) -> Any:
     """What a kernel returned, as the script may see it."""
-    if isinstance(value, View):
-        return Result(value.dtype, value.shape, kernel)
-    if isinstance(value, (list, tuple)):
-        return with_items(value, (_result(item, kernel) for item in value))
-    return value
+    return mapped(value, lambda view, _: Result(view.dtype, view.shape, kernel), is_view)
 
 
 def trace_script(path: str | Path, chip: str = "trn2",

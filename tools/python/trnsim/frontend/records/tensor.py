@@ -324,6 +324,11 @@ class View:
             f"elements are only known when the kernel runs; {self.truth_advice}")
 
 
+def is_view(value: Any) -> bool:
+    """Whether a value is a view, as kernels pass and return them."""
+    return isinstance(value, View)
+
+
 def check_bounds(form: Form, offset: int) -> None:
     """OutOfBounds if a view of `form` at `offset` (elements) leaves its buffer."""
     buffer = form.buffer

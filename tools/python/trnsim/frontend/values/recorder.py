@@ -17,11 +17,11 @@ from trnsim.errors import UnsupportedFeature
 from trnsim.frontend import source
 from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.leaves import with_items
+from trnsim.frontend.leaves import mapped
 from trnsim.frontend.outputs import allocated_at
 from trnsim.frontend.recorder import Operand, Recorder
 from trnsim.frontend.records.template import Template
-from trnsim.frontend.records.tensor import Storage, View
+from trnsim.frontend.records.tensor import Storage, View, is_view
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Shortcuts
 from trnsim.frontend.values.call import Call
 from trnsim.frontend.values.casting import Array, from_array, random_array, shown, update
@@ -121,13 +121,7 @@ class ValueRecorder(Recorder):
 
     def outputs(self, result: Any) -> Any:
         """What a kernel returned, with arrays for views; unwritten elements are NaN, or 0."""
-        if isinstance(result, View):
-            return self._output(result)
-        if isinstance(result, (list, tuple)):
-            return with_items(result, (self.outputs(one) for one in result))
-        if isinstance(result, dict):
-            return with_items(result, [self.outputs(one) for one in result.values()])
-        return result
+        return mapped(result, lambda view, _: self._output(view), is_view)
 
     def _output(self, view: View) -> Array:
         memory = memory_of(view.storage)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+# When the values are those that a script gets from its kernels.
+"""`trnsim run script.py` computes what the launch would, whenever a result is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import CommandLine
+from script_kernels import ADDERS
+
+IN_ORDER = f'''
+import numpy as np
+{ADDERS}
+
+def is_all(array, value):
+    return np.array_equal(np.asarray(array), np.full((128, 64), value, np.float32))
+
+
+ones = np.ones((128, 64), np.float32)
+'''
+
+
+@pytest.mark.parametrize("body", [
+    "given = ones.copy(); found = added(given, ones); given[:] = 7; assert is_all(found, 2)",
+    "total = ones.copy(); accumulated(total, ones); assert is_all(total, 2)",
+    "total = ones.copy(); found = added(total, ones); accumulated(total, ones)\n"
+    "assert is_all(total, 2) and is_all(found, 2)",
+    "first = added(ones, ones); second = added(first, ones); first[:] = 7\n"
+    "assert is_all(second, 3) and is_all(first, 7)",
+    "first = added(ones, ones); assert is_all(first, 2); second = added(first, ones)\n"
+    "first[:] = 7; assert is_all(second, 3)",
+    "first = added(ones, ones); accumulated(first, ones); assert is_all(first, 3)",
+    "wide = np.ones((128, 140_000), np.float32); found = added(wide, ones)\n"
+    "assert is_all(found, 2); wide[:] = 7; assert is_all(found, 2)",
+    "assert added(ones, ones).dtype == np.float32 and added(ones, ones).shape == (128, 64)",
+    "import copy, pickle; found = added(ones, ones); assert isinstance(found, np.ndarray)\n"
+    "assert is_all(copy.copy(found), 2) and is_all(copy.deepcopy(found), 2)\n"
+    "assert is_all(pickle.loads(pickle.dumps(found)), 2) and is_all(np.stack([found])[0], 2)",
+    "found = added(ones, ones); same = found; same += 1; same @= np.eye(64, dtype=np.float32)\n"
+    "assert is_all(same, 3) and is_all(2 * found - 1, 5) and is_all(-found, -3)\n"
+    "assert (found > 2).all() and not (found < ones).any() and is_all(ones + found, 4)",
+], ids=["changed", "in place", "in place after", "given on", "read and given on", "result in place",
+        "large", "type", "copies", "operators"])
+def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLine,
+                                                               body: str) -> None:
+    (trnsim.folder / "order.py").write_text(f"{IN_ORDER}\n{body}\nprint('done')\n")
+    outcome = trnsim("run", "order.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("done\n")
+
+
+def test_a_large_array_that_has_changed_before_its_result_is_read_is_an_error(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "order.py").write_text(
+        f"{IN_ORDER}\nwide = np.ones((128, 140_000), np.float32)\nfound = added(wide, ones)\n"
+        "wide[5] = 7\nprint(np.asarray(found).sum())\n")
+    line = IN_ORDER.count("\n") + 3
+    assert trnsim.fails(2, "run", "order.py").startswith(
+        f"order.py:{line}: the script reads what kernel added returned after it has changed what "
+        "the kernel was given; read it before that, or give the kernel a copy\n")
+
+
+RECORDS = '''from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+class Pair(NamedTuple):
+    x: object
+    factor: float
+
+@dataclass
+class Settings:
+    x: object
+    factor: float
+
+@nki.jit
+def scaled(given):
+    tile = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(tile, given.x)
+    nisa.tensor_scalar(tile, tile, nl.multiply, given.factor)
+    out = nl.ndarray(given.x.shape, dtype=given.x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return {"result": Pair(out, given.factor)}
+
+@nki.jit
+def filled(x, settings):
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(tile, settings.factor)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+
+ones = np.ones((128, 4), np.float32)
+first = scaled(Pair(ones, 2.0))["result"]
+print(type(first).__name__, first.factor, first.x[0, 0])
+settings = Settings(ones.copy(), 3.0)
+kept = scaled(settings)["result"]
+settings.x[:] = 0
+settings.factor = 9.0
+print(kept.factor, kept.x[0, 0])
+after = scaled(Settings(kept.x, 2.0))["result"].x
+copied = np.array(kept.x)
+copied[:] = 0
+print(after[0, 0], kept.x[0, 0])
+np.add(ones, 4.0, out=kept.x)
+print(kept.x[0, 0], after[0, 0])
+numbers = Settings(None, 7.0)
+seven = filled(ones, numbers)
+numbers.factor = 8.0
+print(seven[0, 0])
+'''
+
+
+def test_objects_and_named_tuples_are_given_and_returned_as_they_were_at_the_call(
+        trnsim: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "records.py").write_text(RECORDS)
+    outcome = trnsim("run", "records.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.splitlines()[:5] == ["Pair 2.0 2.0", "3.0 3.0", "6.0 3.0", "5.0 6.0",
+                                                "7.0"]
+
+
+SURROUNDINGS = f'''
+from dataclasses import dataclass
+from types import SimpleNamespace
+import functools
+import numpy as np
+import constants
+{ADDERS}
+
+def scaled(x, factor):
+    tile = loaded(x, x.shape)
+    nisa.tensor_scalar(tile, tile, nl.multiply, factor)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+
+
+class Model:
+    shared = 2.0
+
+    def __init__(self):
+        self.own, self.items = 2.0, [2.0]
+
+    @nki.jit
+    def __call__(self, x):
+        return scaled(x, self.shared * self.own * self.items[0])
+
+
+@dataclass(slots=True)
+class Slots:
+    factor: float
+
+
+def closure():
+    factor = 2.0
+    def change(value):
+        nonlocal factor
+        factor = value
+    return nki.jit(lambda x: scaled(x, factor)), change
+
+
+ones = np.ones((128, 64), np.float32)
+FACTOR, TABLE, ARRAY, LENGTHS, SLOTS = 2.0, {{"factor": [2.0]}}, np.array([2.0]), [], Slots(2.0)
+SET = {{2.0}}
+'''
+
+
+@pytest.mark.parametrize(("kernel", "change", "expected"), [
+    ("nki.jit(lambda x: scaled(x, FACTOR))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, constants.FACTOR))", "constants.FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, TABLE['factor'][0]))", "TABLE['factor'][0] = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, TABLE['factor'][0]))", "TABLE['factor'] = [3.0]", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, float(ARRAY[0])))", "ARRAY[0] = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, SLOTS.factor))", "SLOTS.factor = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, max(SET)))", "SET.add(3.0)", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, globals().get('LATER', FACTOR)))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x, by=TABLE: scaled(x, by['factor'][0]))", "TABLE['factor'] = [3.0]", (2, 3)),
+    ("nki.jit(functools.partial(scaled, factor=2.0))", "scaled = None", (2, 2)),
+    ("Model()", "kernel.own = 3.0", (8, 12)),
+    ("Model()", "kernel.items[0] = 3.0", (8, 12)),
+    ("Model()", "Model.shared = 3.0", (8, 12)),
+    ("nki.jit(lambda x: (LENGTHS.append(x), scaled(x, len(LENGTHS)))[1])", "", (1, 2)),
+], ids=["global", "module", "table", "entry", "array", "slot", "set", "name", "default", "partial",
+        "attribute", "item", "class", "side effect"])
+def test_what_a_kernel_reads_is_as_it_was_at_the_launch(
+        trnsim: CommandLine, kernel: str, change: str, expected: tuple[int, int]) -> None:
+    (trnsim.folder / "constants.py").write_text("FACTOR = 2.0\n")
+    (trnsim.folder / "reads.py").write_text(
+        f"{SURROUNDINGS}\nkernel = {kernel}\nfirst = kernel(ones)\n{change}\n"
+        "second = kernel(ones)\nprint(int(first[0, 0]), int(second[5, 5]), len(LENGTHS))\n")
+    outcome = trnsim("run", "reads.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.splitlines()[0].startswith("{} {} ".format(*expected))
+
+
+def test_what_has_changed_stays_changed_when_a_result_has_been_read(trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").write_text("FACTOR = 2.0\n")
+    (trnsim.folder / "reads.py").write_text(
+        f"{SURROUNDINGS}\nkernel, change = closure()\nfirst = kernel(ones)\nchange(3.0)\n"
+        "counted = nki.jit(lambda x: (LENGTHS.append(x.shape), scaled(x, FACTOR))[1])\n"
+        "second = counted(ones)\nFACTOR = ARRAY[0] = 5.0\ndel constants.FACTOR\n"
+        "print(first[0, 0], second[0, 0], FACTOR, ARRAY, LENGTHS, kernel(ones)[0, 0])\n")
+    outcome = trnsim("run", "reads.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.splitlines()[0] == "2.0 2.0 5.0 [5.] [(128, 64)] 3.0"
+
+
+def test_a_large_array_that_a_kernel_reads_must_not_change_before_its_result_is_read(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "reads.py").write_text(
+        f"{SURROUNDINGS}\nWIDE = np.full(9_000_000, 2.0)\n"
+        "kernel = nki.jit(lambda x: scaled(x, float(WIDE[0])))\n"
+        "found = kernel(ones)\nWIDE[5] = 3.0\nprint(found[0, 0])\n")
+    assert (f"reads.py:{SURROUNDINGS.count(chr(10)) + 4}: the script reads what kernel <lambda> returned after it has changed "
+            "WIDE, which the kernel reads; read it before that") in trnsim.fails(
+                2, "run", "reads.py")
+
+
+def test_results_are_given_on_as_often_as_one_likes(trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "chain.py").write_text(
+        f"{SURROUNDINGS}\nfound = ones\nfor _ in range(200):\n    found = added(found, ones)\n"
+        "print(found[0, 0])\n")
+    outcome = trnsim("run", "chain.py", "-q")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == "201.0\n"
+
+
+def test_an_object_that_a_kernel_returns_has_arrays_for_its_tensors(trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "object.py").write_text(
+        f"{SURROUNDINGS}\n@nki.jit\ndef both(x):\n"
+        "    return SimpleNamespace(twice=scaled(x, 2.0), inner=Slots(scaled(x, 3.0)), name='x')\n"
+        "found = both(ones)\n"
+        "print(found.twice[0, 0], found.inner.factor[0, 0], found.name, type(found.inner))\n")
+    outcome = trnsim("run", "object.py", "-q")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == "2.0 3.0 x <class '__main__.Slots'>\n"
+    assert trnsim("run", "object.py", "-q", "--no-values").output.startswith(
+        "<not computed: values of kernel both> <not computed: values of kernel both> x ")

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import referencing
 from command_line import TIMEOUT_SECONDS, CommandLine
+from script_kernels import ADDERS
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
 
@@ -397,7 +398,7 @@ if sys.argv[1:] == ["become"]:
 
 def test_calls_of_other_processes_are_not_lost_in_silence(trnsim: CommandLine) -> None:
     (trnsim.folder / "forks.py").write_text(FORKING)
-    missed = ("2 kernel calls in other processes of the script, which it forks, are not in the "
+    missed = ("2 kernel calls in other processes of the script, which it starts, are not in the "
               "report; call kernels in its own process")
     assert trnsim.fails(2, "run", "forks.py") == f"forks.py: {missed}\n"
     outcome = trnsim("run", "forks.py", "--json", "f.json", "--", "one")
@@ -432,3 +433,46 @@ def test_the_name_of_a_script_may_look_like_an_option(trnsim: CommandLine, scrip
     script.rename(trnsim.folder / "-d.py")
     outcome = trnsim("run", "-q", "--", "-d.py")
     assert outcome.status == 0, outcome.error
+
+
+STARTING = f'''
+import multiprocessing
+import sys
+import numpy as np
+{ADDERS}
+
+
+def work(number):
+    given = np.full((128, 64), number, np.float32)
+    return float(added(given, given)[0, 0])
+
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        print(pool.map(work, [1, 2, 3]))
+    work(1)
+'''
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_kernels_are_known_in_processes_that_a_script_starts(trnsim: CommandLine,
+                                                             method: str) -> None:
+    (trnsim.folder / "starts.py").write_text(STARTING)
+    outcome = trnsim("run", "starts.py", "--", method)
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("[2.0, 4.0, 6.0]\n\nstarts.py: 1 kernel call, ")
+    assert ("warning: 3 kernel calls in other processes of the script, which it starts, are not in "
+            "the report; call kernels in its own process\n") in outcome.output
+
+
+@pytest.mark.parametrize("change", ["sys.stdout.close()", "sys.stdout = io.StringIO()",
+                                    "sys.stdout = None"])
+def test_the_report_does_not_depend_on_what_a_script_does_with_its_output(
+        trnsim: CommandLine, change: str) -> None:
+    (trnsim.folder / "closes.py").write_text(
+        f"import io, sys\nimport numpy as np\n{ADDERS}\nones = np.ones((128, 64), np.float32)\n"
+        f"print('before')\n{change}\nfound = np.asarray(added(ones, ones))\n")
+    outcome = trnsim("run", "closes.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("before\n\ncloses.py: 1 kernel call, ")
+    assert outcome.error == ""

@@ -24,7 +24,7 @@ def end_with(main: Callable[[], int]) -> NoReturn:
         sys.path.append(os.getcwd())
     try:
         status = main()
-        sys.stdout.flush()
+        flush_output()
         sys.exit(status)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -42,6 +42,12 @@ def end_with(main: Callable[[], int]) -> NoReturn:
               "and has room", file=sys.stderr)
         _drop_output()
         sys.exit(2)
+
+
+def flush_output() -> None:
+    """Writes what is printed, unless a script has closed its standard output."""
+    with suppress(AttributeError, ValueError):
+        sys.stdout.flush()
 
 
 def _has_directory() -> bool:

@@ -7,16 +7,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from trnsim.command import end_with
+from trnsim.command import end_with, flush_output
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.script import run_script
 from trnsim.frontend.writer import save_text
-from trnsim.script.calls import Call, Calls
+from trnsim.script.calls import Call, Calls, Settings, launch_with
+from trnsim.script.children import Elsewhere
 from trnsim.script.ends import refuse_silent_ends
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
@@ -51,33 +54,42 @@ def _parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def main(words: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     options, arguments = _parse(sys.argv[1:] if words is None else words)
-    if options.json == "-":
-        kept = os.dup(1)
-        os.dup2(2, 1)
-        stream: TextIO = os.fdopen(kept, "w", encoding="utf-8")
-    else:
-        stream = sys.stdout
     simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
                          options.permissive)
-    calls = Calls(str(options.script), options.chip, simulation, options.method,
-                  not options.no_values, options.reads_unwritten)
+    settings = Settings(str(options.script), options.chip, simulation, options.method,
+                        not options.no_values, options.reads_unwritten)
+    with _own_output() as output, closing(Elsewhere()) as elsewhere:
+        if options.json == "-":
+            os.dup2(2, 1)
+        return _run(options, arguments, launch_with(settings, elsewhere), output)
+
+
+@contextmanager
+def _own_output() -> Iterator[TextIO]:
+    """Standard output, whatever the script does with its own."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") as output:
+        yield output
+
+
+def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output: TextIO) -> int:
+    """Runs the script and reports to `output`; returns the exit status."""
     status = 0
     try:
         refuse_silent_ends(str(options.script))
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
         wants_files = options.json or options.timeline or options.instructions
-        if calls.elsewhere and not calls.done:
+        if calls.elsewhere.calls and not calls.done:
             raise UserError(f"{options.script}: {calls.elsewhere_note()}")
         if not calls.done and (wants_files or not ran_tests):
             raise calls_none(Path(options.script))
     except FrontendError as problem:
         status = problem.exit_status
-        sys.stdout.flush()
+        flush_output()
         print(problem, file=sys.stderr)
-    sys.stdout.flush()
+    flush_output()
     try:
         if calls.done:
-            _report(calls, options, arguments, stream)
+            _report(calls, options, arguments, output)
     except FrontendError as problem:
         print(problem, file=sys.stderr)
         return status or problem.exit_status
@@ -85,15 +97,14 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
-            stream: TextIO) -> None:
+            output: TextIO) -> None:
     """Prints and writes what was simulated, the script's mistakes notwithstanding."""
     script = str(options.script)
-    if calls.elsewhere:
+    if calls.elsewhere.calls:
         calls.notes.append(calls.elsewhere_note())
     text = json_text(document(script, arguments, calls.done, calls.notes))
     if options.json == "-":
-        stream.write(text)
-        stream.flush()
+        output.write(text)
         return
     if options.json:
         save_text(Path(options.json), text)
@@ -103,19 +114,16 @@ def _report(calls: Calls, options: argparse.Namespace, arguments: list[str],
                                        instructions=options.instructions or None), script)
     if options.quiet:
         return
-    print(f"\n{title(script, calls.done)}\n")
-    print("\n".join(summary_lines(calls.done)))
-    for note in calls.notes:
-        print(f"  warning: {note}")
+    lines = ["", title(script, calls.done), "", *summary_lines(calls.done),
+             *(f"  warning: {note}" for note in calls.notes)]
     if len(calls.done) > 1:
         which = "" if options.call else ", the slowest; --call N shows another"
-        print(f"\ncall {shown.number}{which}")
-    print()
+        lines += ["", f"call {shown.number}{which}"]
     if options.colour:
         shown_text = str(run_trace(shown.trace, shown.options, script, colour=True))
     else:
         shown_text = str(shown.result)
-    print(shown_text, end="")
+    output.write("\n".join([*lines, "", shown_text]))
 
 
 def _chosen(calls: Calls, options: argparse.Namespace) -> Call:

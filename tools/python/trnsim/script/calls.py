@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from trnsim.api import compute, trace_bytes
+from trnsim.command import flush_output
 from trnsim.errors import UserError
 from trnsim.frontend import source
 from trnsim.frontend.chip import default_chip, load_chip, set_target
@@ -26,13 +24,14 @@ from trnsim.frontend.host.launch_result import (LazyValues, TensorResult, Unknow
                                                 unknown_results)
 from trnsim.frontend.host.script import is_own
 from trnsim.frontend.host.stand_ins import is_stand_in, missing
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import Kernel, set_launcher
 from trnsim.frontend.leaves import mapped
 from trnsim.frontend.program import Program
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
 from trnsim.result import Result
+from trnsim.script.children import Elsewhere, follow, know_kernels
 from trnsim.script.snapshots import Changed, Snapshot
 from trnsim.script.surroundings import add_surroundings
 from trnsim.simulator import Options, run_trace
@@ -53,39 +52,39 @@ class Call:
         return {"call": self.number, "source": self.source, "result": self.result.to_dict()}
 
 
-class Calls:
-    """All launches of a script, in their order.
+@dataclass(frozen=True)
+class Settings:
+    """How the launches of a script are simulated.
 
     `chip` None is the default, asked for at each launch, because scripts set the environment.
     `method` None is nki.benchmark's for what that launches, and else a profiler's. With
     `reads_unwritten`, what nothing has written is NaN.
     """
 
-    def __init__(self, name: str, chip: str | None, options: Options, method: str | None,
-                 values: bool, reads_unwritten: bool) -> None:
+    script: str
+    chip: str | None
+    options: Options
+    method: str | None
+    values: bool
+    reads_unwritten: bool
+
+
+class Calls:
+    """All launches of a script in one process, in their order; `elsewhere` counts the others."""
+
+    def __init__(self, settings: Settings, elsewhere: Elsewhere) -> None:
         self.done: list[Call] = []
         self.notes: list[str] = []
-        self._name = name
-        self._chip = chip
-        self._options = options
-        self._method = method
-        self._values = values
-        self._reads_unwritten = reads_unwritten
+        self.elsewhere = elsewhere
+        self._settings = settings
         self._known: dict[tuple[Options, bytes], Result] = {}
         self._latest = jax_arrays.Latest()
-        self._process = os.getpid()
-        self._elsewhere = tempfile.TemporaryFile()
-
-    @property
-    def elsewhere(self) -> int:
-        """How many launches other processes made, forks of this one, which nobody reports."""
-        return os.fstat(self._elsewhere.fileno()).st_size
 
     def elsewhere_note(self) -> str:
-        """What to do about them."""
-        calls = "1 kernel call" if self.elsewhere == 1 else f"{self.elsewhere} kernel calls"
-        return (f"{calls} in other processes of the script, which it forks, are not in the report; "
-                "call kernels in its own process")
+        """What to do about the launches of other processes."""
+        count = self.elsewhere.calls
+        return (f"{count} kernel call{'' if count == 1 else 's'} in other processes of the script, "
+                "which it starts, are not in the report; call kernels in its own process")
 
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
@@ -113,7 +112,7 @@ class Calls:
     def _traced(self, kernel: Kernel, arguments: tuple[Any, ...],
                 keywords: dict[str, Any]) -> tuple[str, Program]:
         """The chip of a launch and its trace."""
-        chip = self._chip or default_chip()
+        chip = self._settings.chip or default_chip()
         target = load_chip(chip)
         set_target(target)
         return chip, trace(kernel, arguments, target, keywords=keywords)
@@ -121,19 +120,19 @@ class Calls:
     def _launched(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
                   at: source.Position) -> Any:
         """Simulates a launch on arrays; what it returns."""
-        has_values = self._values and not isinstance(kernel, TimedKernel)
+        has_values = self._settings.values and not isinstance(kernel, TimedKernel)
         launch = _Launch(kernel, arguments, keywords, at) if has_values else None
         chip, program = self._traced(kernel, arguments, keywords)
         computing = None
         if launch is not None:
-            rules = _Rules(chip, self._reads_unwritten, self._warned(program))
+            rules = _Rules(chip, self._settings.reads_unwritten, self._warned(program))
             computing = _Computation(launch, rules, program.writes_arguments)
             if program.depends_on_values:
                 program = computing.program
-        method = self._method or (kernel.method if isinstance(kernel, TimedKernel) else "profiler")
-        result = self._simulate(trace_bytes(program), replace(self._options, chip=chip,
-                                                              method=method),
-                                f"{shown_path(at.path)}:{at.line}")
+        method = kernel.method if isinstance(kernel, TimedKernel) else "profiler"
+        options = replace(self._settings.options, chip=chip,
+                          method=self._settings.method or method)
+        result = self._simulate(trace_bytes(program), options, f"{shown_path(at.path)}:{at.line}")
         if isinstance(kernel, TimedKernel):
             kernel.launched(result.latency_us)
         if launch is None or computing is None:
@@ -158,12 +157,11 @@ class Calls:
 
     def _simulate(self, recorded: bytes, options: Options, at: str) -> Result:
         """Simulates a trace, once for all launches that have the same one."""
-        if os.getpid() != self._process:
-            os.write(self._elsewhere.fileno(), b".")
+        self.elsewhere.count()
         key = options, recorded
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = run_trace(recorded, options, self._name)
+            found = self._known[key] = run_trace(recorded, options, self._settings.script)
         self.done.append(Call(len(self.done) + 1, at, recorded, options, found))
         return found
 
@@ -180,6 +178,19 @@ class Calls:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def launch_with(settings: Settings, elsewhere: Elsewhere) -> Calls:
+    """Has processes that the script starts simulate their launches too; the launches of this one.
+    """
+    follow(_begin, settings, elsewhere)
+    return Calls(settings, elsewhere)
+
+
+def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
+    """What a process that the script starts does first."""
+    know_kernels()
+    set_launcher(launch_with(settings, elsewhere).launch)
 
 
 @dataclass(frozen=True)
@@ -253,7 +264,7 @@ class _Computation:
 
     @cached_property
     def _run(self) -> tuple[Program, Any]:
-        sys.stdout.flush()
+        flush_output()
         with self._launch.again(self._in_place) as (arguments, keywords):
             program, result = compute(self._launch.kernel, arguments, keywords, self._rules.chip,
                                       self._rules.reads_unwritten)

@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
+from trnsim.command import flush_output
 from trnsim.errors import UserError
 
 
@@ -21,7 +22,7 @@ def refuse_silent_ends(script: str) -> None:
 
     def end_now(status: int) -> NoReturn:
         if os.getpid() == process:
-            sys.stdout.flush()
+            flush_output()
             print(f"{script}: ends by os._exit({status}), which leaves no report of its kernel "
                   "calls; end it with sys.exit", file=sys.stderr, flush=True)
             end(UserError.exit_status)

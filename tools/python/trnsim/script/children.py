@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# The other processes of a script.
+"""Elsewhere: counts the kernel calls that they make.
+
+follow(): kernels are known in processes that multiprocessing starts with `spawn` or `forkserver`,
+as they are in forks.
+"""
+
+from __future__ import annotations
+
+import multiprocessing.forkserver
+import multiprocessing.spawn
+import os
+import runpy
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from trnsim.frontend.host.impersonate import KERNEL_NAMES, install, prepare_libraries
+
+
+class Elsewhere:
+    """How many kernel calls other processes make than the one that made this: a byte of a file for
+    each. It can be pickled."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        handle, self._path = tempfile.mkstemp(prefix="trnsim-calls-")
+        os.close(handle)
+
+    @property
+    def calls(self) -> int:
+        """So far."""
+        return os.path.getsize(self._path)
+
+    def count(self) -> None:
+        """A call of this process."""
+        if os.getpid() != self._process:
+            with open(self._path, "ab", buffering=0) as file:
+                file.write(b".")
+
+    def close(self) -> None:
+        """Removes the file."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+
+class _Beginning:
+    """What a new process calls when it reads this, before it imports the script."""
+
+    def __init__(self, begin: Callable[..., None], *arguments: Any) -> None:
+        self._begin = begin
+        self._arguments = arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._begin, self._arguments
+
+
+def follow(begin: Callable[..., None], *arguments: Any) -> None:
+    """Has new processes call `begin(*arguments)` first, which they can import."""
+    inner = multiprocessing.spawn.get_preparation_data
+
+    def prepared(name: str) -> dict[str, Any]:
+        """What a new process is told; it leaves keys alone that it does not know."""
+        return {"trnsim": _Beginning(begin, *arguments), **inner(name)}
+
+    multiprocessing.spawn.get_preparation_data = prepared
+    multiprocessing.forkserver.set_forkserver_preload([])  # It would import the script too early.
+
+
+def know_kernels() -> None:
+    """Has a new process import the script as run_script executes it."""
+    install()
+    prepare_libraries()
+    runpy.run_path = partial(runpy.run_path, init_globals=dict(KERNEL_NAMES))

@@ -55,6 +55,16 @@ def test_integers_must_be_equal() -> None:
     assert compare(np.array([100, 2]), np.array([100, 3])).differing == 1
 
 
+@pytest.mark.parametrize(("found", "wanted", "apart"), [
+    (np.array([2**60]), np.array([2**60 + 1]), 1), (np.array([2**60]), np.array([2**60]), 0),
+    (np.array([2**63], np.uint64), np.array([2**63 - 1]), 1),
+    (np.array([-2**63]), np.array([2**63 - 1]), 2**64 - 1)])
+def test_integers_are_compared_with_all_their_bits(found: np.ndarray, wanted: np.ndarray,
+                                                   apart: int) -> None:
+    difference = compare(found, wanted)
+    assert (difference.differing, difference.largest) == (int(apart > 0), float(apart))
+
+
 def test_first_and_worst_are_two_things() -> None:
     wanted = np.zeros((2, 3), np.float32)
     found = wanted.copy()

@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import trnsim
 from api_kernels import double
-from trnsim.testing import assert_bound_by, assert_latency
+from trnsim.testing import assert_allclose, assert_bound_by, assert_latency
 
 ROOT = Path(__file__).resolve().parents[3]
 X = "float32[512,256]"
@@ -61,7 +62,7 @@ def test_mistakes_in_an_assertion_are_the_users() -> None:
         assert_latency(double, X, max_us=1)
 
 
-@pytest.mark.parametrize("limit", [float("nan"), float("inf"), "50", None])
+@pytest.mark.parametrize("limit", [float("nan"), float("inf"), "50", None, True])
 @pytest.mark.parametrize("name", ["max_us", "min_us"])
 def test_a_limit_is_a_finite_number(name: str, limit: object) -> None:
     limits: dict[str, Any] = {"max_us": 50, name: limit}
@@ -69,6 +70,37 @@ def test_a_limit_is_a_finite_number(name: str, limit: object) -> None:
         assert_latency(double, [X], **limits)
     assert str(found.value) == (f"{name} is {limit!r}, but a finite number of microseconds is "
                                 "needed; give one")
+
+
+@pytest.mark.parametrize("percent", [float("nan"), -1, 101, "50", None])
+def test_a_share_of_the_time_is_a_percentage(percent: Any) -> None:
+    with pytest.raises(trnsim.UserError) as found:
+        assert_bound_by(double, [X], "latency", min_percent=percent)
+    assert str(found.value) == (f"min_percent is {percent!r}, but a number from 0 to 100 is "
+                                "needed; give one")
+
+
+def test_dicts_are_compared_by_their_keys() -> None:
+    one = np.ones(3)
+    assert_allclose({"a": one, "b": [one, one]}, {"b": (one, one), "a": one})
+    with pytest.raises(AssertionError, match=r"the result\['a'\]: 3 of 3 float64 elements differ"):
+        assert_allclose({"a": one}, {"a": 2 * one})
+    with pytest.raises(AssertionError, match=r"the result: has \['a'\], expected are \['b'\]"):
+        assert_allclose({"a": one}, {"b": one})
+
+
+@pytest.mark.parametrize(("expected", "what"), [
+    (1j * np.ones(3), "an array of complex128"), ("abc", "an array of <U3"), (None, "NoneType"),
+    ({"a": 1}, "dict"), (np.array([None]), "ndarray")])
+def test_what_is_no_real_numbers_is_compared_with_nothing(expected: Any, what: str) -> None:
+    with pytest.raises(trnsim.UserError) as found:
+        assert_allclose(np.ones(3), expected)
+    assert str(found.value) == (f"what is expected of the result is {what}, which is no array of "
+                                "real numbers; give one")
+    with pytest.raises(trnsim.UserError, match="the result is .*, which is no array of real num"):
+        assert_allclose(expected, np.ones(3))
+    with pytest.raises(trnsim.UserError, match="is 3, but 2 tensors are needed; give as many"):
+        assert_allclose([np.ones(3)] * 2, 3)
 
 
 TEST_FILE = """\

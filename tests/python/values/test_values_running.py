@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from trnsim.errors import FrontendError, UserError
-from trnsim.frontend import TensorArgument, dtype, run_kernel, trace, trace_script
+from trnsim.frontend import TensorArgument, dtype, run_kernel, run_ranks, trace, trace_script
 from trnsim.frontend.__main__ import main
-from trnsim.frontend.arguments import describe
+from trnsim.frontend.arguments import as_tensor, describe
 from trnsim.frontend.host.launch_result import UnknownTensor, unknown_results
 from trnsim.frontend.leaves import with_items
 from trnsim.frontend.values.casting import random_array
@@ -334,3 +334,42 @@ def test_a_tensor_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "here:" not in capsys.readouterr().out
     trace(kernel, [data], api="nki", values=True)
     assert "here: tile sbuf float32[1, 2]" in capsys.readouterr().out.replace("sbuf_0", "tile")
+
+
+@pytest.mark.parametrize("kernel", [3, "file.py::kernel"])
+def test_what_is_no_function_is_not_run(kernel: Any) -> None:
+    with pytest.raises(UserError, match="a kernel is a function, but this is .*; pass one"):
+        run_kernel(kernel)
+    with pytest.raises(UserError, match="a kernel is a function, but this is .*; pass one"):
+        run_ranks(kernel, [{}])
+
+
+@pytest.mark.parametrize("ranks", [[], [3], 3])
+def test_ranks_have_arguments_by_name(ranks: Any) -> None:
+    with pytest.raises(UserError, match="but the arguments of each rank by name are needed, of one"):
+        run_ranks(doubled, ranks)
+
+
+def test_texts_in_named_tuples_and_objects_are_tensors() -> None:
+    text = "float32[64,32]"
+    for given in (Pair(text, 2.0), Settings(text, 2.0), [text], {"x": (text,)}):
+        found = as_tensor(given)
+        assert type(found) is type(given)
+        assert text in describe(found) and repr(text) not in describe(found)
+    with pytest.raises(UserError, match="there is no data type 'floot32'; did you mean float32"):
+        as_tensor(Settings("floot32[64,32]", 2.0))
+
+
+def test_objects_that_hold_themselves_or_the_same_object_twice_stay_so() -> None:
+    inner = Settings(normal(64, 32), 2.0)
+    inner.me = inner  # type: ignore[attr-defined]
+    outer = Settings([inner, inner], 3.0)
+
+    def kernel(given: Any) -> Any:
+        first, second = given.tensor
+        assert first is second is first.me and first is not inner
+        return Settings([stored(loaded(first.tensor))] * 2, given.factor)
+
+    found = run_kernel(kernel, outer, api="nki")
+    assert type(found) is Settings and found.factor == 3.0
+    assert_allclose(found.tensor, [inner.tensor, inner.tensor])

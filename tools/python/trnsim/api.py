@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from trnsim.checking import (CHIPS, in_python_words, require_chip, require_chips, require_files,
+                             require_flags, require_launch, require_trip_counts)
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.arguments import as_tensor
-from trnsim.frontend.chip import default_chip, file_of, load_chip, set_target
+from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.host.impersonate import install
 from trnsim.frontend.host.running import run_program
 from trnsim.frontend.kernel import Kernel
@@ -26,8 +27,6 @@ from trnsim.simulator import Options, Overrides, assignments, run_trace
 KernelLike = Callable[..., Any] | str | Path | Program
 """A kernel, `kernel[grid]`, "file.py::function", "file.py::function[grid]", what `trace` returned,
 or the path of a trace (.nkt, .nkt.zst)."""
-METHODS = ("profiler", "benchmark")
-CHIPS = ("trn1", "inf2", "trn2", "trn3")
 
 
 def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, values: bool = False,
@@ -53,15 +52,17 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """
     chip = _chip(chip)
-    _require_files(kernel, timeline=timeline, instructions=instructions)
-    _require_launch(cores, method)
+    require_files(kernel, timeline=timeline, instructions=instructions)
+    require_launch(cores, method)
+    require_flags(values=values, permissive=permissive, reads_unwritten=reads_unwritten)
+    require_trip_counts(trip_counts)
     if reads_unwritten and not values:
         raise UserError("reads_unwritten is about values, which are not computed; pass values=True")
     options = Options(chip, assignments(settings), assignments(policies), cores, permissive,
                       method, timeline, instructions)
     if isinstance(kernel, Program) or _is_trace(kernel):
         _refuse_for_trace(kernel, arguments, keywords, values, trip_counts)
-        with _in_python_words():
+        with in_python_words():
             return run_trace(trace_bytes(kernel) if isinstance(kernel, Program)
                              else Path(str(kernel)), options, _name(kernel))
     function = _function(kernel, chip)
@@ -73,7 +74,7 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
             program = computed
         else:
             program.warn(computed.warnings)
-    with _in_python_words():
+    with in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
     result.outputs = outputs
     return result
@@ -87,11 +88,7 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
 
     FrontendError if no chip can.
     """
-    if isinstance(chips, (str, Path)) or not chips:
-        raise UserError(f"chips is {chips!r}, but a list of chips is needed; name some, like "
-                        f"{list(CHIPS[2:])}")
-    names = [_chip(each) for each in chips]
-    _require_different(names)
+    names = require_chips(chips)
     results: dict[str, Result] = {}
     errors: dict[str, FrontendError] = {}
     for chip in names:
@@ -106,37 +103,11 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
     return Comparison(results, {chip: str(problem) for chip, problem in errors.items()})
 
 
-def _require_different(chips: Sequence[str]) -> None:
-    """UserError if two names are of one chip."""
-    seen: dict[str, str] = {}
-    for chip in chips:
-        try:
-            file = str(file_of(chip))
-        except UserError:  # Whoever simulates it says so.
-            file = chip
-        if file in seen:
-            raise UserError(f"chips: {seen[file]} and {chip} are the same chip; remove one")
-        seen[file] = chip
-
-
-@contextmanager
-def _in_python_words() -> Iterator[None]:
-    """Errors of the simulator's options by the names that they have here."""
-    try:
-        yield
-    except FrontendError as problem:
-        words = str(problem)
-        for option, name in (("--set ", "settings: "), ("--policy ", "policies: "),
-                             ("--cores", "cores"), ("--method", "method")):
-            if words.startswith(option):
-                raise type(problem)(name + words.removeprefix(option)) from None
-        raise
-
-
 def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
           trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Program:
     """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
     chip = _chip(chip)
+    require_trip_counts(trip_counts)
     function = _function(kernel, chip)
     with _marked_loops(function):
         program = record(function, [as_tensor(value) for value in arguments], chip,
@@ -163,35 +134,7 @@ def compute(function: Callable[..., Any], arguments: Sequence[Any], keywords: Ma
 
 def _chip(chip: Any) -> str:
     """The chip that is named, else the default. UserError for what is no name."""
-    if chip is None:
-        return default_chip()
-    if not isinstance(chip, (str, Path)) or not str(chip):
-        raise UserError(f"chip is {chip!r}, but a chip's name or the path of a chip file is "
-                        f"needed; name one, like {CHIPS[2]!r}")
-    return str(chip)
-
-
-def _require_files(kernel: KernelLike, **paths: str | Path | None) -> None:
-    """UserError for what names no file (`-` is standard output on the command line only), or that
-    of a kernel."""
-    source = str(kernel).partition("::")[0] if isinstance(kernel, (str, Path)) else ""
-    for name, path in paths.items():
-        if path and source and Path(path).resolve() == Path(source).resolve():
-            raise UserError(f"{name} is {path!r}, which would overwrite {kernel}; name another "
-                            "file")
-        if path is not None and str(path) in ("", "-"):
-            raise UserError(f"{name} is {path!r}, but the path of a file to write is needed; name "
-                            "one, or leave it out")
-
-
-def _require_launch(cores: Any, method: Any) -> None:
-    """UserError for what the command line would refuse, in its own words."""
-    if cores is not None and (not isinstance(cores, Integral) or cores < 1):
-        raise UserError(f"cores is {cores!r}, but a kernel runs on 1 NeuronCore at least; give a "
-                        "number, or leave it out for one copy")
-    if method not in METHODS:
-        raise UserError(f"method is {method!r}, allowed are {' and '.join(map(repr, METHODS))}; "
-                        "use one of them")
+    return default_chip() if chip is None else require_chip(chip)
 
 
 def _is_trace(kernel: KernelLike) -> bool:

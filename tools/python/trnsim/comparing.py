@@ -39,7 +39,9 @@ class Difference:
 
 def compare(found: Any, wanted: Any, rtol: float | None = None,
             atol: float | None = None) -> Difference:
-    """Elements are equal if |found - wanted| <= atol + rtol * |wanted|, as are two NaNs.
+    """How far two arrays of real numbers are apart.
+
+    Elements are equal if |found - wanted| <= atol + rtol * |wanted|, as are two NaNs.
 
     `rtol` is by default that of the type of `found`, `atol` what it allows for an element of
     ordinary size: a sum's rounding error has the size of its terms, not of the element that is left
@@ -47,12 +49,11 @@ def compare(found: Any, wanted: Any, rtol: float | None = None,
     """
     if rtol is None:
         rtol = TOLERANCES.get(found.dtype.name, 0.0)
-    left, right = found.astype(np.float64), wanted.astype(np.float64)
+    right = wanted.astype(np.float64)
     if atol is None:
         atol = rtol * _ordinary_size(right)
     with np.errstate(all="ignore"):
-        same = (left == right) | (np.isnan(left) & np.isnan(right))
-        error = np.where(same, 0.0, np.abs(left - right))
+        same, error = _errors(found, wanted)
         limit = atol + rtol * np.where(np.isfinite(right), np.abs(right), 0.0)
         wrong = ~same & ~(error <= limit)
         excess = np.where(wrong, np.where(np.isnan(error - limit), np.inf, error - limit), -np.inf)
@@ -60,6 +61,21 @@ def compare(found: Any, wanted: Any, rtol: float | None = None,
     return Difference(found.size, count, float(error.max()) if found.size else 0.0,
                       _index(wrong) if count else None, _index(excess) if count else None,
                       rtol, atol)
+
+
+def _errors(found: Any, wanted: Any) -> tuple[Any, Any]:
+    """Which elements are equal, and by how much the others are apart."""
+    left, right = found.astype(np.float64), wanted.astype(np.float64)
+    if all(one.dtype.kind in "iub" for one in (found, wanted)) and any(
+            np.abs(one).max(initial=0) >= EXACT for one in (left, right)):
+        whole = found.astype(object), wanted.astype(object)
+        return whole[0] == whole[1], np.abs(whole[0] - whole[1]).astype(np.float64)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    return same, np.where(same, 0.0, np.abs(left - right))
+
+
+EXACT = 2**53
+"""From here on a double does not have every integer."""
 
 
 def _ordinary_size(wanted: Any) -> float:

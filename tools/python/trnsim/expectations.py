@@ -27,7 +27,7 @@ def assert_latency(kernel: KernelLike, args: Arguments = (), chip: str | None = 
     """
     __tracebackhide__ = True
     for name, limit in (("max_us", max_us), ("min_us", min_us)):
-        if not isinstance(limit, Real) or not isfinite(limit):
+        if not isinstance(limit, Real) or isinstance(limit, bool) or not isfinite(limit):
             raise UserError(f"{name} is {limit!r}, but a finite number of microseconds is needed; "
                             "give one")
     result = _simulated(kernel, args, chip, options)
@@ -48,6 +48,9 @@ def assert_bound_by(kernel: KernelLike, args: Arguments = (), resource: str = "t
     __tracebackhide__ = True
     if resource not in RESOURCES:
         raise UserError(f"resource {resource!r} is not one of {', '.join(RESOURCES)}; name one")
+    if not isinstance(min_percent, Real) or not 0 <= min_percent <= 100:
+        raise UserError(f"min_percent is {min_percent!r}, but a number from 0 to 100 is needed; "
+                        "give one")
     result = _simulated(kernel, args, chip, options)
     if result.bound_by != resource:
         raise AssertionError(_message(result, f"expected is bound by {resource}, which needs "

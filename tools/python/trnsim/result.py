@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from trnsim.checking import in_python_words, require_files
 from trnsim.errors import UserError
 
 Json = dict[str, Any]
@@ -150,9 +151,9 @@ class Result:
 
         Stalls of different engines overlap. UserError for a negative count.
         """
-        if count is not None and count < 0:
-            raise UserError(f"count is {count}, but a number of stalls is needed; leave it out for "
-                            "all of them")
+        if count is not None and (not isinstance(count, int) or count < 0):
+            raise UserError(f"count is {count!r}, but a number of stalls is needed; leave it out "
+                            "for all of them")
         found = [Stall(f"{line.source} {line.op}", line.engine, what, time)
                  for line in self.attribution for what, time in line.waited_for_us.items()
                  if time > 0 and (self.bound_by not in self.engines
@@ -169,7 +170,9 @@ class Result:
         if self._timeline is None:
             raise UserError("timeline: the result has no trace to simulate again; take one of "
                             "simulate()")
-        self._timeline(path)
+        require_files("", path=path)
+        with in_python_words():
+            self._timeline(path)
 
     def to_dict(self) -> Json:
         """The result file of `trnsim run --json`, configs/schema/result.schema.json."""

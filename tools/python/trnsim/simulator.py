@@ -48,12 +48,16 @@ class Options:
 
 
 def assignments(given: Overrides) -> tuple[str, ...]:
-    """Overrides as the command line takes them: `path=value`."""
+    """Overrides as the command line takes them: `path=value`. UserError for what is none."""
     if given is None:
         return ()
     if isinstance(given, Mapping):
         return tuple(f"{name}={_value(value)}" for name, value in given.items())
-    return (given,) if isinstance(given, str) else tuple(str(one) for one in given)
+    texts = (given,) if isinstance(given, str) else given
+    if not isinstance(texts, Sequence) or not all(isinstance(one, str) for one in texts):
+        raise UserError(f"settings and policies are dicts, or texts like 'path=value', but this is "
+                        f"{given!r}; write {{path: value}}")
+    return tuple(texts)
 
 
 def _value(value: Any) -> str:

@@ -8,7 +8,7 @@ import ast
 import difflib
 import re
 from typing import Any, NamedTuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
@@ -76,15 +76,16 @@ def is_tensor(value: Any) -> bool:
 
 
 def as_tensor(value: Any) -> Any:
-    """A text like "float32[128,512]" as the tensor that it stands for, in lists, tuples and dicts
-    too; anything else as it is. UserError if it is almost such a text."""
-    if type(value) in (list, tuple):
-        return type(value)(as_tensor(item) for item in value)
-    if type(value) is dict:
-        return {key: as_tensor(item) for key, item in value.items()}
-    found = _TENSOR_LIKE.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        return value
+    """A text like "float32[128,512]" as the tensor that it stands for, in lists, tuples, dicts and
+    objects too; anything else as it is. UserError if it is almost such a text."""
+    return mapped(value, lambda text, _: _tensor_of(text), lambda one: isinstance(one, str)
+                  and _TENSOR_LIKE.fullmatch(one) is not None)
+
+
+def _tensor_of(value: str) -> Any:
+    """What a text with brackets stands for."""
+    found = _TENSOR_LIKE.fullmatch(value)
+    assert found is not None
     if is_dtype(found.group(1)):
         if _TENSOR.fullmatch(value) is None:
             raise UserError(f"{value!r} is not a tensor; write its shape as numbers between "
@@ -105,22 +106,30 @@ def _shape(sizes: Sequence[Any], name: str) -> tuple[int, ...]:
     return shape
 
 
-def describe(value: Any) -> str:
-    """An argument as it stands in the header of the trace, without addresses of objects."""
+def describe(value: Any, around: tuple[int, ...] = ()) -> str:
+    """An argument as it stands in the header of the trace, without addresses of objects.
+
+    `around` are the identities of the objects that it is in.
+    """
+    def each(items: Iterable[Any]) -> list[str]:
+        return [describe(item, (*around, id(value))) for item in items]
+
     if isinstance(value, TensorArgument):
         return str(value)
     if is_tensor(value):
         return str(TensorArgument(dtype_of(value.dtype), tuple(value.shape)))
+    if id(value) in around:
+        return "..."
     if type(value) is list:
-        return f"[{', '.join(describe(item) for item in value)}]"
+        return f"[{', '.join(each(value))}]"
     if type(value) is tuple:
-        return f"({', '.join(describe(item) for item in value)}{',' * (len(value) == 1)})"
+        return f"({', '.join(each(value))}{',' * (len(value) == 1)})"
     if type(value) is dict:
-        return f"{{{', '.join(f'{key!r}: {describe(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(map('{!r}: {}'.format, value, each(value.values())))}}}"
     fields = value._asdict() if hasattr(type(value), "_make") else (
         fields_of(value) if is_record(value, is_tensor) else {})
     if fields:
-        named = ", ".join(f"{key}={describe(item)}" for key, item in fields.items())
+        named = ", ".join(map("{}={}".format, fields, each(fields.values())))
         return f"{type(value).__qualname__}({named})"
     return _ADDRESS.sub("", repr(value))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend.chip import Chip, load_chip, set_target
 from trnsim.frontend.program import Program
 from trnsim.frontend.tracing import trace, trace_ranks
@@ -36,6 +37,7 @@ def run_program(function: Callable[..., Any], arguments: Sequence[Any],
                 reads_unwritten: bool = False) -> tuple[Program, Any]:
     """The trace of a run on values, whose loops run as often as these say, and what run_kernel
     returns."""
+    _require_function(function)
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     set_target(target)
     program = trace(function, arguments, target, keywords=keywords, api=api, values=values,
@@ -53,10 +55,20 @@ def run_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]],
 
     UserError and ProgramError as for run_kernel; also if the ranks do not meet.
     """
+    _require_function(function)
+    if not isinstance(ranks, Sequence) or not ranks or not all(
+            isinstance(one, Mapping) for one in ranks):
+        raise UserError(f"ranks is {ranks!r}, but the arguments of each rank by name are needed, "
+                        "of one rank at least; give a list of dicts")
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     set_target(target)
     return [_computed(program) for program in trace_ranks(
         function, ranks, target, api=api, seed=seed, reads_unwritten=reads_unwritten)]
+
+
+def _require_function(kernel: Any) -> None:
+    if not callable(kernel):
+        raise UserError(f"a kernel is a function, but this is {kernel!r}; pass one")
 
 
 def _computed(program: Program) -> Any:

@@ -37,7 +37,7 @@ sys.path.insert(0, str(TOP / "tools" / "python"))
 os.environ.setdefault("TRNSIM_CONFIG_DIR", str(TOP / "configs"))
 
 from trnsim.frontend import arguments, install, trace  # noqa: E402
-from trnsim.frontend.host.naming import find_kernel  # noqa: E402
+from trnsim.frontend.host.naming import kernel_named  # noqa: E402
 
 TUTORIALS = "aws-neuron+nki-samples/src/nki_samples/tutorials"
 SDK = "aws-neuron+aws-neuron-sdk/nki/examples"
@@ -123,12 +123,12 @@ def forked(work: Callable[[], Any]) -> Any:
 
 def traced(case: Case, takes_shortcuts: bool) -> tuple[str, int, float]:
     """API, executed calls and processor seconds of one trace."""
-    function: Any = find_kernel(case.kernel)
     values = [arguments.parse(text)[1] for text in case.arguments]
-    start = time.process_time()
-    program = trace(function, values, takes_shortcuts=takes_shortcuts)
-    lines = program.lines()
-    seconds = time.process_time() - start
+    with kernel_named(case.kernel) as function:
+        start = time.process_time()
+        program = trace(function, values, takes_shortcuts=takes_shortcuts)
+        lines = program.lines()
+        seconds = time.process_time() - start
     return json.loads(lines[0])["api"], program.instructions, seconds
 
 

@@ -260,7 +260,9 @@ def test_a_script_that_raises_reports_what_it_called_before(
 
 @pytest.mark.parametrize(("text", "status", "message"), [
     ("import nki\n", 2, "s.py: calls no kernel; name one as s.py::function with an --arg"),
-    ("raise SystemExit(5)\n", 2, "s.py: ends with status 5; run it without trnsim first"),
+    ("raise SystemExit(5)\n", 2, "s.py: ends with status 5; what it printed may say why"),
+    ("raise SystemExit('no data')\n", 2, "s.py: ends with 'no data'\n"),
+    ("raise GeneratorExit('over')\n", 2, "s.py:1: the script raises GeneratorExit: over"),
     ("def f(:\n", 2, "s.py:1: the script raises SyntaxError"),
     ("n = 3\nassert n == 4\n", 2, "s.py:2: the script raises AssertionError: n == 4 is false; n is 3"),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
@@ -476,3 +478,44 @@ def test_the_report_does_not_depend_on_what_a_script_does_with_its_output(
     assert outcome.status == 0, outcome.error
     assert outcome.output.startswith("before\n\ncloses.py: 1 kernel call, ")
     assert outcome.error == ""
+
+
+def test_a_fork_that_ends_leaves_the_script_its_report(trnsim: CommandLine) -> None:
+    (trnsim.folder / "forks.py").write_text(
+        f"import os, sys\nimport numpy as np\n{ADDERS}\nones = np.ones((128, 64), np.float32)\n"
+        "if os.fork() == 0:\n    added(ones, ones)\n    sys.exit(0)\nos.wait()\nadded(ones, ones)\n")
+    outcome = trnsim("run", "forks.py")
+    assert (outcome.status, outcome.error) == (0, "")
+    assert outcome.output.count("forks.py: 1 kernel call, ") == 1
+    assert "1 kernel call in other processes" in outcome.output
+
+
+@pytest.mark.parametrize(("chip", "version"), [("trn1", 2), ("trn2", 3), ("trn3", 4)])
+@pytest.mark.parametrize("processes", ["own", "spawned"])
+def test_a_script_sees_the_chip_that_is_named(trnsim: CommandLine, chip: str, version: int,
+                                              processes: str) -> None:
+    body = "print(VERSION)" if processes == "own" else (
+        "print(multiprocessing.get_context('spawn').Pool(1).map(seen, [0])[0])")
+    (trnsim.folder / "sees.py").write_text(
+        f"import multiprocessing\nimport numpy as np\n{ADDERS}\n"
+        "VERSION = int(nisa.get_nc_version())\n\ndef seen(_):\n    return VERSION\n\n"
+        f"if __name__ == '__main__':\n    {body}\n"
+        "    ones = np.ones((128, 64), np.float32)\n    added(ones, ones)\n")
+    outcome = trnsim("run", "sees.py", "-q", "--chip", chip)
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == f"{version}\n"
+
+
+def test_files_are_where_the_command_was_whatever_folder_a_script_goes_to(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "away").mkdir()
+    assert trnsim("describe", "trn1", "--save", "own.json").status == 0
+    (trnsim.folder / "goes.py").write_text(
+        f"import os\nimport numpy as np\n{ADDERS}\nos.chdir('away')\n"
+        "ones = np.ones((128, 64), np.float32)\nadded(ones, ones)\n")
+    outcome = trnsim("run", "goes.py", "-q", "--chip", "own.json", "--json", "calls.json",
+                     "--timeline", "t.pftrace")
+    assert outcome.status == 0, outcome.error
+    assert sorted(one.name for one in trnsim.folder.iterdir() if one.is_file()) == [
+        "calls.json", "goes.py", "own.json", "t.pftrace"]
+    assert not list((trnsim.folder / "away").iterdir())

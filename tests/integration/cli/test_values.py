@@ -284,3 +284,19 @@ def test_a_reference_that_does_not_fit_is_the_users_error(
 def test_an_option_that_does_not_fit_is_the_users_error(
         trnsim: CommandLine, words: list[str], expected: str) -> None:
     assert trnsim.fails(2, "run", *words).startswith(expected)
+
+
+@pytest.mark.parametrize("imported", ["consts", ".consts"])
+def test_a_reference_imports_what_is_beside_it(trnsim: CommandLine, imported: str) -> None:
+    for folder, factor in (("kernels", 3.0), ("refs", 2.0), ("right", 3.0)):
+        (trnsim.folder / folder).mkdir()
+        (trnsim.folder / folder / "consts.py").write_text(f"FACTOR = {factor}\n")
+        (trnsim.folder / folder / "scale.py").write_text(
+            f"from {imported} import FACTOR\n\n\ndef scale(x):\n    return x * FACTOR\n")
+    (trnsim.folder / "kernels" / "scale.py").write_text(
+        KERNELS.replace("\n@nki.jit", f"\nfrom {imported} import FACTOR\n\n@nki.jit", 1)
+        + "\n\n@nki.jit\ndef by_constant(x):\n    return copied(x, FACTOR)\n")
+    kernel = ("run", "kernels/scale.py::by_constant", *X, "-q", "--check")
+    assert trnsim(*kernel, "refs/scale.py::scale").status == 4
+    outcome = trnsim(*kernel, "right/scale.py::scale")
+    assert outcome.status == 0, outcome.error

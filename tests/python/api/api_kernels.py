@@ -83,3 +83,17 @@ def counted(x: Any, count: Any) -> None:
 def plain(x: Any) -> Any:
     """A function that no decorator has seen."""
     return x
+
+
+@nki.jit
+def irregular(x: Any, times: int) -> Any:
+    """Operations whose order no loop tells."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for row in range(x.shape[0] // 128):
+        tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[row * 128:(row + 1) * 128])
+        for i in range(times):
+            operation = nl.add if (i * i) % (7 + row % 3) != times % 5 else nl.multiply
+            nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=operation)
+        nisa.dma_copy(dst=out[row * 128:(row + 1) * 128], src=tile)
+    return out

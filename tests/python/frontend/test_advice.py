@@ -14,7 +14,7 @@ import pytest
 from helpers import tensor
 from kernels import nisa, nl
 from trnsim.frontend import FrontendError, ProgramError, UserError, trace
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 from trnsim.frontend.nki import collectives
 
 X = tensor("float32", 128, 64)

@@ -13,7 +13,7 @@ import pytest
 from helpers import flat, tensor
 from trace_expander import expand, totals
 from trnsim.frontend import trace
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 CORPUS = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent"))
 EXAMPLES = "aws-neuron+aws-neuron-sdk/nki/examples"

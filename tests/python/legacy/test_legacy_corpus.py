@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from legacy_helpers import check_written, in_full, program, tensor
 from trace_expander import Executed, expand, totals
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 CORPUS = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent"))
 BENCH = "zhang677+AccelOpt/NKIBench/kernels"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from trnsim.frontend import trace
 from trnsim.frontend.arguments import parse
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 TOP = Path(__file__).resolve().parents[3]
 KERNELS = TOP / "examples" / "kernels"

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.frontend import run_kernel
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 from trnsim.testing import assert_allclose
 
 KERNELS = Path(__file__).resolve().parents[3] / "examples" / "kernels"

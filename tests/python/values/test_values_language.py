@@ -289,6 +289,29 @@ def test_loop_reductions_and_grids() -> None:
                     atol=1e-6)
 
 
+@pytest.mark.parametrize("loop", [old.static_range, old.affine_range, old.sequential_range, range])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("start", [None, 5.0])
+@pytest.mark.parametrize("is_variable", [True, False])
+def test_loop_reductions_begin_with_what_their_result_was_created_with(
+        loop: Any, first: int, start: float | None, is_variable: bool) -> None:
+    def body(out: Any, x: Any) -> None:
+        for at in range(2):
+            total = (old.ndarray((64, 24), dtype=old.float32, buffer=old.sbuf) if start is None
+                     else old.full((64, 24), start, dtype=old.float32, buffer=old.sbuf))
+            for i in loop(first, 4):
+                part = old.load(x[at * 64:(at + 1) * 64, i * 24:(i + 1) * 24])
+                if is_variable:
+                    total = old.loop_reduce(part, op=np.max, loop_indices=[i])
+                else:
+                    total[...] = old.loop_reduce(part, op=np.max, loop_indices=[i])
+            old.store(out[at * 64:(at + 1) * 64, :], value=total)
+    data = 4 * normal(128, 96)
+    wanted = data.reshape(128, 4, 24)[:, first:].max(axis=1)
+    wanted = wanted if start is None else np.maximum(wanted, np.float32(start))
+    assert_allclose(old_kernel(body, data, shape=(128, 24)), wanted)
+
+
 def test_indices_from_tensors() -> None:
     index = integers(0, 64, 32, 1)
 
@@ -356,6 +379,32 @@ def two_rows(grid: Any, programs: int) -> Array:
     (2 * old.nc(2), 1), old.spmd_dim(4), old.spmd_dim(1, 4), old.nc(4), (old.nc(4), 1)])
 def test_all_programs_of_a_grid_run_however_it_is_spread_over_cores(grid: Any) -> None:
     assert two_rows(grid, 4)[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("grid", [(), (4,), (2 * old.nc(2),)])
+def test_tensors_in_hbm_of_a_loop_of_python_are_tensors_of_their_own(grid: Any) -> None:
+    """Of each there is one for all programs of a grid."""
+    def body(x: Any) -> Any:
+        rows = 128 // old.num_programs()
+        at = rows * old.program_id(0) + old.arange(rows)[:, None]
+        column = old.arange(32)[None, :]
+        made = [old.ndarray((128, 32), dtype=x.dtype, buffer=old.shared_hbm) for _ in range(2)]
+        for i in range(2, 4):
+            made.append(old.ndarray((128, 32), dtype=x.dtype, buffer=old.shared_hbm))
+            old.store(made[i][at, column], value=old.load(x[at, i * 32 + column]))
+        for i in old.affine_range(2):
+            one = old.ndarray((128, 32), dtype=x.dtype, buffer=old.shared_hbm)
+            old.store(one[at, i * 16 + old.arange(16)[None, :]],
+                      value=old.load(x[at, i * 16 + old.arange(16)[None, :]]))
+        for i in range(2):
+            old.store(made[i][at, column], value=old.load(x[at, i * 32 + column]))
+        return [*made, one]
+
+    data = normal(128, 128)
+    kernel: Any = importlib.import_module("neuronxcc.nki").jit(body)
+    found = run_kernel(kernel[grid] if grid else kernel, data)
+    parts = np.split(data, 4, axis=1)
+    assert_allclose(found, [*parts, parts[0]])
 
 
 def test_an_axis_with_cores_alone_is_two_programs() -> None:

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from trnsim.frontend import dtype, run_kernel
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 from trnsim.testing import assert_allclose
 
 SAMPLES = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent")) / "aws-neuron+nki-samples"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from trnsim.frontend import run_kernel
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 BENCH = Path(os.environ.get("TRNSIM_CORPUS", "/nonexistent")) / "zhang677+AccelOpt" / "NKIBench"
 TOLERANCE = 2e-5

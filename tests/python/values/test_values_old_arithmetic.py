@@ -230,10 +230,6 @@ def _add_to(shape: tuple[int, int]) -> Callable[[Any], Any]:
     return body
 
 
-def _shared_in_a_loop(tile: Any) -> Any:
-    return [nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm) for _ in range(2)][0]
-
-
 @nki.trace
 def _inner(tile: Any) -> Any:
     return tile
@@ -286,7 +282,6 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
     (_turned_rows, "nl.load_transpose2d: src is indexed by a tile"),
     (_gathered, "local_gather: the mask leaves out some of the indices"),
     (_turned_blocks, "nc_transpose: the mask clips a tile with 3 axes"),
-    (_shared_in_a_loop, "a tensor in shared_hbm is created again, in a loop of Python"),
     (lambda t: nisa.affine_select(pred=t > 0, on_true_tile=t, on_false_value=0.0),
      "affine_select: pred is Tensor, but must compare indices"),
     (lambda t: nisa.affine_select(pred=nl.arange(64)[:, None] > 3, on_true_tile=t,
@@ -299,7 +294,7 @@ def _selected(bound: Any, reduce_op: Any) -> Callable[[Any], Any]:
                                   on_false_value=0.0), "pred is not one comparison by <, <=, > or"),
     (lambda t: _inner[4, 4](t), r"_inner is launched on a grid of \[4, 4\] inside of another"),
 ], ids=["partitions", "maximum in HBM", "bounds", "sum of a selection", "op1", "operand1",
-        "indexed transpose", "gather", "blocks", "shared_hbm", "pred", "on_false_value", "shape",
+        "indexed transpose", "gather", "blocks", "pred", "on_false_value", "shape",
         "equality", "grid"])
 def test_errors(body: Callable[[Any], Any], message: str) -> None:
     """What AWS documents as an error, or as impossible, is refused."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from trnsim.checking import (CHIPS, in_python_words, require_chip, require_chips, require_files,
                              require_flags, require_launch, require_trip_counts)
 from trnsim.errors import FrontendError, UserError
+from trnsim.frontend.alone import alone
 from trnsim.frontend.arguments import as_tensor
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.host.impersonate import install
 from trnsim.frontend.host.running import run_program
-from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.kernel import Kernel, bound_kernel
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
 from trnsim.frontend.tracing import trace as record
@@ -65,15 +67,15 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
         with in_python_words():
             return run_trace(trace_bytes(kernel) if isinstance(kernel, Program)
                              else Path(str(kernel)), options, _name(kernel))
-    function = _function(kernel, chip)
-    program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
     outputs = None
-    if values:
-        computed, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
-        if program.depends_on_values:
-            program = computed
-        else:
-            program.warn(computed.warnings)
+    with _found(kernel, chip) as function:
+        program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
+        if values:
+            computed, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
+            if program.depends_on_values:
+                program = computed
+            else:
+                program.warn(computed.warnings)
     with in_python_words():
         result = run_trace(trace_bytes(program), options, _name(kernel))
     result.outputs = outputs
@@ -108,8 +110,7 @@ def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = 
     """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
     chip = _chip(chip)
     require_trip_counts(trip_counts)
-    function = _function(kernel, chip)
-    with _marked_loops(function):
+    with _found(kernel, chip) as function, _marked_loops(function):
         program = record(function, [as_tensor(value) for value in arguments], chip,
                          keywords={name: as_tensor(value) for name, value in keywords.items()},
                          trip_counts=trip_counts)
@@ -153,23 +154,35 @@ def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Ma
                         "give the kernel")
 
 
-def _function(kernel: Callable[..., Any] | str | Path, chip: str) -> Callable[..., Any]:
-    """The kernel's function. UserError if it is none of ours."""
-    from trnsim.frontend.host.naming import find_kernel
+@contextmanager
+def _found(kernel: Callable[..., Any] | str | Path, chip: str) -> Iterator[Callable[..., Any]]:
+    """The kernel's function, while nobody else traces. UserError if it is none of ours."""
+    from trnsim.frontend.host.naming import kernel_named
 
-    install()
-    set_target(load_chip(chip))
-    if isinstance(kernel, (str, Path)):
-        return find_kernel(str(kernel))
-    module = type(kernel).__module__
-    if not isinstance(kernel, Kernel) and module.startswith(("nki.", "neuronxcc.", "nki_")):
-        raise UserError(f"kernel {getattr(kernel, '__name__', '')} was made by the installed "
-                        f"{module.partition('.')[0]}; call trnsim.install() before it is imported")
-    body = kernel.function if isinstance(kernel, Kernel) else kernel
-    if not callable(kernel) or isinstance(kernel, type) or not hasattr(body, "__code__"):
-        raise UserError(f"a kernel is a function, file.py::function or a trace, but this is "
-                        f"{kernel!r}; pass one of them")
-    return kernel
+    with alone():
+        install()
+        set_target(load_chip(chip))
+        if isinstance(kernel, (str, Path)):
+            with kernel_named(str(kernel)) as function:
+                yield function
+            return
+        module = type(kernel).__module__
+        if not isinstance(kernel, Kernel) and module.startswith(("nki.", "neuronxcc.", "nki_")):
+            raise UserError(f"kernel {getattr(kernel, '__name__', '')} was made by the installed "
+                            f"{module.partition('.')[0]}; call trnsim.install() before it is "
+                            "imported")
+        if not _is_function(kernel):
+            raise UserError(f"a kernel is a function, file.py::function or a trace, but this is "
+                            f"{kernel!r}; pass one of them")
+        yield bound_kernel(kernel)
+
+
+def _is_function(kernel: Any) -> bool:
+    """Whether a value is written in Python, or such a function with some of its arguments."""
+    while isinstance(kernel, (Kernel, partial)):
+        kernel = kernel.function if isinstance(kernel, Kernel) else kernel.func
+    body = kernel if hasattr(kernel, "__code__") else vars(type(kernel)).get("__call__")
+    return not isinstance(kernel, type) and hasattr(body, "__code__")
 
 
 def _name(kernel: KernelLike) -> str:

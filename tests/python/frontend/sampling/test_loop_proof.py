@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers import executions, tensor
 from trnsim.frontend import FrontendError, trace
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 from trnsim.frontend.loops import LoopRange
 
 HEADER = """import nki

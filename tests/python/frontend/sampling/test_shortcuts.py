@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from trace_expander import expand
 from trnsim.frontend import FrontendError, TensorArgument, dtype, install, trace
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 install()
 MATRIX = TensorArgument(dtype("bfloat16"), (4096, 4096))

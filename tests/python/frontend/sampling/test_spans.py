@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import executions
 from trnsim.frontend import tracing
-from trnsim.frontend.__main__ import find_kernel
+from kernel_files import find_kernel
 from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
 KERNEL = """import nki

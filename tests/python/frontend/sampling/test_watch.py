@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import executions
-from trnsim.frontend.host.naming import find_kernel
+from kernel_files import find_kernel
 
 HEADER = """import itertools
 import math

@@ -19,7 +19,7 @@ from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.host.impersonate import prepare_libraries
-from trnsim.frontend.host.naming import find_kernel
+from trnsim.frontend.host.naming import kernel_named
 from trnsim.frontend.host.script import trace_script
 from trnsim.frontend.program import Program
 from trnsim.frontend.tracing import callers, trace
@@ -99,13 +99,13 @@ def _traced(options: argparse.Namespace,
     values, keywords = _arguments(options.arg)
     chip = load_chip(options.chip or default_chip())
     set_target(chip)
-    kernel: Any = find_kernel(options.kernel)
-    check = _checker(options, kernel, values, keywords) if _wants_values(options) else None
-    program = trace(kernel, values, chip, keywords=keywords,
-                    trip_counts=_assumptions(options.assume), values=_wants_values(options),
-                    seed=options.seed, reads_unwritten=options.reads_unwritten)
-    program.require_unknown_bounds(_assumptions(options.assume))
-    return program, check(program) if check is not None else None
+    with kernel_named(options.kernel) as kernel:
+        check = _checker(options, kernel, values, keywords) if _wants_values(options) else None
+        program = trace(kernel, values, chip, keywords=keywords,
+                        trip_counts=_assumptions(options.assume), values=_wants_values(options),
+                        seed=options.seed, reads_unwritten=options.reads_unwritten)
+        program.require_unknown_bounds(_assumptions(options.assume))
+        return program, check(program) if check is not None else None
 
 
 def _checker(options: argparse.Namespace, kernel: Callable[..., Any], values: list[Any],

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
+from trnsim.frontend.alone import is_alone
 from trnsim.frontend.records.schedule import Edge
 
 CORES = (1, 2)
@@ -105,7 +106,7 @@ class Kernel:
         return self.changed(schedule=(*self.schedule, *edges))
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if recorder.active() is not None:
+        if recorder.active() is not None and is_alone():
             if _listener is not None:
                 _listener(self)
             return self.function(*arguments, **keywords)
@@ -170,6 +171,17 @@ def _grid_size(item: Any) -> int:
     if not isinstance(size, int):
         raise UserError(f"{source.here()}: a launch grid contains {item!r}, but takes integers")
     return size
+
+
+def bound_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """That of functools.partial(kernel, …), with some of its arguments; others as they are."""
+    if not isinstance(kernel, functools.partial):
+        return kernel
+    inner = bound_kernel(kernel.func)
+    if not isinstance(inner, Kernel):
+        return kernel
+    return inner.changed(function=functools.partial(inner.function, *kernel.args,
+                                                    **kernel.keywords))
 
 
 def launched_on(kernel: Kernel, grid: Any = None, **_: Any) -> Kernel:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import sys
@@ -18,7 +19,7 @@ from trnsim.frontend import arguments as forms
 from trnsim.frontend import source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.dtypes import DType
-from trnsim.frontend.host.impersonate import install
+from trnsim.frontend.host.impersonate import imports_of, install, package_of
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.misfits import called
 from trnsim.frontend.raised import words_of
@@ -78,18 +79,11 @@ class Reference:
         return found.function if isinstance(found, Kernel) else found
 
     def _load(self) -> Any:
-        """Executes the file under a name of its own: a kernel's file may be called the same."""
+        """The module, UserError if importing it raises."""
         install()
-        name = f"reference_{self._file.stem}"
-        spec = importlib.util.spec_from_file_location(name, self._file)
-        if spec is None or spec.loader is None:
-            raise UserError(f"--check {self.text}: {self._file} is not a Python file; name the "
-                            "reference as file.py::function")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        sys.path.append(str(self._file.resolve().parent))
         try:
-            spec.loader.exec_module(module)
+            with imports_of(self._file):
+                return self._executed()
         except FrontendError:
             raise
         except SystemExit as status:
@@ -99,6 +93,21 @@ class Reference:
         except Exception as problem:
             raise UserError(f"{self._where(problem)}: importing {self._file} raises "
                             f"{type(problem).__name__}: {words_of(problem)}") from problem
+
+    def _executed(self) -> Any:
+        """A module of a package by its name there; else of a name of its own, as a kernel's file
+        may be called the same."""
+        inside = package_of(self._file.resolve())[1]
+        if inside != self._file.stem:
+            return importlib.import_module(inside)
+        name = f"reference_{self._file.stem}"
+        spec = importlib.util.spec_from_file_location(name, self._file)
+        if spec is None or spec.loader is None:
+            raise UserError(f"--check {self.text}: {self._file} is not a Python file; name the "
+                            "reference as file.py::function")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
         return module
 
     def _call(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -109,7 +118,8 @@ class Reference:
                             f"kernel's arguments, but: {problem}; give it the kernel's parameters"
                             ) from problem
         try:
-            return self._function(*given, **named)
+            with imports_of(self._file):
+                return self._function(*given, **named)
         except FrontendError:
             raise
         except SystemExit as status:

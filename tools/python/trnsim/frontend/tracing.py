@@ -17,6 +17,7 @@ from trnsim.errors import FrontendError, IllegalInstruction, OutOfBounds, UserEr
 from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import source
+from trnsim.frontend.alone import alone
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
@@ -42,6 +43,7 @@ LNC_GENERATION = 3
 """The first NeuronCore generation whose cores are combined to logical ones. [NKI-ARCH-V3]"""
 
 
+@alone()
 def trace(function: Callable[..., Any], arguments: Sequence[Any] = (), chip: str | Chip = "trn2",
           *, keywords: Mapping[str, Any] | None = None, api: str | None = None,
           takes_shortcuts: bool = True, trip_counts: Mapping[str, int] | None = None,
@@ -191,6 +193,7 @@ def _record(active: Recorder, body: Callable[..., Any], launch: Launch, grid: tu
     return result
 
 
+@alone()
 def trace_ranks(function: Callable[..., Any], ranks: Sequence[Mapping[str, Any]],
                 chip: str | Chip = "trn2", *, api: str | None = None,
                 trip_counts: Mapping[str, int] | None = None, seed: int = 0,

@@ -15,6 +15,7 @@ from typing import TextIO
 
 from trnsim.command import end_with, flush_output
 from trnsim.errors import FrontendError, UserError
+from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.script import run_script
 from trnsim.frontend.writer import save_text
@@ -56,6 +57,8 @@ def main(words: list[str] | None = None) -> int:
     options, arguments = _parse(sys.argv[1:] if words is None else words)
     simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
                          options.permissive)
+    if options.chip is not None and options.chip.endswith(".json"):
+        options.chip = os.path.abspath(options.chip)  # Scripts may leave the folder.
     settings = Settings(str(options.script), options.chip, simulation, options.method,
                         not options.no_values, options.reads_unwritten)
     with _own_output() as output, closing(Elsewhere()) as elsewhere:
@@ -73,10 +76,14 @@ def _own_output() -> Iterator[TextIO]:
 
 def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output: TextIO) -> int:
     """Runs the script and reports to `output`; returns the exit status."""
-    status = 0
+    status, folder = 0, os.getcwd()
     try:
         refuse_silent_ends(str(options.script))
+        if options.chip is not None:
+            set_target(load_chip(options.chip))
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
+        if calls.elsewhere.is_here:
+            return 0
         wants_files = options.json or options.timeline or options.instructions
         if calls.elsewhere.calls and not calls.done:
             raise UserError(f"{options.script}: {calls.elsewhere_note()}")
@@ -88,7 +95,8 @@ def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output
         print(problem, file=sys.stderr)
     flush_output()
     try:
-        if calls.done:
+        if calls.done and not calls.elsewhere.is_here:
+            os.chdir(folder)  # That of the command, wherever the script is now.
             _report(calls, options, arguments, output)
     except FrontendError as problem:
         print(problem, file=sys.stderr)

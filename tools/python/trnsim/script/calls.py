@@ -16,13 +16,14 @@ from trnsim.api import compute, trace_bytes
 from trnsim.command import flush_output
 from trnsim.errors import UserError
 from trnsim.frontend import source
+from trnsim.frontend.alone import alone
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.dtypes import numpy_type
 from trnsim.frontend.host import jax_arrays
 from trnsim.frontend.host.frameworks import as_given, kind_as_given, type_as_given
 from trnsim.frontend.host.launch_result import (LazyValues, TensorResult, UnknownTensor,
                                                 unknown_results)
-from trnsim.frontend.host.script import is_own
+from trnsim.frontend.host.own import is_own
 from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.kernel import Kernel, set_launcher
 from trnsim.frontend.leaves import mapped
@@ -117,6 +118,7 @@ class Calls:
         set_target(target)
         return chip, trace(kernel, arguments, target, keywords=keywords)
 
+    @alone()
     def _launched(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
                   at: source.Position) -> Any:
         """Simulates a launch on arrays; what it returns."""
@@ -190,6 +192,8 @@ def launch_with(settings: Settings, elsewhere: Elsewhere) -> Calls:
 def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
     """What a process that the script starts does first."""
     know_kernels()
+    if settings.chip is not None:
+        set_target(load_chip(settings.chip))
     set_launcher(launch_with(settings, elsewhere).launch)
 
 
@@ -265,7 +269,7 @@ class _Computation:
     @cached_property
     def _run(self) -> tuple[Program, Any]:
         flush_output()
-        with self._launch.again(self._in_place) as (arguments, keywords):
+        with alone(), self._launch.again(self._in_place) as (arguments, keywords):
             program, result = compute(self._launch.kernel, arguments, keywords, self._rules.chip,
                                       self._rules.reads_unwritten)
         self._rules.warned(program)

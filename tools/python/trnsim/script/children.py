@@ -37,14 +37,20 @@ class Elsewhere:
 
     def count(self) -> None:
         """A call of this process."""
-        if os.getpid() != self._process:
+        if self.is_here:
             with open(self._path, "ab", buffering=0) as file:
                 file.write(b".")
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this is such another process."""
+        return os.getpid() != self._process
+
     def close(self) -> None:
-        """Removes the file."""
-        with suppress(FileNotFoundError):
-            os.unlink(self._path)
+        """Removes the file, in the process that made it."""
+        if not self.is_here:
+            with suppress(FileNotFoundError):
+                os.unlink(self._path)
 
 
 class _Beginning:

@@ -21,7 +21,7 @@ import numpy as np
 
 from trnsim.frontend.arguments import is_tensor
 from trnsim.frontend.host.launch_result import TensorResult
-from trnsim.frontend.host.script import is_own_module
+from trnsim.frontend.host.own import is_own_module
 from trnsim.frontend.leaves import is_record, slots_of
 
 COPIED_BYTES = 64 << 20

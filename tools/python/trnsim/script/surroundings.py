@@ -11,7 +11,7 @@ import functools
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from trnsim.frontend.host.script import is_own, is_own_module
+from trnsim.frontend.host.own import is_own, is_own_module
 from trnsim.frontend.kernel import Kernel
 from trnsim.script.snapshots import NOTHING, Snapshot, module_of
 

@@ -10,14 +10,16 @@ import re
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.host import jax_arrays, neuron_dtypes
+from trnsim.frontend.host.own import is_own_module, place_of
 from trnsim.frontend.host.stand_ins import OPTIONAL_LIBRARIES, StandInModule
 from trnsim.frontend.host.torch_device import put_on_cpu
 from trnsim.frontend.loops import LoopRange
@@ -191,10 +193,41 @@ def _beside_its_package(path: Path) -> Path:
                 path.parent)
 
 
+@contextmanager
+def imports_of(path: Path) -> Iterator[None]:
+    """A kernel file imports what is beside it, whatever modules others have of the same names, and
+    leaves its own to nobody."""
+    file = path.resolve()
+    root, name = package_of(file)
+    folders = [root, _beside_its_package(file)]
+    words, before = list(sys.path), {key: module for key, module in sys.modules.items()
+                                     if is_own_module(module) and key != "__main__"}
+    for key, module in before.items():
+        if any(_holds(folder, key.partition(".")[0]) and not _is_in(folder, module)
+               for folder in folders):
+            del sys.modules[key]
+    sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    sys.path[:0] = [str(folders[0])]
+    sys.path.append(str(folders[1]))
+    try:
+        yield
+    finally:
+        sys.path[:] = words
+        for key in [key for key, module in sys.modules.items()
+                    if key not in before and key != "__main__" and is_own_module(module)]:
+            del sys.modules[key]
+        sys.modules.update(before)
+
+
+def _is_in(folder: Path, module: ModuleType) -> bool:
+    place = place_of(module)
+    return place is not None and Path(place).resolve().is_relative_to(folder)
+
+
 def load_kernel_module(path: Path) -> ModuleType:
-    """Executes a kernel file under its own name; UserError if there is none."""
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file; name the kernel as file.py::function")
+    """Executes a kernel file under its own name, with what is beside it on sys.path from now on, or
+    as long as imports_of(path) lasts."""
     install()
     root, name = package_of(path.resolve())
     if str(root) not in sys.path:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a kernel is named on a command line.
-"""find_kernel("file.py::function"), or "file.py::function[2]" with a launch grid."""
+"""kernel_named("file.py::function"), or "file.py::function[2]" with a launch grid."""
 
 from __future__ import annotations
 
 import ast
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import source
-from trnsim.frontend.host.impersonate import load_kernel_module
+from trnsim.frontend.host.impersonate import imports_of, load_kernel_module
 from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.raised import words_of
 
@@ -22,8 +23,10 @@ _LISTED_MAX = 8
 _AXIS = re.compile(r"(?:nl\.)?nc\((?P<cores>\d+)\)|(?P<programs>\d+)")
 
 
-def find_kernel(text: str) -> Callable[..., Any]:
-    """The function that `file.py::function` names, or the kernel on the grid that stands behind it.
+@contextmanager
+def kernel_named(text: str) -> Iterator[Callable[..., Any]]:
+    """The function that `file.py::function` names, or the kernel on the grid that stands behind it,
+    while what it imports is what its file imports.
 
     UserError if there is none, or the kernel cannot be launched on that grid.
     """
@@ -31,8 +34,12 @@ def find_kernel(text: str) -> Callable[..., Any]:
     if parts is None:
         raise UserError(f"{text}: does not name a kernel; write file.py::function, or "
                         "'file.py::function[2]' for a launch grid")
-    function = _function(parts["file"], parts["function"])
-    return function if parts["grid"] is None else _on_grid(text, function, parts["grid"])
+    path = Path(parts["file"])
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file; name the kernel as file.py::function")
+    with imports_of(path):
+        function = _function(parts["file"], parts["function"])
+        yield function if parts["grid"] is None else _on_grid(text, function, parts["grid"])
 
 
 def _function(file: str, name: str) -> Callable[..., Any]:

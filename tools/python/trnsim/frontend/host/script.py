@@ -15,7 +15,6 @@ import sys
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import CodeType
 from typing import Any, NoReturn
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -26,6 +25,7 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.host.impersonate import KERNEL_NAMES, install, prepare_libraries
 from trnsim.frontend.host.jax_arrays import failure
 from trnsim.frontend.host.naming import calls_none
+from trnsim.frontend.host.own import is_own
 from trnsim.frontend.host.stand_ins import called_libraries
 from trnsim.frontend.kernel import Kernel, Launcher, set_launcher
 from trnsim.frontend.leaves import mapped
@@ -84,10 +84,14 @@ def _run(file: Path) -> None:
     except (FrontendError, BrokenPipeError):
         raise
     except SystemExit as status:
+        if isinstance(status.code, str):
+            raise UserError(f"{file}: ends with {status.code!r}") from status
         if status.code not in (None, 0):
-            raise UserError(f"{file}: ends with status {status.code}; run it without trnsim "
-                            "first") from status
-    except Exception as problem:
+            raise UserError(f"{file}: ends with status {status.code}; what it printed may say why"
+                            ) from status
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         if failure() is not None:
             return
         raise UserError(f"{source.raised_at(problem, is_own)}: the script raises "
@@ -99,22 +103,6 @@ def _absent() -> str:
     """What may be behind an exception: stand-ins of libraries that the script called."""
     names = ", ".join(sorted(called_libraries))
     return f"; the script calls {names}, not installed for {sys.executable}" if names else ""
-
-
-def is_own(code: CodeType) -> bool:
-    """Whether code is the user's own, of no installed package."""
-    return is_own_file(code.co_filename)
-
-
-def is_own_file(name: str) -> bool:
-    """Whether a file is the user's own, of no installed package."""
-    return source.is_user_file(name) and "-packages" not in name
-
-
-def is_own_module(module: Any) -> bool:
-    """Whether a module is in such a file."""
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and is_own_file(file)
 
 
 def _run_tests(file: Path, arguments: Sequence[str]) -> None:

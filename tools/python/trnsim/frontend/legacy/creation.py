@@ -137,9 +137,12 @@ def _is_traced_once(frame: Frame | None) -> bool:
 
 
 def _is_in_marked_loop(frame: Frame | None) -> bool:
-    """Whether an affine or sequential loop is open, of which a tensor is one for all iterations."""
+    """Whether the kernel has opened an affine or sequential loop, where a tensor is one for all
+    iterations; loops over the grid are not the kernel's."""
     while frame is not None:
-        if frame.folder is not None and frame.folder.origin.kind in ("affine", "sequential"):
+        origin = None if frame.folder is None else frame.folder.origin
+        if origin is not None and origin.kind in ("affine", "sequential") and (
+                origin.position is not source.UNKNOWN):
             return True
         frame = frame.parent
     return False
@@ -165,12 +168,11 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
             f"{source.here()}: a tensor in hbm with an initial value, but nothing can initialise "
             "it except a store; create it with nl.ndarray and nl.store the value")
     here = session()
-    key = (source.stack(), name, shape, kind)
+    site = (source.stack(), name, shape, kind)
+    key = (*site, here.created[site])
+    if not _is_in_marked_loop(here.recorder.frame):
+        here.created[site] += 1
     found = here.outputs.get(key) if region.is_shared else None
-    if found is not None and not here.grid and not _is_in_marked_loop(here.recorder.frame):
-        raise UserError(f"{source.here()}: a tensor in shared_hbm is created again, in a loop of "
-                        "Python, but it is one tensor of the kernel; create each in a line of its "
-                        "own, or one with an axis more")
     if found is None:
         role = "output" if region.is_shared else "internal"
         storage = here.recorder.storage(HBM, kind, shape, name=name, kind=role)

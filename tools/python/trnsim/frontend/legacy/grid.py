@@ -105,7 +105,9 @@ def _run(grid: tuple[SpmdDim, ...], program: tuple[Any, ...], call: Callable[[],
          core: Shape = ()) -> Any:
     """The programs of a core, which is given by its number along each axis, or core 0."""
     if not grid:
-        session().program = program
+        here = session()
+        here.program = program
+        here.created.clear()
         return call()
     mine = grid[0].of(core[0] if core else 0)
     if len(mine) == 1:

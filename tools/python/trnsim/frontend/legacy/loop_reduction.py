@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # nl.loop_reduce: a reduction whose accumulator lives across loop iterations.
-"""`t[i] = nl.loop_reduce(x, op, loop_indices)`: in the first iteration of the named loops `t[i]`
-becomes `x`, in the others `t[i] op x`. If `t` was created with a value, that value counts too.
-[NKI-LANGUAGE-2.26]
+"""`t[i] = nl.loop_reduce(x, op, loop_indices)`, or `t = …`: in the first iteration of the named
+loops `t[i]` becomes `x`, in the others `t[i] op x`. If `t` was created with a value, that value
+counts too. [NKI-LANGUAGE-2.26]
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class LoopReduction(Operators):
     def made(cls, value: Tensor, op: str, loop_indices: Any, dtype: Any, mask: Any) -> Any:
         """The reduction, or its tile at once if the result is bound to a variable."""
         indices = loop_indices if isinstance(loop_indices, (list, tuple)) else (loop_indices,)
-        first = all(_is_first(index) for index in indices)
-        reduction = cls(value, op, first, result_dtype(dtype, value.dtype), mask)
-        return reduction.tile() if source.assigned_name(source.site()) else reduction
+        reduction = cls(value, op, _are_first(indices), result_dtype(dtype, value.dtype), mask)
+        name = source.assigned_name(source.site())
+        return reduction.tile(_variable(name)) if name else reduction
 
     @property
     def shape(self) -> Shape:
@@ -55,26 +55,42 @@ class LoopReduction(Operators):
     def __getitem__(self, key: Any) -> Tensor:
         return self.tile()[key]
 
-    def tile(self) -> Tensor:
-        """The accumulator as a tile of its own, one for each way to this place in the source."""
+    def tile(self, variable: Any = None) -> Tensor:
+        """The accumulator as a tile of its own, one for each way to this place in the source; or
+        that of the variable that it is assigned to, if it was created with a value."""
         accumulators = session().accumulators
         at = source.stack()
         if self.is_first or at not in accumulators:
-            accumulators[at] = flush(copy(self.value, dtype=self.kind, mask=self.mask))
-        else:
-            binary(self.op, accumulators[at], self.value, mask=self.mask, dst=accumulators[at])
+            if not _is_filled(variable) or variable.shape != self.shape:
+                accumulators[at] = flush(copy(self.value, dtype=self.kind, mask=self.mask))
+                return accumulators[at]
+            accumulators[at] = variable
+        binary(self.op, accumulators[at], self.value, mask=self.mask, dst=accumulators[at])
         return accumulators[at]
 
     def assign_to(self, target: Tensor) -> None:
         """`target[...] = reduction`."""
-        if self.is_first and id(target.storage) not in session().filled:
+        if self.is_first and not _is_filled(target):
             issue("tensor_copy", (("dst", "write", target), ("data", "read", self.value)), {},
                   mask=self.mask)
         else:
             binary(self.op, target, self.value, mask=self.mask, dst=target)
 
 
-def _is_first(index: Any) -> bool:
-    if type(index) is LoopIndex:
-        return index.is_first()
-    return int(index) == 0
+def _are_first(indices: Any) -> bool:
+    """Whether it is the first iteration of all loops; that of one whose indices are numbers has the
+    number that was the first one here."""
+    numbers = tuple(int(one) for one in indices if type(one) is not LoopIndex)
+    starts = session().reduction_starts.setdefault(source.stack(), numbers)
+    return numbers == starts and all(one.is_first() for one in indices if type(one) is LoopIndex)
+
+
+def _is_filled(tile: Any) -> bool:
+    """Whether it is a tile that was created with a value."""
+    return isinstance(tile, Tensor) and id(tile.storage) in session().filled
+
+
+def _variable(name: str) -> Any:
+    """What a variable of the kernel holds."""
+    frame = source.user_frame()
+    return None if frame is None else frame.f_locals.get(name)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from trnsim.frontend import recorder
@@ -50,9 +51,9 @@ class Contents(MatmulRegions):
 class Session:
     """What this dialect remembers about one trace."""
 
-    __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "filled", "grid",
-                 "index_log", "loops", "outputs", "program", "promised", "recorder", "region_log",
-                 "symbolic", "tables", "tiles")
+    __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "created",
+                 "filled", "grid", "index_log", "loops", "outputs", "program", "promised",
+                 "recorder", "reduction_starts", "region_log", "symbolic", "tables", "tiles")
 
     def __init__(self, active: Recorder) -> None:
         self.recorder = active
@@ -66,12 +67,17 @@ class Session:
         """Tiles of constants that the frontend needs itself."""
         self.accumulators: dict[Any, Tensor] = {}
         """Tiles of loop reductions that are bound to variables, by call stack."""
+        self.reduction_starts: dict[Any, tuple[int, ...]] = {}
+        """The first indices of the loops of such reductions that are numbers."""
         self.addresses: dict[Any, list[Any]] = {}
         """Addresses that the program fixed, by site."""
         self.grid: Shape = ()
         self.program: tuple[Any, ...] = ()
         self.outputs: dict[Any, Tensor] = {}
-        """Tensors in shared HBM by site: all programs of a grid share them."""
+        """Tensors in shared HBM by site and how often the program made one there before: all
+        programs of a grid share them."""
+        self.created: Counter[Any] = Counter()
+        """How often the program has made a tensor in shared HBM at a site."""
         self.tables = 0
         """Tensors with blocks made so far."""
         self.loops: list[Loop] = []

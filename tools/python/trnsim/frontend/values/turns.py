@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 
 import numpy as np
 
@@ -49,7 +50,8 @@ class Turns:
             return
         before = recorder.active()
         self._running = set(range(count))
-        threads = [threading.Thread(target=self._member, args=(number, program))
+        threads = [threading.Thread(target=copy_context().run,
+                                    args=(self._member, number, program))
                    for number in range(count)]
         for thread in threads:
             thread.start()

@@ -121,6 +121,16 @@ def test_csv_rows_name_kernels_relative_to_the_file(tmp_path: Path) -> None:
     assert bind(row, Places(ROOT)).launches[0].target == str(tmp_path / "k.py::f")
 
 
+def test_a_chip_has_one_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    for name in ("trn2", "trainium2"):
+        file.write_text(f"{HEAD}\n{LINE.replace('trn2', name)}\n")
+        assert [row.chip for row in choose(read_csv(file), name, None)] == ["trn2"]
+    for name in ("own.json", "trn9"):
+        file.write_text(f"{HEAD}\n{LINE.replace('trn2', name)}\n")
+        assert [row.chip for row in read_csv(file)] == [name]
+
+
 def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(f"{HEAD}\n{LINE}\n", encoding="utf-8-sig")
@@ -149,6 +159,7 @@ def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (f"{HEAD},hbm_read_bytes\n{LINE},-4\n", "hbm_read_bytes is -4, but must be a whole number"),
     (f"{HEAD},dma_transfers\n{LINE},4.5\n", "dma_transfers is 4.5, but must be a whole number"),
     (f'{HEAD},note\n{LINE},"two\nlines"\n', "a field holds a line break"),
+    (f"{HEAD}\n{LINE.replace('width=2', chr(39) + 'width=2')}\n", "No closing quotation; write words"),
 ])
 def test_broken_csv_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.csv"

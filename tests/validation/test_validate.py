@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pytest
 from conftest import ROOT
 from trnsim.errors import UserError
+from trnsim.validation import traces
 from trnsim.validation.ablation import VARIANTS, Ablation, ablate
 from trnsim.validation.binding import ROWS, Places
 from trnsim.validation.pages import PAGE, README, write
@@ -76,6 +77,16 @@ def test_own_kernels_move_what_the_measured_source_asks_for(sample: dict[str, Ou
             assert outcome.counts[key] == outcome.row.counted[key], outcome.row.id
 
 
+def test_a_damaged_list_of_the_cache_is_made_anew(cache: Path) -> None:
+    rows = [row for row in read_rows(ROOT / ROWS) if row.id == "asst4_xg_stream200"]
+    (before,) = simulate(rows, Places(ROOT))
+    lists = list((cache / "traces").glob("*.files"))
+    for one in lists:
+        one.write_bytes(b"[")
+    (after,) = simulate(rows, Places(ROOT))
+    assert lists and after.simulated_us == before.simulated_us
+
+
 def test_a_damaged_trace_of_the_cache_is_made_anew(cache: Path) -> None:
     rows = [row for row in read_rows(ROOT / ROWS) if row.id == "asst4_xg_stream200"]
     (before,) = simulate(rows, Places(ROOT))
@@ -86,6 +97,55 @@ def test_a_damaged_trace_of_the_cache_is_made_anew(cache: Path) -> None:
     assert after.is_run, after.reason
     assert after.simulated_us == before.simulated_us
     assert any(path.read_bytes() == kept[path.name] for path in (cache / "traces").glob("*.nkt"))
+
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+{imports}
+
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    for _ in range({count}):
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=1.0)
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("imports", "count", "place"), [
+    ("from sizes import N", "N", "sizes.py"), ("from .sizes import N", "N", "sizes.py"),
+    ("import os, sizes", "sizes.N", "sizes.py"), ("from parts.sizes import N", "N", "parts/sizes.py"),
+    ("import parts.sizes", "parts.sizes.N", "parts/sizes.py"),
+    ("N = int(open(__file__.replace('k.py', 'n.txt')).read().split('=')[1])", "N", "n.txt")])
+def test_a_trace_is_of_what_its_kernel_reads_now(cache: Path, tmp_path: Path, imports: str,
+                                                 count: str, place: str) -> None:
+    def latencies() -> list[float]:
+        traces._file_hash.cache_clear()
+        rows = [Row(id=name, family="mine", kind="new_api", chip="trn2", measured_us=20.0,
+                    own=(Part(f"{tmp_path}/{name}/package/k.py::kernel", ("float32[128,64]",)),))
+                for name in ("one", "other")]
+        found = simulate(rows, Places(ROOT))
+        assert all(one.is_run for one in found), found
+        return [one.simulated_us for one in found]
+
+    for name, times in (("one", 2), ("other", 40)):
+        file = tmp_path / name / "package" / place
+        file.parent.mkdir(parents=True)
+        file.write_text(f"N = {times}\n")
+        (tmp_path / name / "package" / "k.py").write_text(
+            KERNEL.format(imports=imports, count=count))
+    one, other = latencies()
+    assert one < other - 5
+    before = {path.stat().st_mtime_ns for path in (cache / "traces").glob("*.nkt")}
+    assert latencies() == [one, other]
+    assert {path.stat().st_mtime_ns for path in (cache / "traces").glob("*.nkt")} == before
+    (tmp_path / "one" / "package" / place).write_text("N = 40\n")
+    assert latencies() == [other, other]
 
 
 def test_roofline_is_never_above_the_model(sample: dict[str, Outcome]) -> None:

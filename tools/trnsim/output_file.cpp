@@ -153,6 +153,12 @@ void require_regular_destination(const std::string& option, const std::string& p
     }
 }
 
+void require_writable(const std::string& option, const std::string& path) {
+    if (!path.empty() && !is_device(path)) {
+        const OutputFile opened(option, path);
+    }
+}
+
 void require_different_destinations(const Destinations& destinations) {
     std::map<std::string, std::string> known;
     for (const auto& [option, path] : destinations) {

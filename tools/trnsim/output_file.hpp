@@ -44,6 +44,10 @@ private:
 /// directory, a device, not to be replaced, or in a directory where no file can be made
 void require_regular_destination(const std::string& option, const std::string& path);
 
+/// Before Python takes over, which writes the file at the end; an empty path is none.
+/// \throws UserError if nothing can be written there
+void require_writable(const std::string& option, const std::string& path);
+
 /// Options and the files that they name, empty if they are not given.
 using Destinations = std::vector<std::pair<std::string, std::string>>;
 

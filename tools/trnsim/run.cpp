@@ -234,6 +234,9 @@ int run(RunCommandOptions options) {
     require_once(options.model);
     check_files(options);
     if (is_script(options.input.input)) {
+        require_writable("--json", options.json);
+        require_writable("--timeline", options.timeline);
+        require_writable("--instructions", options.instructions);
         become_python("trnsim.script", script_words(options));
     }
     options.chip = chip_or_default(options.chip);

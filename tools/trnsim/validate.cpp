@@ -133,6 +133,7 @@ void add_validate(CLI::App& app, int& /*exit_status*/) {
         require_once("--set", options->settings);
         require_once("--policy", options->policies);
         require_sources_kept({{"--json", options->json}}, {{"--rows", options->rows}});
+        require_writable("--json", options->json);
         become_python("trnsim.validation", validation_words(*options));
     });
 }

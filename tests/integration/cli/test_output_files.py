@@ -327,3 +327,22 @@ def test_a_directory_that_is_gone_is_said_to_be(trnsim: CommandLine, tmp_path: P
             cwd=gone, capture_output=True, text=True, check=False)
         assert ended.returncode == 2 and said in ended.stderr, ended.stderr
         assert "report it" not in ended.stderr
+
+
+def test_where_nothing_can_be_written_nothing_is_run(trnsim: CommandLine) -> None:
+    (trnsim.folder / "script.py").write_text("open('ran', 'w').close()\n")
+    for words in (["validate"], ["run", "script.py"]):
+        assert trnsim.fails(2, *words, "--json", "no/x.json") == (
+            "--json no/x.json: cannot be written (No such file or directory); name a file in a "
+            "directory that exists and may be written\n")
+    assert not (trnsim.folder / "ran").exists()
+
+
+def test_a_kernel_that_rows_name_is_kept(trnsim: CommandLine) -> None:
+    kernel = trnsim.folder / "k.py"
+    kernel.write_text("# a kernel\n")
+    (trnsim.folder / "mine.csv").write_text(
+        "id,family,class,chip,measured_us,kernel,arguments\nmine,own,new_api,trn2,1,k.py::f,1\n")
+    assert trnsim.fails(2, "validate", "--rows", "mine.csv", "--family", "own", "--json", "k.py") == (
+        "--json k.py: would overwrite a kernel of --rows, which is read; name another file\n")
+    assert kernel.read_text() == "# a kernel\n"

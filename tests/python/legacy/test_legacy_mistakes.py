@@ -126,10 +126,43 @@ def test_a_fraction_is_not_cut_off(body: Callable[[Any], Any], what: str) -> Non
         tracing(body)
 
 
-@pytest.mark.parametrize(("rows", "partition", "byte"), [(128, 0, -4), (128, 0, 229364), (64, -1, 0), (64, 65, 0)])
+@pytest.mark.parametrize(("rows", "partition", "byte"), [(128, 0, -4), (128, 0, 212980), (64, -1, 0), (64, 65, 0)])
 def test_a_tile_at_an_address_stays_inside_of_its_memory(rows: int, partition: int, byte: int) -> None:
-    with pytest.raises(FrontendError, match=f"is placed at byte {byte} of partition {partition}, but sbuf has 128"):
+    with pytest.raises(FrontendError, match=f"is placed at byte {byte} of partition {partition}, but kernels have 128"):
         tracing(lambda t: nl.ndarray((rows, 4), nl.float32, buffer=ncc.sbuf.alloc(lambda *_: (partition, byte))))
+
+
+@pytest.mark.parametrize(("rows", "partition", "step"), [
+    (128, 0, 128), (100, 0, 128), (64, 0, 64), (64, 64, 64), (33, 64, 64), (32, 96, 32), (1, 32, 32)])
+def test_tiles_begin_at_partitions_of_their_size(rows: int, partition: int, step: int) -> None:
+    """As AWS's documentation of nki.compiler.sbuf.alloc has it."""
+    def placed(at: int) -> Any:
+        return tracing(lambda t: nl.ndarray((rows, 4), nl.float32, buffer=ncc.sbuf.alloc(lambda *_: (at, 0))))
+    placed(partition)
+    if rows <= 64:
+        with pytest.raises(FrontendError, match=f"is placed at partition 16, but tiles of .* to {step} partitions "
+                                                f"begin at a multiple of {step}; choose another"):
+            placed(16)
+
+
+@pytest.mark.parametrize(("buffer", "message"), [
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2, 3)),
+     r"num_free_tiles is \(2, 3\), but the tensor has 1 block dimensions; give one number for each"),
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, num_par_tiles=(1, 1)), "num_par_tiles is .* block dimensions"),
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=2), "num_free_tiles is 2, but one number for each block"),
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(0,)), "every dimension has a place at least"),
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(1.5,)), "a number of num_free_tiles is 1.5"),
+    (lambda: ncc.sbuf.mod_alloc(base_addr=0, base_partition="a"), "base_partition is 'a', but must be an integer"),
+    (lambda: ncc.sbuf.alloc(lambda *_: None), r"returns None, but \(partition, byte\) is needed"),
+    (lambda: ncc.psum.alloc(lambda *_: (0, 0)), r"returns \(0, 0\), but \(bank, partition, byte\) is needed"),
+    (lambda: ncc.psum.alloc(lambda *_: (0, 0, 512)), "at partition 0 and byte 512 of a bank, but both must be 0"),
+    (lambda: ncc.psum.mod_alloc(base_bank=0, base_addr=4096), "byte 4096 of a bank, but both must be 0; choose a bank"),
+    (lambda: ncc.psum.mod_alloc(base_bank=0, base_partition=32), "partition 32 and byte 0 of a bank"),
+    (lambda: ncc.psum.mod_alloc(base_bank=0, num_free_tiles=(4,)), "tiles of PSUM take turns in banks; use"),
+    (lambda: ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(2, 2)), "num_bank_tiles is .* block dimensions")])
+def test_placements_are_those_that_aws_documents(buffer: Any, message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        tracing(lambda t: nl.ndarray((4, nl.par_dim(128), 4), nl.float32, buffer=buffer()))
 
 
 @pytest.mark.parametrize("shape", [(128, 2, 4), (128, 8), (128, 4, 2), (64, 4)])

@@ -521,10 +521,10 @@ def test_a_tile_of_partitions_only_is_a_column_as_a_loaded_vector_is(make: Any) 
     assert ops(traced(kernel, F32, tensor("float32", 128)))[-1] == "tensor_scalar"
 
 
-SBUF_BYTES = load_chip("trn2").sbuf_partition_bytes
+SBUF_BYTES = load_chip("trn2").sbuf_usable_bytes
 
 
-def test_a_tile_may_end_where_the_memory_does() -> None:
+def test_a_tile_may_end_where_the_memory_of_kernels_does() -> None:
     made = []
     program(lambda: made.append(nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf.mod_alloc(
         base_addr=SBUF_BYTES - 2048)).shape))

@@ -20,6 +20,7 @@ from trnsim.frontend.arguments import parse
 from trnsim.frontend.chip import default_chip, load_chip, set_target
 from trnsim.frontend.host.impersonate import prepare_libraries
 from trnsim.frontend.host.naming import kernel_named
+from trnsim.frontend.host.read_files import ReadFiles
 from trnsim.frontend.host.script import trace_script
 from trnsim.frontend.program import Program
 from trnsim.frontend.tracing import callers, trace
@@ -64,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--value-report", metavar="FILE",
                         help="with --values, what was computed and compared as JSON; the exit "
                              "status is 0 then, whatever it says")
+    parser.add_argument("--read-files", metavar="FILE",
+                        help="which of the user's files were read, as a JSON list of paths")
     parser.add_argument("-o", "--output", required=True, metavar="FILE",
                         help="the trace, compressed with zstd; - is standard output, as text")
     return parser
@@ -188,12 +191,15 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     end = words.index("--") if "--" in words else len(words)
     options = _parser().parse_args(words[:end])
+    read = ReadFiles() if options.read_files else None
     prepare_libraries()
     try:
         with _kernel_output_on_standard_error():
             program, report = _traced(options, words[end + 1:])
         if options.save_values:
             _save_values(program, options.save_values)
+        if read is not None:
+            Path(options.read_files).write_text(json.dumps(read.paths()), encoding="utf-8")
         if options.output == "-":
             program.write(sys.stdout.buffer)
             sys.stdout.flush()

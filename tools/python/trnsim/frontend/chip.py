@@ -119,6 +119,17 @@ def file_of(name: str) -> Path:
                     "them, or name a chip file")
 
 
+def short_name(name: str) -> str:
+    """`trn2` for `trainium2`; the name of a file, and of no chip, as it is."""
+    if Path(name).suffix == ".json":
+        return name
+    try:
+        found = json.loads(file_of(name).read_text(encoding="utf-8"))
+    except (UserError, OSError, ValueError):  # Whoever loads it says so.
+        return name
+    return str(found.get("short_name", name))
+
+
 def target() -> Chip:
     """The chip that module-level code of a kernel file is for: the last one named, else default."""
     global _target

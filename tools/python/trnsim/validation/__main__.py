@@ -53,6 +53,7 @@ def validate(options: argparse.Namespace) -> Validation:
     if options.write_docs is not None:
         _check_whole(options)
     rows = _rows(options, places)
+    _require_kernels_kept(options.json, rows)
     notes = check_corpus(rows, places)
     settings, policies = tuple(options.settings), tuple(options.policies)
 
@@ -69,6 +70,14 @@ def validate(options: argparse.Namespace) -> Validation:
                       {"chip": options.chip, "family": options.family,
                        "has_corpus": places.corpus is not None,
                        "settings": list(settings), "policies": list(policies)})
+
+
+def _require_kernels_kept(output: str, rows: Sequence[Row]) -> None:
+    """UserError if the result would replace a kernel of the user's."""
+    kernels = {Path(part.kernel.partition("::")[0]).resolve() for row in rows for part in row.own}
+    if output and Path(output).resolve() in kernels:
+        raise UserError(f"--json {output}: would overwrite a kernel of --rows, which is read; name "
+                        "another file")
 
 
 def _check_whole(options: argparse.Namespace) -> None:

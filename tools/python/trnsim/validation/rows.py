@@ -21,6 +21,7 @@ from typing import Any
 from collections.abc import Iterable, Mapping
 
 from trnsim.errors import UserError
+from trnsim.frontend.chip import short_name
 
 CLASSES = ("new_api", "as_written", "old_api")
 """What a compiler does to a program; the only thing but the method that sets a row's policies."""
@@ -192,11 +193,17 @@ def _csv_row(where: str, folder: Path, line: Mapping[str, str | None]) -> Row:
     published = {name: _published(where, name, cells[name]) for name in _PUBLISHED
                  if cells.get(name)}
     kernel = str((folder / cells["kernel"]).resolve())
-    return Row(id=cells["id"], family=cells["family"], kind=cells["class"], chip=cells["chip"],
-               measured_us=measured, method=cells["method"], dge=cells["dge"],
+    try:
+        arguments = tuple(shlex.split(cells["arguments"]))
+    except ValueError as problem:
+        raise UserError(f"{where}: arguments is {cells['arguments']!r}: {problem}; write words as "
+                        "in a shell, those with spaces or brackets in quotes") from None
+    return Row(id=cells["id"], family=cells["family"], kind=cells["class"],
+               chip=short_name(cells["chip"]), measured_us=measured,
+               method=cells["method"], dge=cells["dge"],
                trust=cells.get("trust", ""), shapes=cells.get("shapes", ""),
                dtype=cells.get("dtype", ""), note=cells.get("note", ""), published=published,
-               own=(Part(kernel, tuple(shlex.split(cells["arguments"]))),))
+               own=(Part(kernel, arguments),))
 
 
 def _number(where: str, name: str, text: str) -> float:
@@ -234,6 +241,7 @@ def unique(rows: Iterable[Row]) -> list[Row]:
 def choose(rows: Iterable[Row], chip: str | None, family: str | None) -> list[Row]:
     """The rows of a chip and a family. UserError if there are none, with those there are."""
     every = list(rows)
+    chip = None if chip is None else short_name(chip)
     for option, wanted, present in (("--chip", chip, {row.chip for row in every}),
                                     ("--family", family, {row.family for row in every})):
         if wanted is not None and wanted not in present:

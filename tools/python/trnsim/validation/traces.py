@@ -8,14 +8,13 @@ The cache is $TRNSIM_CACHE_DIR, else trnsim in $XDG_CACHE_HOME or ~/.cache; it m
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from collections.abc import Iterable
 
 import trnsim
 from trnsim.errors import FrontendError, ProgramError, UserError
@@ -26,7 +25,6 @@ CACHE_VARIABLE = "TRNSIM_CACHE_DIR"
 FILE_VARIABLE = "TRNSIM_VALIDATION_FILE"
 """Tells a driver which file of the checkout its row was measured with."""
 TIMEOUT_SECONDS = 900
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+\.?(\w+)", re.MULTILINE)
 
 
 def cache_folder() -> Path:
@@ -38,31 +36,50 @@ def cache_folder() -> Path:
 
 
 class Cache:
-    """A folder of traces, named after the hashes of what they were made from and of themselves."""
+    """A folder of traces, named after the hashes of what they were made from and of themselves.
+
+    What a kernel reads is only known when it has been traced: `KEY-….files` lists it, relative to
+    the folder of the kernel, and `KEY-CONTENTS-….nkt` is the trace for what these files contain.
+    """
 
     def __init__(self) -> None:
         self.folder = cache_folder()
 
-    def key(self, launch: Launch, chip: str) -> str:
-        """Changes with the frontend, what it knows of the chip, and the kernel with its imports."""
-        parts = [_frontend_hash(), repr(load_chip(chip)), Path(launch.target).name,
-                 *launch.arguments, _module_hash(launch.file)]
-        if launch.is_driver:
-            parts.append(_module_hash(Path(launch.target)))
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-
     def trace(self, launch: Launch, chip: str) -> Path:
         """The trace of a launch. UserError or ProgramError as the frontend ends."""
-        key = self.key(launch, chip)
-        for kept in self.folder.glob(f"{key}-*.nkt"):
-            if kept.name == _name(key, kept):
-                return kept
-            kept.unlink(missing_ok=True)  # It was damaged.
+        key = _key(launch, chip)
+        home = Path(launch.target.partition("::")[0]).resolve().parent
+        for listed in self.folder.glob(f"{key}-*.files"):
+            contents = _contents(home, listed)
+            for kept in self.folder.glob(f"{key}-{contents}-*.nkt"):
+                if kept.name == _name(f"{key}-{contents}", kept):
+                    return kept
+                kept.unlink(missing_ok=True)  # It was damaged.
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="trnsim-", dir=self.folder) as folder:
-            made = Path(folder) / "made.nkt"
-            _run_frontend(launch, chip, made)
-            return made.replace(self.folder / _name(key, made))
+            made, listed = Path(folder) / "made.nkt", Path(folder) / "made.files"
+            _run_frontend(launch, chip, made, listed)
+            files = [*json.loads(listed.read_text(encoding="utf-8")), str(launch.file.resolve())]
+            names = sorted({os.path.relpath(one, home) for one in files})
+            listed.write_text(json.dumps(names), encoding="utf-8")
+            contents = _contents(home, listed)
+            listed.replace(self.folder / f"{key}-{_hash_of(*names)[:16]}.files")
+            return made.replace(self.folder / _name(f"{key}-{contents}", made))
+
+
+def _key(launch: Launch, chip: str) -> str:
+    """Changes with the frontend, what it knows of the chip, the kernel's name and arguments."""
+    return _hash_of(_frontend_hash(), repr(load_chip(chip)), Path(launch.target).name,
+                    launch.file.name, *launch.arguments)[:32]
+
+
+def _contents(home: Path, listed: Path) -> str:
+    """Of all files in a list, relative to a folder; changes with their contents."""
+    try:
+        names = json.loads(listed.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "damaged"
+    return _hash_of(*(_file_hash(home / name) for name in names))[:16]
 
 
 def _name(key: str, trace: Path) -> str:
@@ -70,9 +87,9 @@ def _name(key: str, trace: Path) -> str:
     return f"{key}-{hashlib.sha256(trace.read_bytes()).hexdigest()[:16]}.nkt"
 
 
-def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
-    words = [sys.executable, "-P", "-m", "trnsim.frontend", launch.target, "--chip", chip, "-o",
-             str(output)]
+def _run_frontend(launch: Launch, chip: str, output: Path, read_files: Path) -> None:
+    words = [sys.executable, "-P", "-m", "trnsim.frontend", launch.target, "--chip", chip,
+             "--read-files", str(read_files), "-o", str(output)]
     if launch.is_driver:
         words += ["--", *launch.arguments]
     else:
@@ -97,23 +114,15 @@ def _run_frontend(launch: Launch, chip: str, output: Path) -> None:
 
 @cache
 def _frontend_hash() -> str:
-    return _hash(sorted((Path(trnsim.__file__).resolve().parent / "frontend").rglob("*.py")))
+    return _hash_of(*(f"{file.name} {_file_hash(file)}" for file in sorted(
+        (Path(trnsim.__file__).resolve().parent / "frontend").rglob("*.py"))))
 
 
 @cache
-def _module_hash(file: Path) -> str:
-    """Of a Python file and of the files beside it that it imports."""
-    found = [file]
-    for one in found:
-        if one.is_file():
-            names = _IMPORT.findall(one.read_text(encoding="utf-8", errors="replace"))
-            beside = (one.parent / f"{name}.py" for name in names)
-            found += [other for other in beside if other.is_file() and other not in found]
-    return _hash(one for one in found if one.is_file())
+def _file_hash(file: Path) -> str:
+    """Of the contents of a file, which does not change while rows are run; "" without one."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-def _hash(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
+def _hash_of(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()

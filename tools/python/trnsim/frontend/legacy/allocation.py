@@ -14,13 +14,14 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from trnsim.errors import IllegalInstruction
+from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape
 from trnsim.frontend.shapes import whole_number
 
-Address = tuple[int, int]
+Address = tuple[int, ...]
+"""A partition and a byte."""
 
 
 class ParDim(int):
@@ -82,14 +83,19 @@ class SbufRegion(Region):
         """Blocks at `(partition, byte) = func(block, partitions, bytes)`."""
         called = _with_names(func)
         return Region(self.name, self.space,
-                      lambda block, partitions, size: _pair(called(block, partitions, size)))
+                      lambda block, partitions, size: _numbers(
+                          called(block, partitions, size), ("partition", "byte")))
 
     def mod_alloc(self, *, base_addr: int, base_partition: int = 0,
                   num_par_tiles: Sequence[int] = (), num_free_tiles: Sequence[int] = ()) -> Region:
         """Blocks that take turns in `num_free_tiles` places from byte `base_addr` on."""
+        partition = whole_number(base_partition, "base_partition")
+        byte = whole_number(base_addr, "base_addr")
+        parts, places = _counts(num_par_tiles, "num_par_tiles"), _counts(num_free_tiles,
+                                                                         "num_free_tiles")
         return Region(self.name, self.space, lambda block, partitions, size: (
-            base_partition + _turn(block, num_par_tiles) * partitions,
-            whole_number(base_addr, "base_addr") + _turn(block, num_free_tiles) * size))
+            partition + _turn(block, parts, "num_par_tiles") * partitions,
+            byte + _turn(block, places, "num_free_tiles") * size))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -106,19 +112,26 @@ class PsumRegion(Region):
         called = _with_names(func)
 
         def place(block: Shape, partitions: int, size: int) -> Address:
-            bank, partition, byte = called(block, partitions, size)
-            return (whole_number(partition, "a partition"),
-                    _bank_bytes() * whole_number(bank, "a bank") + whole_number(byte, "a byte"))
+            bank, partition, byte = _numbers(called(block, partitions, size),
+                                             ("bank", "partition", "byte"))
+            _require_whole_banks(partition, byte)
+            return partition, _bank_bytes() * bank + byte
         return Region(self.name, self.space, place)
 
     def mod_alloc(self, *, base_bank: int = 0, base_addr: int = 0, base_partition: int = 0,
                   num_bank_tiles: Sequence[int] = (), num_par_tiles: Sequence[int] = (),
                   num_free_tiles: Sequence[int] = ()) -> Region:
         """Blocks that take turns in `num_bank_tiles` banks from `base_bank` on."""
+        _require_whole_banks(whole_number(base_partition, "base_partition"),
+                             whole_number(base_addr, "base_addr"))
+        for name, counts in (("num_par_tiles", num_par_tiles), ("num_free_tiles", num_free_tiles)):
+            if any(count != 1 for count in _counts(counts, name)):
+                raise IllegalInstruction(f"{source.here()}: {name} is {counts!r}, but tiles of "
+                                         "PSUM take turns in banks; use num_bank_tiles")
+        bank, banks = whole_number(base_bank, "base_bank"), _counts(num_bank_tiles,
+                                                                    "num_bank_tiles")
         return Region(self.name, self.space, lambda block, partitions, size: (
-            base_partition + _turn(block, num_par_tiles) * partitions,
-            _bank_bytes() * (whole_number(base_bank, "base_bank") + _turn(block, num_bank_tiles))
-            + whole_number(base_addr, "base_addr") + _turn(block, num_free_tiles) * size))
+            0, _bank_bytes() * (bank + _turn(block, banks, "num_bank_tiles"))))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -140,13 +153,39 @@ def _with_names(func: Callable[..., Any]) -> Callable[[Shape, int, int], Any]:
 _NAMES = {"idx", "pdim_size", "fdim_size"}
 
 
-def _pair(address: Any) -> Address:
-    partition, byte = address
-    return whole_number(partition, "a partition"), whole_number(byte, "a byte")
+def _numbers(address: Any, names: Sequence[str]) -> tuple[int, ...]:
+    """What a placement function returned, one number for each name."""
+    if not isinstance(address, (tuple, list)) or len(address) != len(names):
+        raise UserError(f"{source.here()}: the placement function returns {address!r}, but "
+                        f"({', '.join(names)}) is needed; return these numbers")
+    return tuple(whole_number(one, f"a {name}") for one, name in zip(address, names, strict=True))
 
 
-def _turn(block: Shape, places: Sequence[int]) -> int:
+def _require_whole_banks(partition: int, byte: int) -> None:
+    """IllegalInstruction for a tile of PSUM that does not begin where a bank does."""
+    if partition or byte:
+        raise IllegalInstruction(f"{source.here()}: a tile of PSUM is placed at partition "
+                                 f"{partition} and byte {byte} of a bank, but both must be 0; "
+                                 "choose a bank")
+
+
+def _counts(given: Any, name: str) -> tuple[int, ...]:
+    """Numbers of places, one for each block dimension, or none."""
+    if not isinstance(given, (tuple, list)):
+        raise UserError(f"{source.here()}: {name} is {given!r}, but one number for each block "
+                        f"dimension is needed; write ({given!r},)")
+    counts = tuple(whole_number(one, f"a number of {name}") for one in given)
+    if any(count < 1 for count in counts):
+        raise UserError(f"{source.here()}: {name} is {given!r}, but every dimension has a place at "
+                        "least; write numbers from 1 on")
+    return counts
+
+
+def _turn(block: Shape, places: Sequence[int], name: str) -> int:
     """The number of the place that a block takes among `places` per block dimension."""
+    if places and len(places) != len(block):
+        raise IllegalInstruction(f"{source.here()}: {name} is {tuple(places)}, but the tensor has "
+                                 f"{len(block)} block dimensions; give one number for each")
     number = 0
     for at, count in zip(block, places):
         number = number * count + at % count

@@ -14,7 +14,7 @@ from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.legacy.allocation import ParDim, Region, region_of
+from trnsim.frontend.legacy.allocation import Address, ParDim, Region, region_of
 from trnsim.frontend.legacy.blocks import Blocks, BlockTable, Placed
 from trnsim.frontend.legacy.emit import touch
 from trnsim.frontend.legacy.keywords import ignored
@@ -148,17 +148,24 @@ def _is_in_marked_loop(frame: Frame | None) -> bool:
     return False
 
 
-def _check_address(region: Region, address: tuple[int, int], tile: Shape, kind: DType) -> None:
+def _check_address(region: Region, address: Address, tile: Shape, kind: DType) -> None:
     """IllegalInstruction if a tile at a fixed address leaves the memory."""
     chip = recorder.required().chip
-    capacity = chip.psum_partition_bytes if region.space == PSUM else chip.sbuf_partition_bytes
+    capacity = chip.psum_partition_bytes if region.space == PSUM else chip.sbuf_usable_bytes
     partition, byte = address
     size = prod(tile[1:]) * kind.itemsize
     if byte < 0 or byte + size > capacity or not 0 <= partition <= chip.partitions - tile[0]:
         raise IllegalInstruction(
             f"{source.here()}: a {region.space} tile of {tile[0]} partitions and {size} bytes each "
-            f"is placed at byte {byte} of partition {partition}, but {region.space} has "
-            f"{chip.partitions} partitions of {capacity} bytes; choose another address")
+            f"is placed at byte {byte} of partition {partition}, but kernels have "
+            f"{chip.partitions} partitions of {capacity} bytes in {region.space}; choose another "
+            "address")
+    step = next(one for one in (32, 64, 128) if tile[0] <= one)
+    if region.space != PSUM and partition % step:
+        raise IllegalInstruction(
+            f"{source.here()}: a {region.space} tile of {tile[0]} partitions is placed at "
+            f"partition {partition}, but tiles of {1 if step == 32 else step // 2 + 1} to {step} "
+            f"partitions begin at a multiple of {step}; choose another partition")
 
 
 def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,

@@ -440,6 +440,22 @@ def test_a_state_is_stored_in_sbuf_before_v4() -> None:
             "dst is 'psum_0' in psum, but NeuronCore-v3 stores its state in sbuf; write it to a tile")
 
 
+def test_gpsimd_stores_no_state_in_psum() -> None:
+    rejects(lambda h: nisa.rand_get_state(psum(128, 24, dtype=nl.uint32), nisa.engine.gpsimd),
+            "does not run on the gpsimd engine .* on NeuronCore-v4, but on: vector; change", "trn3")
+
+
+@pytest.mark.parametrize("engine", [nisa.engine.vector, nisa.engine.scalar])
+def test_only_gpsimd_has_the_root_of_a_sum(engine: Any) -> None:
+    def body(h: Any, dst: Any, **options: Any) -> None:
+        nisa.tensor_scalar(dst, sbuf(128, 64), nl.rsqrt, 0.0, **options)
+    assert accepts(lambda h: body(h, sbuf(128, 64))) == ["tensor_scalar"]
+    rejects(lambda h: body(h, sbuf(128, 64), engine=engine),
+            f"does not run on the {engine.name} engine .*, but on: gpsimd; change `engine=`")
+    rejects(lambda h: body(h, psum(128, 64)),
+            "runs on no engine with these operands on NeuronCore-v3; move those in PSUM to SBUF")
+
+
 @pytest.mark.parametrize("start", [2, 16])
 def test_the_scales_of_four_tensors_are_packed(start: int) -> None:
     rejects(lambda h: quantized(start), f"dst_scale starts at partition {start} of 'sbuf_0', but "

@@ -53,13 +53,16 @@ def check(chip: Chip, instruction: Instruction) -> None:
     extra = CHECKS.get(instruction.op)
     if extra is not None:
         extra(chip, instruction)
+    if not instruction.engines:
+        raise instruction.reject(f"runs on no engine with these operands on {chip.neuron_core}; "
+                                 "move those in PSUM to SBUF")
 
 
 def check_engines(chip: Chip, instruction: Instruction) -> None:
     """IllegalInstruction if the program names an engine that does not run it."""
     allowed = engine_table.legal(chip, instruction)
     for engine in instruction.engines or ():
-        if engine not in allowed:
+        if allowed and engine not in allowed:
             raise instruction.reject(
                 f"does not run on the {engine} engine with these operands on {chip.neuron_core}, "
                 f"but on: {', '.join(allowed)}; change `engine=` or the operands")

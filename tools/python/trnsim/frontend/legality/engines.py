@@ -74,7 +74,8 @@ def _preferred(chip: Chip, instruction: Instruction, api: str) -> Engines:
         prefers_gpsimd = operator == "power" or is_integer
         return GPSIMD if prefers_gpsimd and "gpsimd" in allowed else VECTOR
     if op in ("rng", "rand_set_state", "rand_get_state", "core_barrier"):
-        return VECTOR if op == "rng" else GPSIMD
+        can = legal(chip, instruction)
+        return VECTOR if op == "rng" or "gpsimd" not in can else GPSIMD
     is_old_api = api == "neuronxcc.nki"
     if chip.generation == 2 and _is_activation(instruction):
         is_always = is_old_api and op != "reciprocal"  # Decision 0033.
@@ -148,7 +149,7 @@ def _tensor_scalar(chip: Chip, instruction: Instruction) -> Engines:
     if chip.generation >= 3 and (op0, op1) in _SCALAR_ENGINE_PAIRS:
         engines += SCALAR
     if "rsqrt" in (op0, op1):
-        engines += GPSIMD
+        engines = GPSIMD
     return _without_gpsimd_on_psum(instruction, engines)
 
 
@@ -162,7 +163,9 @@ def _rng(chip: Chip, instruction: Instruction) -> Engines:
 
 
 def _random_state(chip: Chip, instruction: Instruction) -> Engines:
-    return GPSIMD + (VECTOR if chip.generation >= 4 else ())
+    if chip.generation < 4:
+        return GPSIMD
+    return _without_gpsimd_on_psum(instruction, GPSIMD + VECTOR)
 
 
 def _barrier(chip: Chip, instruction: Instruction) -> Engines:

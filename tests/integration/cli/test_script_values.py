@@ -128,8 +128,13 @@ def test_objects_and_named_tuples_are_given_and_returned_as_they_were_at_the_cal
 
 SURROUNDINGS = f'''
 from dataclasses import dataclass
+from collections import Counter, OrderedDict, deque
 from types import SimpleNamespace
+import argparse
+import contextlib
 import functools
+import threading
+import weakref
 import numpy as np
 import constants
 {ADDERS}
@@ -153,7 +158,7 @@ class Model:
         return scaled(x, self.shared * self.own * self.items[0])
 
 
-@dataclass(slots=True)
+@dataclass
 class Slots:
     factor: float
 
@@ -166,9 +171,110 @@ def closure():
     return nki.jit(lambda x: scaled(x, factor)), change
 
 
+class Held:
+    """A weak reference, a lock, itself, a property and a name that raise: nothing is asked."""
+
+    __slots__ = ("__private", "me", "lock", "gone")
+
+    def __init__(self):
+        self.__private, self.me, self.lock = 2.0, self, threading.Lock()
+        self.gone = weakref.proxy(Slots(1.0))
+
+    @property
+    def shape(self):
+        raise RuntimeError("no shape")
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+    def private(self):
+        return self.__private
+
+    def change(self, value):
+        self.__private = value
+
+
+class Table(dict):
+    """Does not want to be changed."""
+
+    def update(self, *_, **__):
+        raise RuntimeError("no update")
+
+    __setitem__ = clear = update
+
+
+class Named:
+    def __init__(self):
+        self.scale = by_factor
+
+    @property
+    def factor(self):
+        return FACTOR
+
+    @functools.cached_property
+    def once(self):
+        return FACTOR
+
+    @staticmethod
+    def of():
+        return FACTOR
+
+    def method(self, x):
+        return scaled(x, self.factor)
+
+
+class Derived(Named):
+    pass
+
+
+class Decorated:
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *given):
+        return self.function(*given)
+
+
+def by_factor(x):
+    return scaled(x, FACTOR)
+
+
+def imports(x):
+    from constants import FACTOR
+    return scaled(x, FACTOR)
+
+
+def counts(x):
+    global COUNT
+    COUNT += 1
+    return scaled(x, COUNT)
+
+
+def logs(x):
+    LOG.append(x.name)
+    return scaled(x, 2.0)
+
+
+@contextlib.contextmanager
+def factors():
+    yield FACTOR
+
+
+def with_factors(x):
+    with factors() as factor:
+        return scaled(x, factor)
+
+
+decorated = Decorated(by_factor)
 ones = np.ones((128, 64), np.float32)
 FACTOR, TABLE, ARRAY, LENGTHS, SLOTS = 2.0, {{"factor": [2.0]}}, np.array([2.0]), [], Slots(2.0)
-SET = {{2.0}}
+SET, DEQUE, COUNTER, ORDER = {{2.0}}, deque([2.0]), Counter(f=2), OrderedDict(f=2.0, g=1.0)
+STRICT, HELD, NAMED, COUNT, LOG = Table(f=2.0), Held(), Derived(), 1, []
+OPTIONS, FUNCTIONS, RESULT = argparse.Namespace(f=2.0), {{"scale": by_factor}}, added(ones, ones)
+CYCLE = [2.0]
+CYCLE.append(CYCLE)
+helper = lambda: helper.factor
+helper.factor = 2.0
 '''
 
 
@@ -187,8 +293,36 @@ SET = {{2.0}}
     ("Model()", "kernel.items[0] = 3.0", (8, 12)),
     ("Model()", "Model.shared = 3.0", (8, 12)),
     ("nki.jit(lambda x: (LENGTHS.append(x), scaled(x, len(LENGTHS)))[1])", "", (1, 2)),
+    ("nki.jit(lambda x: scaled(x, DEQUE[0]))", "DEQUE[0] = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, COUNTER['f']))", "COUNTER['f'] = 3", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, ORDER['f']))", "ORDER['f'] = 3.0; ORDER.move_to_end('f')", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, STRICT['f']))", "dict.__setitem__(STRICT, 'f', 3.0)", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, HELD.private()))", "HELD.change(3.0)", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, OPTIONS.f))", "OPTIONS.f = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, CYCLE[0]))", "CYCLE[0] = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, helper()))", "helper.factor = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, float(RESULT[0, 0])))", "RESULT[:] = 3.0", (2, 3)),
+    ("nki.jit(lambda x: FUNCTIONS['scale'](x))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: [nki.jit(by_factor)][0](x))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: decorated(x))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: NAMED.scale(x))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, NAMED.factor))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, NAMED.of()))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, Derived.of()))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(NAMED.method)", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(functools.partial(scaled, factor=ARRAY[0]))", "ARRAY[0] = 3.0", (2, 2)),
+    ("nki.jit(functools.partial(lambda x, of: scaled(x, of.f), of=OPTIONS))", "OPTIONS.f = 3.0", (2, 3)),
+    ("nki.jit(with_factors)", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(imports)", "constants.FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, [FACTOR for _ in range(2)][1]))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, (lambda: constants.FACTOR)()))", "constants.FACTOR = 3.0", (2, 3)),
+    ("nki.jit(counts)", "COUNT = 4", (2, 5)),
 ], ids=["global", "module", "table", "entry", "array", "slot", "set", "name", "default", "partial",
-        "attribute", "item", "class", "side effect"])
+        "attribute", "item", "class", "side effect", "deque", "counter", "ordered", "strict",
+        "private", "namespace", "cycle", "function's", "result", "functions", "kernels",
+        "class decorator", "function in object", "property", "static", "inherited", "bound",
+        "number", "partial object", "context", "import", "comprehension", "lambda",
+        "global statement"])
 def test_what_a_kernel_reads_is_as_it_was_at_the_launch(
         trnsim: CommandLine, kernel: str, change: str, expected: tuple[int, int]) -> None:
     (trnsim.folder / "constants.py").write_text("FACTOR = 2.0\n")
@@ -206,10 +340,16 @@ def test_what_has_changed_stays_changed_when_a_result_has_been_read(trnsim: Comm
         f"{SURROUNDINGS}\nkernel, change = closure()\nfirst = kernel(ones)\nchange(3.0)\n"
         "counted = nki.jit(lambda x: (LENGTHS.append(x.shape), scaled(x, FACTOR))[1])\n"
         "second = counted(ones)\nFACTOR = ARRAY[0] = 5.0\ndel constants.FACTOR\n"
-        "print(first[0, 0], second[0, 0], FACTOR, ARRAY, LENGTHS, kernel(ones)[0, 0])\n")
+        "third = nki.jit(logs)(ones)\nLOG.clear()\n"
+        "fourth = nki.jit(counts)(ones)\nCOUNT = 1\n"
+        "fifth = nki.jit(lambda x: scaled(x, TABLE['factor'][0] * ARRAY[0]))(ones)\n"
+        "TABLE['factor'] = [7.0]\nARRAY[0] = 6.0\n"
+        "print(third[0, 0], LOG, fourth[0, 0], COUNT, fifth[0, 0], TABLE, ARRAY)\n"
+        "print(first[0, 0], second[0, 0], FACTOR, LENGTHS, kernel(ones)[0, 0])\n")
     outcome = trnsim("run", "reads.py")
     assert outcome.status == 0, outcome.error
-    assert outcome.output.splitlines()[0] == "2.0 2.0 5.0 [5.] [(128, 64)] 3.0"
+    assert outcome.output.splitlines()[:2] == [
+        "2.0 [] 2.0 1 10.0 {'factor': [7.0]} [6.]", "2.0 2.0 5.0 [(128, 64)] 3.0"]
 
 
 def test_a_large_array_that_a_kernel_reads_must_not_change_before_its_result_is_read(
@@ -238,11 +378,33 @@ def test_an_object_that_a_kernel_returns_has_arrays_for_its_tensors(trnsim: Comm
     (trnsim.folder / "constants.py").touch()
     (trnsim.folder / "object.py").write_text(
         f"{SURROUNDINGS}\n@nki.jit\ndef both(x):\n"
-        "    return SimpleNamespace(twice=scaled(x, 2.0), inner=Slots(scaled(x, 3.0)), name='x')\n"
+        "    return SimpleNamespace(twice=scaled(x, 2.0), inner=[scaled(x, 3.0)], name='x')\n"
         "found = both(ones)\n"
-        "print(found.twice[0, 0], found.inner.factor[0, 0], found.name, type(found.inner))\n")
+        "print(found.twice[0, 0], found.inner[0][0, 0], found.name, type(found).__name__)\n")
     outcome = trnsim("run", "object.py", "-q")
     assert outcome.status == 0, outcome.error
-    assert outcome.output == "2.0 3.0 x <class '__main__.Slots'>\n"
+    assert outcome.output == "2.0 3.0 x SimpleNamespace\n"
     assert trnsim("run", "object.py", "-q", "--no-values").output.startswith(
         "<not computed: values of kernel both> <not computed: values of kernel both> x ")
+
+
+@pytest.mark.parametrize(("given", "change"), [
+    ("np.broadcast_to(row, (128, 64))", "row[:] = 7"),
+    ("whole.view()", "given.flags.writeable = True; whole[:] = 7"),
+    ("whole", "whole.shape = (64, 128); whole[:] = 7"),
+    ("Strange(whole)", "given.x[:] = 7"),
+])
+def test_arguments_are_what_they_were_whatever_becomes_of_them(
+        trnsim: CommandLine, given: str, change: str) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "given.py").write_text(
+        f"{SURROUNDINGS}\nrow, whole = np.ones(64, np.float32), ones.copy()\n"
+        "class Strange:\n    one = None\n    def __new__(cls, x):\n"
+        "        cls.one = cls.one or object.__new__(cls)\n        cls.one.x = x\n"
+        "        return cls.one\n    __copy__ = lambda self: self\n"
+        f"given = {given}\nkernel = nki.jit(lambda x: scaled(getattr(x, 'x', x), 2.0))\n"
+        f"found = kernel(given)\n{change}\nprint(found[0, 0], found.shape)\n"
+        "print(type(getattr(given, 'x', given)).__name__)\n")
+    outcome = trnsim("run", "given.py", "-q")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == "2.0 (128, 64)\nndarray\n"

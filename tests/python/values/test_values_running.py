@@ -363,12 +363,12 @@ def test_texts_in_named_tuples_and_objects_are_tensors() -> None:
 def test_objects_that_hold_themselves_or_the_same_object_twice_stay_so() -> None:
     inner = Settings(normal(64, 32), 2.0)
     inner.me = inner  # type: ignore[attr-defined]
-    outer = Settings([inner, inner], 3.0)
+    outer = ([inner, inner], 3.0)
 
     def kernel(given: Any) -> Any:
-        first, second = given.tensor
-        assert first is second is first.me and first is not inner
-        return Settings([stored(loaded(first.tensor))] * 2, given.factor)
+        first, second = given[0]
+        assert first is second and first is not inner and first.me is inner
+        return Settings([stored(loaded(first.tensor))] * 2, given[1])
 
     found = run_kernel(kernel, outer, api="nki")
     assert type(found) is Settings and found.factor == 3.0

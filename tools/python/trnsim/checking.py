@@ -77,7 +77,7 @@ def require_launch(cores: Any, method: Any) -> None:
 def require_flags(**flags: Any) -> None:
     """Truth values: a text like "no" would be true."""
     for name, flag in flags.items():
-        if flag not in (True, False):
+        if not isinstance(flag, bool):
             raise UserError(f"{name} is {flag!r}, but True or False is needed; give one of them")
 
 

@@ -46,8 +46,9 @@ def end_with(main: Callable[[], int]) -> NoReturn:
 
 def flush_output() -> None:
     """Writes what is printed, unless a script has closed its standard output."""
-    with suppress(AttributeError, ValueError):
-        sys.stdout.flush()
+    for stream in (sys.stdout, sys.__stdout__):
+        with suppress(AttributeError, ValueError):
+            stream.flush()  # type: ignore[union-attr]
 
 
 def _has_directory() -> bool:

@@ -68,8 +68,9 @@ def _errors(found: Any, wanted: Any) -> tuple[Any, Any]:
     left, right = found.astype(np.float64), wanted.astype(np.float64)
     if all(one.dtype.kind in "iub" for one in (found, wanted)) and any(
             np.abs(one).max(initial=0) >= EXACT for one in (left, right)):
-        whole = found.astype(object), wanted.astype(object)
-        return whole[0] == whole[1], np.abs(whole[0] - whole[1]).astype(np.float64)
+        apart = np.asarray(found.astype(object) - wanted.astype(object), object)
+        return (np.asarray(apart == 0, bool),
+                np.asarray(np.abs(apart), object).astype(np.float64))
     same = (left == right) | (np.isnan(left) & np.isnan(right))
     return same, np.where(same, 0.0, np.abs(left - right))
 

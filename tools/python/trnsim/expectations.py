@@ -48,7 +48,8 @@ def assert_bound_by(kernel: KernelLike, args: Arguments = (), resource: str = "t
     __tracebackhide__ = True
     if resource not in RESOURCES:
         raise UserError(f"resource {resource!r} is not one of {', '.join(RESOURCES)}; name one")
-    if not isinstance(min_percent, Real) or not 0 <= min_percent <= 100:
+    is_number = isinstance(min_percent, Real) and not isinstance(min_percent, bool)
+    if not is_number or not 0 <= min_percent <= 100:
         raise UserError(f"min_percent is {min_percent!r}, but a number from 0 to 100 is needed; "
                         "give one")
     result = _simulated(kernel, args, chip, options)

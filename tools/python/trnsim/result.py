@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -151,7 +152,8 @@ class Result:
 
         Stalls of different engines overlap. UserError for a negative count.
         """
-        if count is not None and (not isinstance(count, int) or count < 0):
+        if count is not None and (
+                not isinstance(count, Integral) or isinstance(count, bool) or count < 0):
             raise UserError(f"count is {count!r}, but a number of stalls is needed; leave it out "
                             "for all of them")
         found = [Stall(f"{line.source} {line.op}", line.engine, what, time)
@@ -159,7 +161,7 @@ class Result:
                  if time > 0 and (self.bound_by not in self.engines
                                   or line.engine == self.bound_by)]
         found.sort(key=lambda stall: -stall.time_us)
-        return tuple(found[:count])
+        return tuple(found[:None if count is None else int(count)])
 
     def timeline(self, path: str | Path) -> None:
         """Writes when every engine and DMA ring did what, for https://ui.perfetto.dev.

@@ -37,7 +37,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
             assert_allclose(one, expected[key], rtol, atol, f"{name}[{key!r}]")
         return
     if isinstance(actual, (list, tuple)):
-        if not hasattr(expected, "__len__"):
+        if not hasattr(expected, "__len__") or np.ndim(expected) == 0:
             raise UserError(f"what is expected of {name} is {expected!r}, but {len(actual)} "
                             "tensors are needed; give as many")
         if len(actual) != len(expected):
@@ -63,8 +63,11 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
 
 def _numbers(value: Any, name: str) -> Any:
     """The array of a value. UserError if it is none of real numbers."""
-    array = np.asarray(value)
-    if array.dtype.kind in "OSUMmc" or array.dtype.names:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # Rows of several lengths.
+        array = np.array(None)
+    if array.dtype.kind in "OSUMmc" or array.dtype.names or array.dtype.type is np.void:
         what = type(value).__name__ if array.dtype == object else f"an array of {array.dtype}"
         raise UserError(f"{name} is {what}, which is no array of real numbers; give one")
     return array

@@ -72,7 +72,12 @@ def _dtype(name: str, whole: str) -> DType:
 def is_tensor(value: Any) -> bool:
     """Whether a value is an array of some library or a TensorArgument; numpy's scalar types are
     not."""
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
+    if isinstance(value, (list, tuple, dict, type)):
+        return isinstance(value, TensorArgument)
+    try:
+        return hasattr(value, "shape") and hasattr(value, "dtype")
+    except Exception:  # noqa: BLE001 - a user's object, whose code may raise anything
+        return False
 
 
 def as_tensor(value: Any) -> Any:

@@ -20,7 +20,7 @@ from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.script import run_script
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls, Settings, launch_with
-from trnsim.script.children import Elsewhere
+from trnsim.script.children import Elsewhere, await_children
 from trnsim.script.ends import refuse_silent_ends
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
@@ -84,6 +84,7 @@ def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
         if calls.elsewhere.is_here:
             return 0
+        await_children()
         wants_files = options.json or options.timeline or options.instructions
         if calls.elsewhere.calls and not calls.done:
             raise UserError(f"{options.script}: {calls.elsewhere_note()}")

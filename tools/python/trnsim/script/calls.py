@@ -26,14 +26,15 @@ from trnsim.frontend.host.launch_result import (LazyValues, TensorResult, Unknow
 from trnsim.frontend.host.own import is_own
 from trnsim.frontend.host.stand_ins import is_stand_in, missing
 from trnsim.frontend.kernel import Kernel, set_launcher
-from trnsim.frontend.leaves import mapped
+from trnsim.frontend.leaves import mapped, tensors_in
 from trnsim.frontend.program import Program
 from trnsim.frontend.timed import TimedKernel
 from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
 from trnsim.result import Result
+from trnsim.script.arrays import Changed, Copies, KeptArray, is_array
 from trnsim.script.children import Elsewhere, follow, know_kernels
-from trnsim.script.snapshots import Changed, Snapshot
+from trnsim.script.snapshots import Snapshot
 from trnsim.script.surroundings import add_surroundings
 from trnsim.simulator import Options, run_trace
 
@@ -78,6 +79,7 @@ class Calls:
         self.notes: list[str] = []
         self.elsewhere = elsewhere
         self._settings = settings
+        self._copies: Copies = Copies()
         self._known: dict[tuple[Options, bytes], Result] = {}
         self._latest = jax_arrays.Latest()
 
@@ -123,10 +125,11 @@ class Calls:
                   at: source.Position) -> Any:
         """Simulates a launch on arrays; what it returns."""
         has_values = self._settings.values and not isinstance(kernel, TimedKernel)
-        launch = _Launch(kernel, arguments, keywords, at) if has_values else None
+        launch = (_Launch(kernel, arguments, keywords, at, self._copies) if has_values else None)
         chip, program = self._traced(kernel, arguments, keywords)
         computing = None
         if launch is not None:
+            launch.has_traced()
             rules = _Rules(chip, self._settings.reads_unwritten, self._warned(program))
             computing = _Computation(launch, rules, program.writes_arguments)
             if program.depends_on_values:
@@ -213,25 +216,33 @@ class _Launch:
     """
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
-                 at: source.Position) -> None:
+                 at: source.Position, copies: Copies) -> None:
         self.kernel = kernel
         self.needed: list[LazyValues] = []
         self._at = at
         self._given = arguments, keywords
-        self._snapshot = Snapshot()
-        self._kept = mapped(self._given, self._kept_result, _is_result)
+        self._copies = copies
+        self._kept = mapped(self._given, self._kept_tensor, _is_kept)
+        self._snapshot = Snapshot(copies)
+        for tensor in tensors_in(self._given, _is_kept):
+            self._snapshot.leave(tensor, GIVEN)
         self._snapshot.add(self._given, GIVEN)
         add_surroundings(kernel, self._snapshot)
 
-    def _kept_result(self, result: TensorResult, _: Any) -> Any:
-        """What another launch returned, for which this one need not wait."""
-        unread = result.unread()
+    def _kept_tensor(self, tensor: Any, _: Any) -> Any:
+        """An argument, or what another launch returned, for which this one need not wait."""
+        if not isinstance(tensor, TensorResult):
+            return KeptArray(tensor, self._copies)
+        unread = tensor.unread()
         if unread is None:
-            self._snapshot.add(result.array(), GIVEN)
-            return result.array()
+            return KeptArray(tensor.array(), self._copies)
         twin, values = unread
         self.needed.append(values)
         return twin
+
+    def has_traced(self) -> None:
+        """What the kernel has read of other launches' results is kept, too."""
+        self._snapshot.add_results()
 
     @contextmanager
     def again(self, in_place: bool) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -241,8 +252,7 @@ class _Launch:
         """
         try:
             with self._snapshot.restored():
-                yield mapped(self._given if in_place else self._kept,
-                             lambda one, _: one.array(), _is_result)
+                yield mapped(self._given if in_place else self._kept, _array, _is_kept)
         except Changed as problem:
             what = problem if str(problem) == GIVEN else f"{problem}, which the kernel reads"
             raise UserError(f"{self._at}: the script reads what kernel {self.kernel.name} returned "
@@ -254,8 +264,15 @@ GIVEN = "what the kernel was given"
 """What messages call the arguments."""
 
 
-def _is_result(value: Any) -> bool:
-    return isinstance(value, TensorResult)
+def _is_kept(value: Any) -> bool:
+    return isinstance(value, (TensorResult, KeptArray)) or is_array(value)
+
+
+def _array(value: Any, _: Any) -> Any:
+    """What a kernel is given."""
+    if isinstance(value, KeptArray):
+        return value.was(GIVEN)
+    return value.array() if isinstance(value, TensorResult) else value
 
 
 class _Computation:

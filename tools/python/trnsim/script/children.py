@@ -8,6 +8,7 @@ as they are in forks.
 
 from __future__ import annotations
 
+import multiprocessing
 import multiprocessing.forkserver
 import multiprocessing.spawn
 import os
@@ -15,7 +16,6 @@ import runpy
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from trnsim.frontend.host.impersonate import KERNEL_NAMES, install, prepare_libraries
@@ -38,8 +38,10 @@ class Elsewhere:
     def count(self) -> None:
         """A call of this process."""
         if self.is_here:
-            with open(self._path, "ab", buffering=0) as file:
-                file.write(b".")
+            with suppress(FileNotFoundError):  # The report has been made.
+                file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+                os.write(file, b".")
+                os.close(file)
 
     @property
     def is_here(self) -> bool:
@@ -51,6 +53,13 @@ class Elsewhere:
         if not self.is_here:
             with suppress(FileNotFoundError):
                 os.unlink(self._path)
+
+
+def await_children() -> None:
+    """Waits for the processes that multiprocessing would wait for at the end of the script."""
+    for child in multiprocessing.active_children():
+        if not child.daemon:
+            child.join()
 
 
 class _Beginning:
@@ -80,4 +89,12 @@ def know_kernels() -> None:
     """Has a new process import the script as run_script executes it."""
     install()
     prepare_libraries()
-    runpy.run_path = partial(runpy.run_path, init_globals=dict(KERNEL_NAMES))
+    run_path = runpy.run_path
+
+    def run_script(path_name: str, init_globals: dict[str, Any] | None = None,
+                   run_name: str | None = None) -> dict[str, Any]:
+        """The first file that is run is the script."""
+        runpy.run_path = run_path
+        return run_path(path_name, {**KERNEL_NAMES, **(init_globals or {})}, run_name)
+
+    runpy.run_path = run_script

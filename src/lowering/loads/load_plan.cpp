@@ -125,6 +125,7 @@ void LoadPlan::read() {
         end_part();
         begin_part(end_);
     }
+    ++steps_read_;
     const Item item = kept_.keep(*step);
     kept_[item].ended = ended_;
     if (program_->runs[step->run].has_edges()) {
@@ -189,15 +190,18 @@ void LoadPlan::read_load(Item item, const Load& what) {
         loaded_.push_back(id);
     }
     if (--tile.to_read == 0) {  // Nobody reads it.
-        tile.end = latest_;
+        tile.end = {.time = latest_, .step = steps_read_};
         need(tile, latest_);
+        ended(tile);
     }
 }
 
 void LoadPlan::need(Tile& tile, std::int64_t time) {
     Site& site = site_of(tile);
+    tile.reader = tile.loads.empty() ? tile.reader : steps_read_;
     for (Load& load : tile.loads) {
-        load.time = std::max({time - load.lead, site.latest, load.earliest});
+        const std::int64_t lead = load.latency + load.transfer;
+        load.time = std::max({time - lead, site.latest, load.earliest});
         site.latest = load.time;
         auto place = loads_.end();  // Most often it stays there.
         while (place != loads_.begin() && std::prev(place)->time > load.time) {
@@ -241,7 +245,10 @@ std::int64_t LoadPlan::read_other(Item item, const PlannedAccesses& accesses) {
     }
     for (const TileId id : tiles) {
         Tile& tile = tiles_[id];
-        site_of(tile).live -= --tile.to_read == 0 ? 1 : 0;
+        if (--tile.to_read == 0) {
+            --site_of(tile).live;
+            ended(tile);
+        }
     }
     end_ = std::max(end_, end);
     latest_ = std::max(latest_, start);
@@ -254,7 +261,7 @@ void LoadPlan::use(Tile& tile, std::int64_t start, std::int64_t end) {
     is_impossible_ = is_impossible_ || (tile.loads.empty() && !tile.is_needed);
     need(tile, start);
     begin_life(tile);
-    tile.end = std::max(tile.end, end);
+    tile.end = {.time = std::max(tile.end.time, end), .step = steps_read_};
 }
 
 void LoadPlan::begin_life(Tile& tile) {
@@ -306,25 +313,49 @@ void LoadPlan::refill() {
     loads_.erase(loads_.begin(), loads_.begin() + static_cast<std::ptrdiff_t>(begun));
 }
 
-bool LoadPlan::give_slot(Site& site, Tile& tile, std::int64_t time) {
-    if (tile.slot == PlannedSlots::kNone) {
-        tile.slot = site.slots.take(time);
+void LoadPlan::take_slot(Tile& tile, std::int64_t time) {
+    tile.slot = site_of(tile).slots.take(time, tile.reader);
+    if (tile.to_read == 0) {
+        ended(tile);
     }
-    return tile.slot != PlannedSlots::kNone;
+}
+
+bool LoadPlan::has_slot(Tile& tile) {
+    if (!tile.has_slot && tile.slot != PlannedSlots::kNone) {
+        tile.has_slot = site_of(tile).slots.begin(tile.slot);
+    }
+    return tile.has_slot;
+}
+
+void LoadPlan::ended(const Tile& tile) {
+    if (tile.slot != PlannedSlots::kNone) {
+        site_of(tile).slots.end(tile.slot, tile.end);
+    }
 }
 
 void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
     Tile& tile = tiles_[load.tile];
-    Site& site = site_of(tile);
-    if (site.held.empty() && give_slot(site, tile, trigger)) {
+    std::deque<Load>& held = site_of(tile).held;
+    const bool may_take = held.empty() || tiles_[held.back().tile].slot != PlannedSlots::kNone;
+    if (may_take && tile.slot == PlannedSlots::kNone) {
+        take_slot(tile, trigger);
+    }
+    if (held.empty() && has_slot(tile)) {
         put_load(load);
     } else {
-        site.held.push_back(load);
+        held.push_back(load);
     }
 }
 
 void LoadPlan::emit_held(Site& site, std::int64_t time) {
-    while (!site.held.empty() && give_slot(site, tiles_[site.held.front().tile], time)) {
+    while (!site.held.empty()) {
+        Tile& tile = tiles_[site.held.front().tile];
+        if (tile.slot == PlannedSlots::kNone) {
+            take_slot(tile, time);
+        }
+        if (!has_slot(tile)) {
+            return;
+        }
         put_load(site.held.front());
         site.held.pop_front();
     }
@@ -342,7 +373,7 @@ void LoadPlan::emit(Item item) {
     out_.push_back(item);
     for (const TileId id : kept_.tiles(item)) {
         Tile& tile = tiles_[id];
-        assert(tile.slot >= 0);
+        assert(tile.has_slot);
         if (--tile.to_emit == 0) {
             release(tile);
             emit_held(site_of(tile), kept_[item].time);

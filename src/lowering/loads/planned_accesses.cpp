@@ -2,7 +2,6 @@
 // What instructions do to planned tiles, and how long loads of them take.
 #include "trnsim/lowering/loads/planned_accesses.hpp"
 
-#include "trnsim/base/rounding.hpp"
 #include "trnsim/dma/dma_timing.hpp"
 
 #include <algorithm>
@@ -21,24 +20,6 @@ bool is_load(const InstructionTemplate& instruction, const std::vector<bool>& is
                const bool is_tile = operand.access == Access::Write && operand.space == Space::Sbuf;
                return !operand.indirect && (is_source || is_tile);
            });
-}
-
-/// Of the DMA engines' rate, what NKI's documents say to plan with on NeuronCore-v3.
-/// [NKI-DMA-BANDWIDTH]
-constexpr double kPlannedRate = 23.0 / 27.2;
-/// The same for a load by itself, whose engines begin one after the other. [ASSUMED]
-constexpr double kRateAlone = 0.5;
-
-/// Of a load of `dst`. Each DMA engine serves partitions of its own, except in a transpose: half of
-/// them take as long as all.
-std::int64_t planned_transfer(const DmaSpec& dma, Opcode op, const Operand& dst, double rate) {
-    const bool is_transpose = op == Opcode::DmaTranspose;
-    const std::int64_t in_turn =
-        round_up(dst.partitions, dma.partitions_per_engine) / dma.partitions_per_engine;
-    const std::int64_t engines = is_transpose ? dma.engines : std::min(in_turn, dma.engines);
-    const double peak = static_cast<double>(engines) * dma.engine_gb_per_s.value;
-    const double share = is_transpose ? dma.transpose_efficiency_hbm : 1.0;
-    return to_picoseconds(Bytes{dst.total_bytes()}, GigabytesPerSecond{peak * share * rate}).value;
 }
 
 /// From the trigger to the first byte, and the wake-up of who waits for it.
@@ -69,14 +50,10 @@ PlannedAccesses accesses_of(const InstructionTemplate& instruction,
         }
     }
     if (is_load) {
-        const Operand& dst = instruction.operands[accesses.tiles.front().operand];
-        const auto takes = [&](double rate) {
-            return planned_transfer(chip.dma, instruction.op, dst, rate);
-        };
-        const std::int64_t latency = latency_of(plan, chip.neuron_core);
-        accesses.load = PlannedLoad{.lead = latency + takes(kRateAlone),
-                                    .latency = latency,
-                                    .transfer = takes(kPlannedRate)};
+        const DgeModeSpec& mode = dma::dge_mode(chip.neuron_core.dge, plan.trigger.dge);
+        const dma::DmaTransferCost cost = dma::transfer_cost(chip.dma, chip.hbm, mode, instruction);
+        accesses.load = PlannedLoad{.latency = latency_of(plan, chip.neuron_core),
+                                    .transfer = cost.service.value};
     }
     return accesses;
 }

@@ -25,19 +25,20 @@
 
 namespace trnsim::lowering {
 
-/// A compiler's plan of loads: each just in time, into the lowest slot of its site that is free by
-/// then.
+/// A compiler's plan of loads: each just in time, into the slot of its site that has been free for
+/// longest by then.
 ///
 ///     loads       a - - >  b - - >  c - - >        slots of a, b, c: 0, 1, 0
 ///     engine            | uses a | uses b | uses c
 ///
 /// The times are those of a schedule on paper: every engine in program order, as soon as its
 /// operands are there, at the cost of its instructions. A load takes what there is from its trigger
-/// to the first byte, its bytes, and the wake-up of its reader; that they have to become visible is
-/// left out. So a site has no more slots than the plan needs, and where loads take longer than
-/// planned their readers wait, and with them the next loads into their slots (decision 0027).
-/// Yields the program's steps with the loads in their new places; no other step passes another one.
-/// Iterations of loops of the run time, and fences, are the ends of parts that no load leaves.
+/// to the first byte, its descriptors, and the wake-up of its reader; that its DMA engines begin
+/// one after the other and that bytes have to become visible is left out. So a site has no more
+/// slots than the plan needs, and where loads take longer than planned their readers wait, and with
+/// them the next loads into their slots (decisions 0027, 0046). Yields the program's steps with the
+/// loads in their new places; no other step passes another one. Iterations of loops of the run
+/// time, and fences, are the ends of parts that no load leaves.
 class LoadPlan {
 public:
     /// Slots of a site.
@@ -81,7 +82,7 @@ private:
         UseCounter uses;
         InstanceTable<TileId> living{};
         PlannedSlots slots{};
-        std::deque<Load> held{};     ///< Those that wait for a slot.
+        std::deque<Load> held{};     ///< Those that wait for a slot, their own or any.
         std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
         std::int64_t live = 0;       ///< Tiles needed, and still to be used, in program order;
         std::int64_t live_peak = 0;  ///< most of them at once.
@@ -115,8 +116,11 @@ private:
     void emit_held(Site& site, std::int64_t time);
     void put_load(const Load& load);
     void resolved(Item item);
-    [[nodiscard]] static bool give_slot(Site& site, Tile& tile, std::int64_t time);
-    void release(const Tile& tile) { site_of(tile).slots.release(tile.slot, tile.end); }
+    void take_slot(Tile& tile, std::int64_t time);
+    /// Whether its loads can have their place in the new order.
+    [[nodiscard]] bool has_slot(Tile& tile);
+    void ended(const Tile& tile);  ///< It has been read for the last time.
+    void release(const Tile& tile) { site_of(tile).slots.release(tile.slot); }
     /// Goes through the program. False: a tile is read before a load of it.
     [[nodiscard]] bool runs();
 
@@ -134,8 +138,9 @@ private:
     std::int64_t part_begin_ = 0;   ///< when the one that is read begins,
     std::int64_t end_ = 0;          ///< the end of all steps read,
     std::vector<TileId> loaded_{};  ///< and tiles with loads in the part that is read.
-    std::int64_t latest_ = 0;       ///< Start of a step read so far;
-    std::int64_t given_out_ = 0;    ///< of one that has its place in the new order.
+    std::int64_t steps_read_ = 0;
+    std::int64_t latest_ = 0;     ///< Start of a step read so far;
+    std::int64_t given_out_ = 0;  ///< of one that has its place in the new order.
     bool is_over_ = false;
     bool is_impossible_ = false;  ///< A tile is read before a load, or used before it is allocated.
     PlannedTiles tiles_{};

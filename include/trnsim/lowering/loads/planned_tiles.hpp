@@ -19,9 +19,8 @@ struct PlannedLoad {
     PlannedTileId tile = 0;
     std::int64_t time = 0;      ///< Start that is in time, not before
     std::int64_t earliest = 0;  ///< the one of its iteration (RuntimeIterations).
-    std::int64_t lead = 0;      ///< From its trigger to its reader,
-    std::int64_t latency = 0;   ///< and what of that is not for its bytes.
-    std::int64_t transfer = 0;  ///< What its bytes take among others.
+    std::int64_t latency = 0;   ///< From its trigger to its reader, but for
+    std::int64_t transfer = 0;  ///< what its bytes take.
 };
 
 /// A tile of a planned site.
@@ -32,9 +31,11 @@ struct PlannedTile {
     std::int64_t to_emit = 0;     ///< that have no place in the new order,
     std::int64_t to_resolve = 0;  ///< and that have not been given out.
     std::int64_t ready = 0;       ///< When it could be there; 0: nobody has read it.
-    std::int64_t end = 0;         ///< Of its last use.
+    std::int64_t reader = 0;      ///< The step of the program that reads it first.
+    PlannedEnd end{};             ///< Of its uses so far.
     std::int64_t slot = PlannedSlots::kNone;
     bool is_needed = false;
+    bool has_slot = false;             ///< It is nobody else's any more.
     std::vector<PlannedLoad> loads{};  ///< Until it is.
 };
 

@@ -43,71 +43,65 @@ CriticalPath::Kind CriticalPath::kind_of(const std::string& text, Engine engine)
     return static_cast<Kind>(kFirstEngine + static_cast<int>(engine));
 }
 
-void CriticalPath::History::make_room(std::size_t kinds) {
-    constexpr std::size_t kMore = 8;
-    if (kinds <= room) {
-        return;
-    }
-    records.resize(kHistory);
-    History larger{.room = (kinds / kMore + 1) * kMore};
-    const std::size_t places = kHistory * larger.room;
-    // NOLINTNEXTLINE(modernize-avoid-c-arrays)
-    larger.sums = std::make_unique_for_overwrite<std::int64_t[]>(places);
-    for (std::size_t place = 0; place < kHistory; ++place) {
-        std::copy_n(sums_of(place), records[place].kinds, larger.sums_of(place));
-    }
-    sums = std::move(larger.sums);
-    room = larger.room;
-}
-
 const CriticalPath::Record* CriticalPath::find(QueueId queue, std::uint64_t sequence) const {
-    const std::vector<Record>& records = histories_[queue].records;
-    if (records.empty()) {
+    const History& history = histories_[queue];
+    if (history.empty()) {
         return nullptr;
     }
-    const Record& record = records[sequence % kHistory];
+    const Record& record = history[sequence % kHistory];
     return record.is_set && record.sequence == sequence ? &record : nullptr;
 }
 
 void CriticalPath::started(
     QueueId queue, std::uint64_t sequence, Kind kind, Picoseconds start, const Hold& hold) {
+    if (chains_.is_full()) {
+        settle();
+    }
     History& history = histories_[queue];
-    history.make_room(names_.size());
-    std::int64_t* sums = history.sums_of(sequence);
+    if (history.empty()) {
+        history.resize(kHistory);
+    }
     const Record* previous = nullptr;
-    const std::int64_t* sums_before = nullptr;
     Picoseconds since = hold.since;
     if (hold.producer_queue) {
         previous = find(*hold.producer_queue, hold.producer_sequence);
-        sums_before = histories_[*hold.producer_queue].sums_of(hold.producer_sequence);
     }
     if (previous == nullptr) {
         previous = sequence > 0 ? find(queue, hold.predecessor) : nullptr;
-        sums_before = history.sums_of(hold.predecessor);
         since = start - hold.refused - hold.kept;
     }
-    const std::size_t known = previous != nullptr ? previous->kinds : 0;
-    if (sums_before != sums) {
-        std::copy_n(sums_before, known, sums);
-    }
-    std::fill(sums + known, sums + names_.size(), 0);
+    ChainSums::Place chain = ChainSums::kNothing;
     if (previous != nullptr) {
-        sums[previous->kind] += (since - previous->start).value;
-        sums[kSemaphore] += (start - since - hold.refused - hold.kept).value;
-        sums[queue < kEngineQueues ? kPort : kRing] += hold.refused.value;
-        sums[kCores] += hold.kept.value;
+        const Picoseconds wakeup = start - since - hold.refused - hold.kept;
+        const Kind refuser = queue < kEngineQueues ? kPort : kRing;
+        chain = chains_.add(previous->chain,
+                            {.values = {(since - previous->start).value,
+                                        wakeup.value,
+                                        hold.refused.value,
+                                        hold.kept.value},
+                             .to = {previous->kind, kSemaphore, refuser, kCores}});
     } else {
         const Picoseconds launch = std::min(start, kernel_start_);
         const Picoseconds kept = std::min(start - launch, hold.kept);
-        sums[kKernelStart] = launch.value;
-        sums[kCores] = kept.value;
-        sums[kind] += (start - launch - kept).value;
+        const Picoseconds rest = start - launch - kept;
+        chain = chains_.add(ChainSums::kNothing,
+                            {.values = {launch.value, kept.value, rest.value, 0},
+                             .to = {kKernelStart, kCores, kind, kind}});
     }
-    history.records[sequence % kHistory] = {.sequence = sequence,
-                                            .start = start,
-                                            .kind = kind,
-                                            .is_set = true,
-                                            .kinds = static_cast<std::uint8_t>(names_.size())};
+    history[sequence % kHistory] = {
+        .sequence = sequence, .start = start, .chain = chain, .kind = kind, .is_set = true};
+}
+
+void CriticalPath::settle() {
+    std::vector<ChainSums::Place*> kept;
+    for (History& history : histories_) {
+        for (Record& record : history) {
+            if (record.is_set) {
+                kept.push_back(&record.chain);
+            }
+        }
+    }
+    chains_.settle(kept, names_.size());
 }
 
 std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId queue,
@@ -118,8 +112,8 @@ std::vector<std::pair<std::string, Picoseconds>> CriticalPath::chain(QueueId que
     if (record == nullptr) {
         return result;
     }
-    const std::int64_t* sums = histories_[queue].sums_of(sequence);
-    for (std::size_t kind = 0; kind < record->kinds; ++kind) {
+    const std::vector<std::int64_t> sums = chains_.along(record->chain, names_.size());
+    for (std::size_t kind = 0; kind < sums.size(); ++kind) {
         const Picoseconds own = kind == record->kind ? done - record->start : Picoseconds{};
         if (const Picoseconds time = Picoseconds{sums[kind]} + own; time != Picoseconds{}) {
             result.emplace_back(names_[kind], time);

@@ -2,12 +2,12 @@
 // Which instructions the end of a run hung on, kept up to date as it happens.
 #pragma once
 
+#include "trnsim/neuron_core/chain_sums.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,15 +20,16 @@ inline constexpr const char* kRingName = "DMA ring";
 inline constexpr const char* kCoresName = "other NeuronCores";
 
 /// Every instruction's start hangs on one earlier event: the end of its queue's previous
-/// instruction, or the update of a semaphore. The times along that chain, summed by kind, travel
-/// with the instruction; the chain of the last one to end is the critical path. Kinds are (source
-/// line, operation, engine), at most kKinds of them; the rest are summed by engine.
+/// instruction, or the update of a semaphore. The times along that chain are summed by kind when it
+/// is asked for; that of the last one to end is the critical path. Kinds are (source line,
+/// operation, engine), at most kKinds of them; the rest are summed by engine.
 ///
-/// Memory: a fixed history per queue. A chain that hangs on an instruction older than the history
+/// Memory: a fixed history per queue, and links between them that become sums when they are many
+/// (ChainSums). A chain that hangs on an instruction older than the history
 /// (its result was visible long before) is continued from its own queue.
 class CriticalPath {
 public:
-    using Kind = std::uint8_t;
+    using Kind = ChainSums::Sum;
     static constexpr int kKinds = 240;
 
     /// What an instruction's start hung on.
@@ -64,29 +65,20 @@ private:
     struct Record {
         std::uint64_t sequence = 0;
         Picoseconds start;
+        ChainSums::Place chain = ChainSums::kNothing;  ///< Up to the start, by kind.
         Kind kind = 0;
         bool is_set = false;
-        std::uint8_t kinds = 0;  ///< How many kinds there were.
     };
-    /// The last kHistory of a queue.
-    struct History {
-        std::vector<Record> records;  ///< None if the queue starts none.
-        /// Of the chain up to the start of each, by kind: places for `room` kinds in one block,
-        /// which is touched where there is something in it: a vector would fill it.
-        std::unique_ptr<std::int64_t[]> sums;  // NOLINT(modernize-avoid-c-arrays)
-        std::size_t room = 0;
-
-        [[nodiscard]] std::int64_t* sums_of(std::uint64_t sequence) const {
-            return sums.get() + sequence % kHistory * room;
-        }
-        void make_room(std::size_t kinds);
-    };
+    /// The last kHistory of a queue; none if it starts none.
+    using History = std::vector<Record>;
 
     [[nodiscard]] const Record* find(QueueId queue, std::uint64_t sequence) const;
+    void settle();
 
     Picoseconds kernel_start_{};
     std::vector<std::string> names_;
     std::array<History, kQueues> histories_;
+    ChainSums chains_;
 };
 
 }  // namespace trnsim::neuron_core

@@ -30,17 +30,15 @@ public:
         : program_(&program), calls_(program.instruction_count) {
         if (program.header.form == program::Form::Program) {
             if (policies.drop_repeated_loads) {
-                changed_ = lowering::drop_repeated_loads(*program_);
-                program_ = &*changed_;
+                change(lowering::drop_repeated_loads(take()));
                 dropped_loads_ = calls_ - program_->instruction_count;
             }
             if (policies.merge_iterations) {
-                changed_ = lowering::IterationMerging(chip.neuron_core).apply(*program_);
-                program_ = &*changed_;
+                change(lowering::IterationMerging(chip.neuron_core).apply(take()));
             }
             if (policies.loads == lowering::LoadTiming::JustInTime) {
-                changed_ = lowering::split_blocks(*program_, lowering::loaded_sites(*program_));
-                program_ = &*changed_;
+                const std::vector<bool> loaded = lowering::loaded_sites(*program_);
+                change(lowering::split_blocks(take(), loaded));
             }
             std::vector<lowering::SiteLiveness> lives = lowering::analyse_liveness(*program_);
             if (policies.sink_loads && policies.spilling != lowering::Spilling::Off) {
@@ -48,9 +46,8 @@ public:
                         return lowering::fits_into_sbuf(*program_, those, chip, policies);
                     })) {
                     repeated_loads_ = sunk->program.instruction_count - program_->instruction_count;
-                    changed_ = std::move(sunk->program);
+                    change(std::move(sunk->program));
                     sunk_ = std::move(sunk->passes);
-                    program_ = &*changed_;
                     lives = lowering::analyse_liveness(*program_);
                 }
             }
@@ -88,6 +85,15 @@ public:
     [[nodiscard]] const lowering::Lowering* lowering() const { return lowering_.get(); }
 
 private:
+    /// The program, to be changed: the trace is copied, what was made of it is not.
+    [[nodiscard]] program::Program take() {
+        return changed_ ? std::move(*changed_) : program::Program(*program_);
+    }
+    void change(program::Program changed) {
+        changed_ = std::move(changed);
+        program_ = &*changed_;
+    }
+
     const program::Program* program_;
     std::int64_t calls_;
     std::int64_t dropped_loads_ = 0;

@@ -25,10 +25,10 @@ std::int64_t part_elements(const Buffer& buffer) {
 
 class Splitter {
 public:
-    Splitter(const Program& program, const std::vector<bool>& sites)
-        : program_(program), parts_(program.buffers.size()) {
+    Splitter(Program program, const std::vector<bool>& sites)
+        : program_(std::move(program)), parts_(program_.buffers.size()) {
         for (std::size_t site = 0; site < parts_.size(); ++site) {
-            const Buffer& buffer = program.buffers[site];
+            const Buffer& buffer = program_.buffers[site];
             if (sites[site] && buffer.space == Space::Sbuf && !buffer.address) {
                 parts_[site] = part_elements(buffer);
             }
@@ -45,14 +45,7 @@ public:
     }
 
     Program run() {
-        Program result = program_;
-        for (std::size_t site = 0; site < parts_.size(); ++site) {
-            if (parts_[site] > 0) {
-                std::vector<std::int64_t>& shape = result.buffers[site].shape;
-                shape.erase(shape.begin() + 1);
-            }
-        }
-        for (program::Run& run : result.runs) {
+        for (program::Run& run : program_.runs) {
             const std::vector<Operand>& operands = program_.templates[run.instruction].operands;
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 if (const std::int64_t part = parts_[operands[i].buffer]; part > 0) {
@@ -60,23 +53,29 @@ public:
                 }
             }
         }
-        result.nodes.clear();
+        const std::vector<Node> nodes = std::exchange(program_.nodes, {});
         std::vector<std::uint32_t> open;
-        for (const Node& node : program_.nodes) {
+        for (const Node& node : nodes) {
             const std::int64_t copies = node.kind == Node::Kind::Alloc && parts_[node.index] > 0
                                             ? program_.buffers[node.index].shape[1]
                                             : 1;
-            result.nodes.insert(result.nodes.end(), static_cast<std::size_t>(copies), node);
-            const auto last = static_cast<std::uint32_t>(result.nodes.size() - 1);
+            program_.nodes.insert(program_.nodes.end(), static_cast<std::size_t>(copies), node);
+            const auto last = static_cast<std::uint32_t>(program_.nodes.size() - 1);
             if (node.kind == Node::Kind::Loop) {
                 open.push_back(last);
             } else if (node.kind == Node::Kind::End) {
-                result.nodes[last].match = open.back();
-                result.nodes[open.back()].match = last;
+                program_.nodes[last].match = open.back();
+                program_.nodes[open.back()].match = last;
                 open.pop_back();
             }
         }
-        return result;
+        for (std::size_t site = 0; site < parts_.size(); ++site) {
+            if (parts_[site] > 0) {
+                std::vector<std::int64_t>& shape = program_.buffers[site].shape;
+                shape.erase(shape.begin() + 1);
+            }
+        }
+        return std::move(program_);
     }
 
 private:
@@ -139,15 +138,15 @@ private:
                       [part](const Affine::Term& term) { return term.coefficient % part == 0; });
     }
 
-    const Program& program_;
+    Program program_;
     std::vector<std::int64_t> parts_;   ///< By site: elements of a part; 0: it stays whole.
     std::vector<std::int64_t> counts_;  ///< Of the open loops.
 };
 
 }  // namespace
 
-Program split_blocks(const Program& program, const std::vector<bool>& sites) {
-    return Splitter(program, sites).run();
+Program split_blocks(Program program, const std::vector<bool>& sites) {
+    return Splitter(std::move(program), sites).run();
 }
 
 }  // namespace trnsim::lowering

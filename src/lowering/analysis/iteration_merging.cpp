@@ -257,8 +257,8 @@ private:
 
 }  // namespace
 
-Program IterationMerging::apply(const Program& program) const {
-    return Rebuilder(program, core_).run();
+Program IterationMerging::apply(Program program) const {
+    return Rebuilder(std::move(program), core_).run();
 }
 
 }  // namespace trnsim::lowering

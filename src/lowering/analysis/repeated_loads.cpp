@@ -29,7 +29,7 @@ using Path = std::vector<std::uint32_t>;  ///< Nodes of the loops around a run, 
 struct Use {
     std::uint32_t run = 0;
     std::size_t operand = 0;
-    Path path{};
+    std::size_t place = 0;  ///< Of the run in program order.
 };
 
 /// A load of whole columns into a tile that nothing else writes.
@@ -101,7 +101,7 @@ public:
             } else if (node.kind == Node::Kind::Run) {
                 const auto& operands = template_of(node.index).operands;
                 for (std::size_t k = 0; k < operands.size(); ++k) {
-                    uses_[operands[k].buffer].push_back({node.index, k, path});
+                    uses_[operands[k].buffer].push_back({node.index, k, order_.size()});
                 }
                 order_.emplace_back(node.index, path);
             }
@@ -231,7 +231,7 @@ private:
         return std::ranges::all_of(uses_[load.site], [&](const Use& use) {
             const Operand& operand = template_of(use.run).operands[use.operand];
             return use.run == load.run ||
-                   (begins_with(use.path, load.path) && !operand.indirect &&
+                   (begins_with(order_[use.place].second, load.path) && !operand.indirect &&
                     operand.dtype == program_.buffers[load.site].dtype &&
                     program_.runs[use.run].at[use.operand].instance == dst_of(load).instance);
         });
@@ -292,8 +292,8 @@ private:
 
 }  // namespace
 
-Program drop_repeated_loads(const Program& program) {
-    return Finder(program).run();
+Program drop_repeated_loads(Program program) {
+    return Finder(std::move(program)).run();
 }
 
 }  // namespace trnsim::lowering

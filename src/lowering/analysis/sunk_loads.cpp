@@ -49,11 +49,11 @@ std::size_t common_start(const Route& a, const Route& b) {
 class Sinking {
 public:
     explicit Sinking(const Program& program)
-        : program_(program), tree_(to_tree(program.nodes)), is_loadable_(loadable_sites()) {}
+        : program_(&program), tree_(to_tree(program.nodes)), is_loadable_(loadable_sites()) {}
 
     /// By site.
     [[nodiscard]] std::vector<Candidate> candidates() const {
-        std::vector<std::vector<Touch>> touches(program_.buffers.size());
+        std::vector<std::vector<Touch>> touches(program_->buffers.size());
         Route route;
         gather(tree_, route, touches);
         std::vector<Candidate> found;
@@ -68,6 +68,10 @@ public:
     }
 
     void sink(const Candidate& one) {
+        if (!changed_) {
+            changed_ = *program_;
+            program_ = &*changed_;
+        }
         const std::size_t depth = one.loop.size() - 1;
         std::int64_t passes = 1;
         for (const std::int64_t around : counts_around(one.loop)) {
@@ -86,9 +90,9 @@ public:
         }
         items = std::move(kept);
         LoopTree& loop = items[one.loop.back() - moved.size()];
-        const std::int64_t count = program_.loops[loop.index].count;
+        const std::int64_t count = program_->loops[loop.index].count;
         for (LoopTree& item : moved) {
-            program_.instruction_count += passes * (count - 1) * executed(item, Node::Kind::Run);
+            changed_->instruction_count += passes * (count - 1) * executed(item, Node::Kind::Run);
             move_inside(item, static_cast<std::int32_t>(depth));
         }
         loop.body.insert(loop.body.begin(),
@@ -98,31 +102,32 @@ public:
         passes_.emplace(one.site, count);
     }
 
+    /// \pre one was moved
     SunkLoads take() {
-        program_.nodes = to_nodes(tree_);
+        changed_->nodes = to_nodes(tree_);
         std::int32_t depth = 0;
-        for (const Node& node : program_.nodes) {
+        for (const Node& node : changed_->nodes) {
             depth += node.kind == Node::Kind::Loop ? 1 : node.kind == Node::Kind::End ? -1 : 0;
-            program_.max_depth = std::max(program_.max_depth, depth);
+            changed_->max_depth = std::max(changed_->max_depth, depth);
         }
-        return {.program = std::move(program_), .passes = std::move(passes_)};
+        return {.program = std::move(*changed_), .passes = std::move(passes_)};
     }
 
 private:
     [[nodiscard]] const InstructionTemplate& template_of(std::uint32_t run) const {
-        return program_.templates[program_.runs[run].instruction];
+        return program_->templates[program_->runs[run].instruction];
     }
 
     /// Sites in SBUF that only loads of what is there before the program write.
     [[nodiscard]] std::vector<bool> loadable_sites() const {
-        const std::vector<bool> is_written = written_buffers(program_);
-        std::vector<bool> is_loadable(program_.buffers.size());
+        const std::vector<bool> is_written = written_buffers(*program_);
+        std::vector<bool> is_loadable(program_->buffers.size());
         for (std::size_t site = 0; site < is_loadable.size(); ++site) {
-            const program::Buffer& buffer = program_.buffers[site];
+            const program::Buffer& buffer = program_->buffers[site];
             is_loadable[site] = buffer.space == Space::Sbuf && !buffer.address;
         }
-        for (const Run& run : program_.runs) {
-            const InstructionTemplate& instruction = program_.templates[run.instruction];
+        for (const Run& run : program_->runs) {
+            const InstructionTemplate& instruction = program_->templates[run.instruction];
             const bool can_move = is_load(instruction, is_written) && !run.has_edges();
             for (const Operand& operand : instruction.operands) {
                 if (operand.writes() && !can_move) {
@@ -140,26 +145,31 @@ private:
         }
         const Operand& dst = instruction.at(Role::Dst);
         const Operand& src = instruction.at(Role::Src);
-        const program::BufferKind kind = program_.buffers[src.buffer].kind;
+        const program::BufferKind kind = program_->buffers[src.buffer].kind;
         return src.space == Space::Hbm && !dst.indirect && !src.indirect &&
                !is_written[src.buffer] &&
                (kind == program::BufferKind::Input || kind == program::BufferKind::Constant);
     }
 
+    /// By site: who touches it, of those whose loads may be moved.
     void gather(const Items& items, Route& route, std::vector<std::vector<Touch>>& touches) const {
         for (std::size_t i = 0; i < items.size(); ++i) {
             route.push_back(i);
             if (items[i].is_loop()) {
                 gather(items[i].body, route, touches);
             } else if (items[i].is_alloc()) {
-                touches[items[i].index].push_back({.route = route});
+                if (is_loadable_[items[i].index]) {
+                    touches[items[i].index].push_back({.route = route});
+                }
             } else {
                 const auto& operands = template_of(items[i].index).operands;
                 for (std::size_t k = 0; k < operands.size(); ++k) {
-                    touches[operands[k].buffer].push_back({.route = route,
-                                                           .run = items[i].index,
-                                                           .operand = k,
-                                                           .reads = !operands[k].writes()});
+                    if (is_loadable_[operands[k].buffer]) {
+                        touches[operands[k].buffer].push_back({.route = route,
+                                                               .run = items[i].index,
+                                                               .operand = k,
+                                                               .reads = !operands[k].writes()});
+                    }
                 }
             }
             route.pop_back();
@@ -205,7 +215,7 @@ private:
             if (!touch.run) {
                 return true;
             }
-            const Affine& number = program_.runs[*touch.run].at[touch.operand].instance;
+            const Affine& number = program_->runs[*touch.run].at[touch.operand].instance;
             const std::vector<std::int64_t> counts = counts_around(touch.route);
             std::int64_t factor = one.tiles;
             for (std::int32_t d = depth - 1; d >= 0; --d) {
@@ -224,7 +234,7 @@ private:
         const Items* items = &tree_;
         for (std::size_t i = 0; i + 1 < route.size(); ++i) {
             const LoopTree& loop = (*items)[route[i]];
-            counts.push_back(program_.loops[loop.index].count);
+            counts.push_back(program_->loops[loop.index].count);
             items = &loop.body;
         }
         return counts;
@@ -247,7 +257,7 @@ private:
         if (!item.is_loop()) {
             return false;
         }
-        const program::LoopKind kind = program_.loops[item.index].kind;
+        const program::LoopKind kind = program_->loops[item.index].kind;
         return kind == program::LoopKind::Affine || kind == program::LoopKind::Sequential;
     }
 
@@ -260,7 +270,7 @@ private:
         for (const LoopTree& inner : item.body) {
             sum += executed(inner, kind);
         }
-        return sum * program_.loops[item.index].count;
+        return sum * program_->loops[item.index].count;
     }
 
     /// The list that holds what a route leads to.
@@ -280,7 +290,7 @@ private:
         if (!item.is_run()) {
             return;
         }
-        for (program::Position& at : program_.runs[item.index].at) {
+        for (program::Position& at : changed_->runs[item.index].at) {
             for (Affine* value : {&at.instance, &at.offset, &at.partition}) {
                 for (Affine::Term& term : value->terms) {
                     term.depth += term.depth >= depth ? 1 : 0;
@@ -303,7 +313,7 @@ private:
         const auto& operands = template_of(item.index).operands;
         for (std::size_t k = 0; k < operands.size(); ++k) {
             if (operands[k].buffer == one.site) {
-                Affine& number = program_.runs[item.index].at[k].instance;
+                Affine& number = changed_->runs[item.index].at[k].instance;
                 for (Affine::Term& term : number.terms) {
                     term.coefficient *= term.depth < depth ? count : 1;
                 }
@@ -312,7 +322,8 @@ private:
         }
     }
 
-    Program program_;
+    const Program* program_;
+    std::optional<Program> changed_;  ///< From the first load on that was moved.
     Items tree_;
     std::vector<bool> is_loadable_;
     std::map<std::uint32_t, std::int64_t> passes_;  ///< As SunkLoads says.

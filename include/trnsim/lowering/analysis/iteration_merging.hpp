@@ -28,7 +28,7 @@ public:
     explicit IterationMerging(const NeuronCoreSpec& core) : core_(core) {}
 
     /// The program after it; itself if there is nothing to merge.
-    [[nodiscard]] program::Program apply(const program::Program& program) const;
+    [[nodiscard]] program::Program apply(program::Program program) const;
 
 private:
     const NeuronCoreSpec& core_;

@@ -18,6 +18,6 @@ namespace trnsim::lowering {
 /// The second tile must be a copy of a part of the first, column by column, of an argument or
 /// constant that the program does not write; nothing else may write either tile, and whoever reads
 /// the second does so in the iteration that loads it.
-[[nodiscard]] program::Program drop_repeated_loads(const program::Program& program);
+[[nodiscard]] program::Program drop_repeated_loads(program::Program program);
 
 }  // namespace trnsim::lowering

@@ -8,6 +8,14 @@
 #include <vector>
 
 namespace trnsim::program {
+namespace {
+
+/// Keys are short, and most differ in their first character: comparing memory is a call.
+bool is_same(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && (a.empty() || a.front() == b.front()) && a == b;
+}
+
+}  // namespace
 
 JsonFields::JsonFields(const Place& place, JsonObject object, std::span<const JsonKey> keys)
     : place_(place), keys_(keys) {
@@ -44,7 +52,7 @@ JsonValue JsonFields::operator[](std::string_view key) const {
 
 std::size_t JsonFields::find(std::string_view key) const {
     std::size_t i = 0;
-    while (i < keys_.size() && keys_[i].name != key) {
+    while (i < keys_.size() && !is_same(keys_[i].name, key)) {
         ++i;
     }
     return i;

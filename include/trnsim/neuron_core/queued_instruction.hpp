@@ -42,35 +42,36 @@ enum class Operation : std::uint8_t {
     Transfer,             ///< DMA.
 };
 
-/// Everything about an instruction that does not change from one execution to the next.
-struct IssueTemplate {
+/// Everything about an instruction that does not change from one execution to the next. What an
+/// execution on an engine looks at is in the first two cache lines.
+struct alignas(64) IssueTemplate {
     Operation operation = Operation::DataPath;
     Engine engine = Engine::Vector;
-    std::uint32_t index = 0;   ///< Number of this template within the run: key of its statistics.
-    std::uint32_t source = 0;  ///< Template of the program trace it came from.
-    std::string name{};        ///< "nc_matmul", "ACT_TABLE_LOAD"
-    InstructionCost cost{};    ///< All operations but the tensor engine's and Transfer.
-    Cycles tensor_interval{};  ///< LoadStationary, MultiplyMoving: at full rate.
-    std::int64_t passes = 1;   ///< LoadStationary, MultiplyMoving: sets of weights.
-    Cycles issue_interval{};   ///< MultiplyMoving: to the next one on another tile.
-    PeBlocks pe_blocks = kWholeArray;  ///< LoadStationary, MultiplyMoving.
-    std::int64_t busy_columns = 0;     ///< MultiplyMoving: what the clock gate counts.
-    double row_share = 1.0;            ///< MultiplyMoving, as the clock gate counts it.
-    std::int64_t macs = 0;             ///< MultiplyMoving.
-    double peak_weight = 1.0;          ///< MultiplyMoving: cost of its dtype relative to BF16.
-    bool is_transpose = false;         ///< MultiplyMoving, StreamTranspose.
+    bool is_transpose = false;  ///< MultiplyMoving, StreamTranspose.
     bool touches_sbuf = false;
     bool touches_psum = false;
+    DgeMode dge = DgeMode::None;       ///< Transfer, Trigger.
+    Engine trigger = Engine::Dma;      ///< Transfer: in whose queue its trigger is; Dma: in none.
+    PeBlocks pe_blocks = kWholeArray;  ///< LoadStationary, MultiplyMoving.
+    std::uint32_t index = 0;   ///< Number of this template within the run: key of its statistics.
+    std::uint32_t source = 0;  ///< Template of the program trace it came from.
     std::uint32_t state_key =
         0;  ///< Vector Engine state it needs: quadrant pair, or shuffle mask (0: none).
-    dma::DmaTransferCost transfer{};  ///< Transfer.
-    dma::DgeCost dge_cost{};          ///< Transfer.
-    DgeMode dge = DgeMode::None;      ///< Transfer, Trigger.
-    Engine trigger = Engine::Dma;     ///< Transfer: in whose queue its trigger is; Dma: in none.
     std::uint32_t meeting_cores = 0;  ///< Starts when these and its own have come; 0: at once.
     std::uint32_t meeting_channel = 0;
-    bool is_spill_save = false;    ///< Transfer made by the lowering, SBUF to HBM.
-    bool is_spill_reload = false;  ///< Transfer made by the lowering, HBM to SBUF.
+    InstructionCost cost{};           ///< All operations but the tensor engine's and Transfer.
+    Cycles tensor_interval{};         ///< LoadStationary, MultiplyMoving: at full rate.
+    std::int64_t passes = 1;          ///< LoadStationary, MultiplyMoving: sets of weights.
+    Cycles issue_interval{};          ///< MultiplyMoving: to the next one on another tile.
+    std::int64_t busy_columns = 0;    ///< MultiplyMoving: what the clock gate counts.
+    double row_share = 1.0;           ///< MultiplyMoving, as the clock gate counts it.
+    std::int64_t macs = 0;            ///< MultiplyMoving.
+    double peak_weight = 1.0;         ///< MultiplyMoving: cost of its dtype relative to BF16.
+    dma::DgeCost dge_cost{};          ///< Transfer.
+    dma::DmaTransferCost transfer{};  ///< Transfer.
+    bool is_spill_save = false;       ///< Transfer made by the lowering, SBUF to HBM.
+    bool is_spill_reload = false;     ///< Transfer made by the lowering, HBM to SBUF.
+    std::string name{};               ///< "nc_matmul", "ACT_TABLE_LOAD"
 };
 
 /// Wait until a semaphore is at least a value.

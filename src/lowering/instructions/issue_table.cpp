@@ -144,20 +144,30 @@ IssueTemplate& IssueTable::add(const Key& key,
     if (of_kind.size() <= key.number) {
         of_kind.resize(key.number + std::size_t{1});
     }
-    of_kind[key.number].push_back({.key = key, .what = &what});
+    Several& of_number = of_kind[key.number];
+    const Known known{.key = key, .what = &what};
+    if (of_number.first.what == nullptr) {
+        of_number.first = known;
+    } else {
+        of_number.others.push_back(known);
+    }
     return what;
 }
 
 const IssueTemplate* IssueTable::find(const Key& key) const {
     const auto& of_kind = index_[static_cast<std::size_t>(key.kind)];
-    if (key.number < of_kind.size()) {
-        for (const Known& known : of_kind[key.number]) {
-            if (known.key.way == key.way && known.key.place == key.place) {
-                return known.what;
-            }
-        }
+    if (key.number >= of_kind.size()) {
+        return nullptr;
     }
-    return nullptr;
+    const auto is_it = [&key](const Known& known) {
+        return known.key.way == key.way && known.key.place == key.place;
+    };
+    const auto& [first, others] = of_kind[key.number];
+    if (is_it(first)) {
+        return first.what;
+    }
+    const auto found = std::ranges::find_if(others, is_it);
+    return found != others.end() ? found->what : nullptr;
 }
 
 std::int32_t IssueTable::groups(std::uint32_t instruction,

@@ -110,6 +110,11 @@ private:
         Key key;
         const IssueTemplate* what = nullptr;
     };
+    /// Those of one kind and number: usually one, where it is found at once.
+    struct Several {
+        Known first;
+        std::vector<Known> others;
+    };
 
     IssueTemplate& add(const Key& key,
                        neuron_core::Operation operation,
@@ -128,8 +133,8 @@ private:
     const ChipSpec& chip_;
     std::vector<std::vector<Engine>> engines_;
     std::deque<IssueTemplate> templates_;
-    /// By kind and number: usually one or two of each.
-    std::array<std::vector<std::vector<Known>>, static_cast<std::size_t>(Kind::Count)> index_;
+    /// By kind and number.
+    std::array<std::vector<Several>, static_cast<std::size_t>(Kind::Count)> index_;
     std::map<std::uint32_t, std::uint32_t> spill_buffers_;  ///< By issue template.
 };
 

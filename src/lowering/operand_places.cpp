@@ -33,6 +33,7 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
         ResolvedOperand& resolved = planned.operands.emplace_back();
         resolved.operand = &operand;
         resolved.is_loaded = is_on_array && operand_plan.is_loaded;
+        planned.has_load = planned.has_load || resolved.is_loaded;
         resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
         resolved.is_accumulated =
             planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;

@@ -48,30 +48,31 @@ void PlannedStep::clear() {
     producer = nullptr;
     trigger.reset();
     is_in_order = false;
+    has_load = false;
     has_waits = false;
     has_guess = false;
     blockers = 0;
     lack = {};
 }
 
-void PlannedStep::wait_for_producers(std::uint32_t queues) const {
+void PlannedStep::begin(WaitSet& waits) const {
+    // An engine ends one after the other; transfers of a ring overlap.
+    const std::uint32_t others = queue < neuron_core::kEngineQueues ? ~(1U << queue) : ~0U;
+    waits.clear(*known);
+    waits.need(*control, others);
     for (const ProducerExecution* earlier : depends_on) {
-        if ((queues >> earlier->queue & 1U) != 0) {
-            when->own.waits.need_done(earlier->queue, earlier->number);
-            when->load.waits.need_done(earlier->queue, earlier->number);
+        if ((others >> earlier->queue & 1U) != 0) {
+            waits.need_done(earlier->queue, earlier->number);
         }
     }
 }
 
 void PlannedStep::find_waits(const TilePlaces& places) {
     if (!has_guess) {
-        when->own.waits.clear(*known);
-        when->load.waits.clear(*known);
-        // An engine ends one after the other; transfers of a ring overlap.
-        const std::uint32_t others = queue < neuron_core::kEngineQueues ? ~(1U << queue) : ~0U;
-        when->own.waits.need(*control, others);
-        when->load.waits.need(*control, others);
-        wait_for_producers(others);
+        begin(when->own.waits);
+        if (has_load) {
+            begin(when->load.waits);
+        }
     }
     has_waits = true;
     for (ResolvedOperand& operand : operands) {

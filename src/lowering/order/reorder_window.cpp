@@ -178,9 +178,11 @@ void ReorderWindow::settle(PlannedStep& step) {
     step.find_waits(places_);
     if (reorders()) {
         auto& [own, load] = *step.when;
-        own.met = estimate_.met(step.queue, own.waits);
-        load.met = estimate_.met(step.queue, load.waits);
-        step.met = std::max(own.met, load.met);
+        step.met = own.met = estimate_.met(step.queue, own.waits);
+        if (step.has_load) {
+            load.met = estimate_.met(step.queue, load.waits);
+            step.met = std::max(step.met, load.met);
+        }
         if (step.trigger) {
             step.met = std::max(step.met, estimate_.free_at(*step.trigger));
         }

@@ -58,7 +58,7 @@ struct alignas(64) PlannedStep {
     /// Many times as large as a step: only those that are looked at have them.
     struct Conditions {
         Condition own{};   ///< Of the instruction,
-        Condition load{};  ///< and of its LoadStationary.
+        Condition load{};  ///< and of its LoadStationary, if it has one.
     };
 
     /// One of a list of steps; its window's.
@@ -76,6 +76,7 @@ struct alignas(64) PlannedStep {
     bool has_waits = false;     ///< The conditions are known,
     bool has_guess = false;     ///< or those of operands whose place is known.
     bool is_in_order = false;   ///< Passes nothing on its queue, and nothing passes it.
+    bool has_load = false;      ///< LoadStationary goes before it.
     Engine engine = Engine::Vector;
     std::uint32_t instruction = 0;  ///< Template of the program.
     std::int32_t groups = 0;        ///< As IssueTable::groups().
@@ -102,8 +103,8 @@ struct alignas(64) PlannedStep {
     void forget_waits() { has_waits = has_guess = false; }
 
 private:
-    /// Adds those that are on `queues`, a bit each.
-    void wait_for_producers(std::uint32_t queues) const;
+    /// Empties a set, and adds what does not come from operands.
+    void begin(WaitSet& waits) const;
 };
 
 }  // namespace trnsim::lowering

@@ -58,6 +58,9 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
             resolved.memory = &memory_of(operand.buffer, at.instance);
         }
         resolved.region = Region(shape, partition, base);
+        if (resolved.memory != nullptr) {
+            resolved.block = resolved.memory->block_of(resolved.region);
+        }
     }
 }
 

@@ -24,15 +24,23 @@ MemoryHistory::Blocks MemoryHistory::make_blocks(const Region& region) {
     return blocks_of(region);
 }
 
-void MemoryHistory::collect(const RegionAccess& access, WaitSet& waits) const {
+MemoryHistory::Block* MemoryHistory::block_of(const Region& region) {
+    const Blocks range = make_blocks(region);
+    return range.first == range.last ? &blocks_[range.first] : nullptr;
+}
+
+void MemoryHistory::collect(const RegionAccess& access, WaitSet& waits, const Block* only) const {
     if (has_wide_) {
         wide_.collect(access, waits);
     }
-    for_each_block(access.region,
-                   [&](const Block& block) { block.history.collect(access, waits); });
+    for_each_block(
+        access.region, only, [&](const Block& block) { block.history.collect(access, waits); });
 }
 
-void MemoryHistory::record(const RegionAccess& access, std::size_t most) {
+void MemoryHistory::record(const RegionAccess& access, std::size_t most, Block* only) {
+    if (only != nullptr) {
+        return only->history.record(access, most);
+    }
     const Blocks range = make_blocks(access.region);
     if (range.is_wide()) {
         wide_.record(access, most);
@@ -44,7 +52,10 @@ void MemoryHistory::record(const RegionAccess& access, std::size_t most) {
     }
 }
 
-void MemoryHistory::announce(PlannedStep& step, const Region& region, Access access) {
+void MemoryHistory::announce(PlannedStep& step, const Region& region, Access access, Block* only) {
+    if (only != nullptr) {
+        return only->pending.add(step, step.order, region, access);
+    }
     const Blocks range = make_blocks(region);
     if (range.is_wide()) {
         wide_pending_.add(step, step.order, region, access);
@@ -55,7 +66,13 @@ void MemoryHistory::announce(PlannedStep& step, const Region& region, Access acc
     }
 }
 
-void MemoryHistory::withdraw(const PlannedStep& step, const Region& region, Access access) {
+void MemoryHistory::withdraw(const PlannedStep& step,
+                             const Region& region,
+                             Access access,
+                             Block* only) {
+    if (only != nullptr) {
+        return only->pending.remove(step, access);
+    }
     const Blocks range = blocks_of(region);
     if (range.is_wide()) {
         wide_pending_.remove(step, access);

@@ -10,7 +10,7 @@ void ResolvedOperand::collect(neuron_core::QueueId queue, const Slot* slot, Wait
     if (slot != nullptr) {
         slot->history.collect(access, waits);
     } else if (memory != nullptr) {
-        memory->collect(access, waits);
+        memory->collect(access, waits, block);
     }
 }
 
@@ -22,7 +22,7 @@ void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number, b
         tile->is_dirty = tile->is_dirty || (operand->writes() && !is_copy);
         tile->is_saved = tile->is_saved || (operand->writes() && is_copy);
     } else if (memory != nullptr) {
-        memory->record(access);
+        memory->record(access, AccessHistory::kMaxEntries, block);
     }
 }
 
@@ -30,7 +30,7 @@ void ResolvedOperand::announce(PlannedStep& step) const {
     if (tile != nullptr) {
         tile->pending.add(step, step.order, region, operand->access);
     } else if (memory != nullptr) {
-        memory->announce(step, region, operand->access);
+        memory->announce(step, region, operand->access, block);
     }
 }
 
@@ -38,7 +38,7 @@ void ResolvedOperand::withdraw(const PlannedStep& step) const {
     if (tile != nullptr) {
         tile->pending.remove(step, operand->access);
     } else if (memory != nullptr) {
-        memory->withdraw(step, region, operand->access);
+        memory->withdraw(step, region, operand->access, block);
     }
 }
 

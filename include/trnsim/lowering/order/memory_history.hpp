@@ -17,35 +17,49 @@ namespace trnsim::lowering {
 /// bytes, so that one looks only at those near it.
 class MemoryHistory {
 public:
+    struct Block {
+        AccessHistory history;
+        PendingAccesses pending;
+    };
+
     /// 0: blocks are as long as the first access, and at least 4 KiB.
     explicit MemoryHistory(std::int64_t block_bytes = 0) : block_bytes_(block_bytes) {}
 
-    void collect(const RegionAccess& access, WaitSet& waits) const;
+    /// The one block in which a region lies, where it stays; nullptr: it lies in several. Who asks
+    /// once may tell each of the following, which look for it otherwise (`only`).
+    [[nodiscard]] Block* block_of(const Region& region);
+
+    void collect(const RegionAccess& access, WaitSet& waits, const Block* only = nullptr) const;
     /// `most`: accesses that a block of bytes keeps apart.
-    void record(const RegionAccess& access, std::size_t most = AccessHistory::kMaxEntries);
+    void record(const RegionAccess& access,
+                std::size_t most = AccessHistory::kMaxEntries,
+                Block* only = nullptr);
 
     /// A step that is not on its queue yet will access a region,
-    void announce(PlannedStep& step, const Region& region, Access access);
+    void announce(PlannedStep& step, const Region& region, Access access, Block* only = nullptr);
     /// and now it is.
-    void withdraw(const PlannedStep& step, const Region& region, Access access);
+    void withdraw(const PlannedStep& step,
+                  const Region& region,
+                  Access access,
+                  Block* only = nullptr);
 
     /// Calls f(step) for each announced one that has to come before an access, but for those that
     /// another one of them waits for (PendingAccesses); maybe more than once.
     template <typename F>
-    void for_each_before(const Region& region, Access access, F&& f) const {
+    void for_each_before(const Region& region,
+                         Access access,
+                         F&& f,
+                         const Block* only = nullptr) const {
         wide_pending_.for_each_before(region, access, f);
-        for_each_block(
-            region, [&](const Block& block) { block.pending.for_each_before(region, access, f); });
+        for_each_block(region, only, [&](const Block& block) {
+            block.pending.for_each_before(region, access, f);
+        });
     }
 
 private:
     /// Accesses over more blocks than this are kept in a list that every access looks at.
     static constexpr std::int64_t kMaxBlocks = 16;
 
-    struct Block {
-        AccessHistory history;
-        PendingAccesses pending;
-    };
     struct Blocks {
         std::int64_t first = 0;
         std::int64_t last = 0;
@@ -57,7 +71,10 @@ private:
 
     /// Calls f(block) for all that exist and in which the region may lie.
     template <typename F>
-    void for_each_block(const Region& region, F&& f) const {
+    void for_each_block(const Region& region, const Block* only, F&& f) const {
+        if (only != nullptr) {
+            return f(*only);
+        }
         if (blocks_.empty()) {
             return;
         }

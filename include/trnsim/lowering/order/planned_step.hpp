@@ -16,8 +16,9 @@ namespace trnsim::lowering {
 /// One operand of a step, with the memory it lies in.
 struct ResolvedOperand {
     const Operand* operand = nullptr;
-    Tile* tile = nullptr;             ///< On chip, if the lowering chooses the place.
-    MemoryHistory* memory = nullptr;  ///< Else, if anybody ever writes there.
+    Tile* tile = nullptr;                   ///< On chip, if the lowering chooses the place.
+    MemoryHistory* memory = nullptr;        ///< Else, if anybody ever writes there.
+    MemoryHistory::Block* block = nullptr;  ///< In it, if there is one for all of the region.
     Region region{};
     bool is_loaded = false;       ///< Accessed by LoadStationary,
     bool is_streamed = true;      ///< by the instruction itself; indices may be by both.
@@ -42,7 +43,7 @@ struct ResolvedOperand {
         if (tile != nullptr) {
             tile->pending.for_each_before(region, operand->access, f);
         } else if (memory != nullptr) {
-            memory->for_each_before(region, operand->access, f);
+            memory->for_each_before(region, operand->access, f, block);
         }
     }
 };

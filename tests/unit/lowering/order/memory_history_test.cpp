@@ -33,9 +33,12 @@ struct Span {
     }
 };
 
-std::uint64_t done_needed(const MemoryHistory& history, const RegionAccess& access, int ring) {
+std::uint64_t done_needed(const MemoryHistory& history,
+                          const RegionAccess& access,
+                          int ring,
+                          const MemoryHistory::Block* block = nullptr) {
     WaitSet waits;
-    history.collect(access, waits);
+    history.collect(access, waits, block);
     return waits[queue_of_ring(ring)].done;
 }
 
@@ -95,6 +98,34 @@ TEST(MemoryHistoryTest, AWideAccessFindsEveryBlock) {
     const Span half(0, 250 * kBlock);
     EXPECT_EQ(done_needed(history, all.access(Access::Read, 1, 1), 0), 50U);
     EXPECT_EQ(done_needed(history, half.access(Access::Read, 1, 1), 0), 25U);
+}
+
+TEST(MemoryHistoryTest, WhoKnowsTheOneBlockOfItsBytesFindsTheSame) {
+    MemoryHistory history(kBlock);
+    const Span inside(kBlock, 16);
+    const Span over(kBlock - 1, 2);
+    const Span wide(0, 500 * kBlock);
+    const RegionAccess read = inside.access(Access::Read, 1, 1);
+    MemoryHistory::Block* const block = history.block_of(read.region);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(history.block_of(over.access(Access::Read, 1, 1).region), nullptr);
+    history.record(over.access(Access::Write, 0, 1));
+    EXPECT_EQ(done_needed(history, read, 0, block), 1U);
+    history.record(inside.access(Access::Write, 0, 2), AccessHistory::kMaxEntries, block);
+    EXPECT_EQ(done_needed(history, read, 0), 2U);
+    history.record(wide.access(Access::Write, 0, 3));
+    EXPECT_EQ(done_needed(history, read, 0, block), 3U) << "those of many blocks too";
+
+    PlannedStep step;
+    int found = 0;
+    const auto count = [&found](PlannedStep&) { ++found; };
+    history.announce(step, read.region, Access::Write, block);
+    history.for_each_before(read.region, Access::Read, count);
+    history.for_each_before(read.region, Access::Read, count, block);
+    EXPECT_EQ(found, 2);
+    history.withdraw(step, read.region, Access::Write, block);
+    history.for_each_before(read.region, Access::Read, count, block);
+    EXPECT_EQ(found, 2);
 }
 
 TEST(MemoryHistoryTest, ManyAccessesApartDoNotMeet) {

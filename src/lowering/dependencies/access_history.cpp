@@ -55,19 +55,18 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
 
 void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     const bool writes = access.access != Access::Read;
-    std::erase_if(reads_, [&](const Entry& read) {
+    reads_.erase_if([&](const Entry& read) {
         return (writes || read.queue == access.queue) && contains(access.region, read.region);
     });
     if (writes) {
         is_written_ = true;
-        std::erase_if(writes_,
-                      [&](const Entry& write) { return contains(access.region, write.region); });
+        writes_.erase_if([&](const Entry& write) { return contains(access.region, write.region); });
     }
-    (writes ? writes_ : reads_)
-        .push_back({.region = access.region,
-                    .number = access.number,
-                    .queue = access.queue,
-                    .age = recorded_++});
+    Entry& entry = (writes ? writes_ : reads_).emplace_back();
+    entry.region = access.region;
+    entry.number = access.number;
+    entry.queue = access.queue;
+    entry.age = recorded_++;
     if (is_longer_than(most)) {
         merge_oldest();
     }
@@ -99,8 +98,8 @@ void AccessHistory::merge_oldest() {
     known_by_ = {};
     // What is merged already is older than all entries.
     const std::size_t half = (merged_size() + size()) / 2;
-    auto read = reads_.begin();
-    auto write = writes_.begin();
+    const Entry* read = reads_.begin();
+    const Entry* write = writes_.begin();
     for (std::size_t left = half - std::min(half, merged_size()); left > 0; --left) {
         if (read == reads_.end() || (write != writes_.end() && write->age < read->age)) {
             merged_.need_done(write->queue, write->number);

@@ -42,12 +42,22 @@ ReorderWindow::ReorderWindow(const Reach& reach,
 
 PlannedStep& ReorderWindow::blank() {
     if (blanks_.empty()) {
-        return storage_.emplace_back();
+        make_blanks();
     }
     PlannedStep& step = *blanks_.back();
     blanks_.pop_back();
     step.clear();
     return step;
+}
+
+void ReorderWindow::make_blanks() {
+    constexpr std::size_t kAtOnce = 32;
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays)
+    PlannedStep* const first =
+        storage_.emplace_back(std::make_unique<PlannedStep[]>(kAtOnce)).get();
+    for (std::size_t i = kAtOnce; i > 0; --i) {
+        blanks_.push_back(first + i - 1);
+    }
 }
 
 void ReorderWindow::admit(PlannedStep& step) {

@@ -2,6 +2,7 @@
 // Who read and wrote which bytes of a tile, so that the next access knows whom to wait for.
 #pragma once
 
+#include "trnsim/base/inline_vector.hpp"
 #include "trnsim/lowering/dependencies/region.hpp"
 #include "trnsim/lowering/dependencies/wait_set.hpp"
 #include "trnsim/neuron_core/queued_instruction.hpp"
@@ -10,7 +11,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace trnsim::lowering {
 
@@ -60,7 +60,7 @@ private:
         neuron_core::QueueId queue = 0;
         std::uint32_t age = 0;  ///< Its place among all that were recorded.
     };
-    using Entries = std::vector<Entry>;  ///< In order of their recording.
+    using Entries = InlineVector<Entry, 2>;  ///< In order of their recording.
 
     static constexpr std::size_t kAccesses = 4;  ///< Kinds of access.
 

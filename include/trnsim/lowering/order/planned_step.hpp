@@ -2,6 +2,7 @@
 // A step of the program between being read and being put on its queue.
 #pragma once
 
+#include "trnsim/base/inline_vector.hpp"
 #include "trnsim/lowering/dependencies/access_history.hpp"
 #include "trnsim/lowering/dependencies/producer_table.hpp"
 #include "trnsim/lowering/order/memory_history.hpp"
@@ -85,7 +86,7 @@ struct alignas(64) PlannedStep {
     std::optional<neuron_core::QueueId> trigger{};  ///< Of a transfer: where that stands too.
 
     // And the rest:
-    std::vector<ResolvedOperand> operands{};
+    InlineVector<ResolvedOperand, 4> operands{};
     const KnownWaits* known = &kNothingKnown;  ///< By its queue.
     const WaitSet* control = &kNoNeeds;        ///< What decides whether it is executed, and where.
     std::vector<const ProducerExecution*> depends_on{};  ///< By the program's word.

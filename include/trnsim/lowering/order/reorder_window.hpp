@@ -105,6 +105,7 @@ private:
         [[nodiscard]] std::uint64_t farthest(std::size_t reach) const;
     };
 
+    void make_blanks();
     /// Lets a step wait for its producers and earlier ones with its bytes, and later ones for it.
     void block(PlannedStep& step);
     /// Lets it wait for an earlier one, once for however many bytes,
@@ -137,7 +138,7 @@ private:
     std::uint32_t occupied_ = 0;        ///< A bit per queue with steps.
     std::uint32_t short_of_bytes_ = 0;  ///< And of which one was left out for want of bytes.
     std::uint32_t doubtful_ = 0;        ///< Queues of which it may not lack them any more.
-    std::deque<PlannedStep> storage_;
+    std::vector<std::unique_ptr<PlannedStep[]>> storage_;  // NOLINT(modernize-avoid-c-arrays)
     std::vector<PlannedStep*> blanks_;
     std::deque<PlannedStep::Conditions> conditions_;
     std::vector<PlannedStep::Conditions*> unused_conditions_;

@@ -28,7 +28,11 @@ void TileStore::begin() {
     }
     Tile* tile = nullptr;
     if (blanks_.empty()) {
-        tile = &storage_.emplace_back();
+        constexpr std::size_t kAtOnce = 8;
+        tile = storage_.emplace_back(std::make_unique<Tile[]>(kAtOnce)).get();
+        for (std::size_t i = kAtOnce - 1; i > 0; --i) {
+            blanks_.push_back(tile + i);
+        }
     } else {
         tile = blanks_.back();
         blanks_.pop_back();

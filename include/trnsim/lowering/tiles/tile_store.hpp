@@ -9,7 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -70,7 +70,7 @@ private:
     UseCounter counter_;
     std::int64_t to_come_;  ///< Instances with uses, not begun.
     std::int64_t living_ = 0;
-    std::deque<Tile> storage_;
+    std::vector<std::unique_ptr<Tile[]>> storage_;  // NOLINT(modernize-avoid-c-arrays)
     std::vector<Tile*> blanks_;
     InstanceTable<Tile*> tiles_;
     RingBuffer<Tile*> waiting_;  ///< For their first bytes, in order.

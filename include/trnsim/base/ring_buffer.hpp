@@ -2,6 +2,8 @@
 // A growing first-in first-out queue over one block of memory, with access by position.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +13,27 @@
 namespace trnsim {
 
 /// A queue that keeps its memory: pushing and popping allocate only while it grows to its largest
-/// size.
-template <typename T>
+/// size. The first `kInline` items, none or a power of two, lie in itself: for the many that are
+/// short.
+template <typename T, std::size_t kInline = 0>
 class RingBuffer {
 public:
+    RingBuffer() = default;
+    RingBuffer(const RingBuffer&) = delete;
+    RingBuffer& operator=(const RingBuffer&) = delete;
+    RingBuffer(RingBuffer&& other) noexcept : RingBuffer() { *this = std::move(other); }
+    RingBuffer& operator=(RingBuffer&& other) noexcept {
+        std::ranges::move(other.here_, here_.begin());
+        heap_ = std::move(other.heap_);
+        items_ = heap_ != nullptr ? heap_.get() : here();
+        mask_ = std::exchange(other.mask_, kFirstMask);
+        first_ = std::exchange(other.first_, Place{0});
+        size_ = std::exchange(other.size_, Place{0});
+        other.items_ = other.here();
+        return *this;
+    }
+    ~RingBuffer() = default;
+
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -50,7 +69,7 @@ public:
     /// Calls f(item) for each, the oldest first. \pre f leaves the queue as it is
     template <typename F>
     void for_each(F&& f) const {
-        const T* items = items_.get();
+        const T* items = items_;
         const std::size_t mask = mask_;
         std::size_t place = first_;
         for (std::size_t left = size_; left > 0; --left, place = (place + 1) & mask) {
@@ -133,16 +152,22 @@ private:
         for (std::size_t i = 0; i < size_; ++i) {
             larger[i] = std::move((*this)[i]);
         }
-        items_ = std::move(larger);
+        heap_ = std::move(larger);
+        items_ = heap_.get();
         mask_ = static_cast<Place>(capacity - 1);
         first_ = 0;
     }
 
-    // Small: there are two to every tile.
-    std::unique_ptr<T[]> items_;  // NOLINT(modernize-avoid-c-arrays)
-    Place mask_ = 0;              ///< One less than their number, a power of two; or no use yet.
+    static constexpr Place kFirstMask = kInline > 0 ? kInline - 1 : 0;
+
+    [[nodiscard]] T* here() { return kInline > 0 ? here_.data() : nullptr; }
+
+    T* items_ = here();
+    Place mask_ = kFirstMask;  ///< One less than their number, a power of two; or no use yet.
     Place first_ = 0;
     Place size_ = 0;
+    [[no_unique_address]] std::array<T, kInline> here_{};
+    std::unique_ptr<T[]> heap_;  // NOLINT(modernize-avoid-c-arrays)
 };
 
 }  // namespace trnsim

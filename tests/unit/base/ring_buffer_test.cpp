@@ -5,15 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <random>
+#include <utility>
 
 namespace trnsim {
 namespace {
 
-template <typename T>
-std::deque<T> contents(const RingBuffer<T>& buffer) {
+template <typename T, std::size_t kInline>
+std::deque<T> contents(const RingBuffer<T, kInline>& buffer) {
     std::deque<T> items;
     for (std::size_t i = 0; i < buffer.size(); ++i) {
         items.push_back(buffer[i]);
@@ -25,6 +27,22 @@ TEST(RingBufferTest, IsEmptyAtFirst) {
     const RingBuffer<int> buffer;
     EXPECT_TRUE(buffer.empty());
     EXPECT_EQ(buffer.size(), 0U);
+}
+
+TEST(RingBufferTest, TakesItemsThatLieInItselfAlongWhenItGrowsWhileWrappedAndWhenItIsMoved) {
+    RingBuffer<int, 2> buffer;
+    for (const int item : {1, 2}) {
+        buffer.push_back(item);
+    }
+    buffer.pop_front();
+    buffer.push_back(3);
+    RingBuffer<int, 2> moved = std::move(buffer);
+    EXPECT_EQ(contents(moved), (std::deque{2, 3}));
+    moved.push_back(4);
+    EXPECT_EQ(contents(moved), (std::deque{2, 3, 4}));
+    RingBuffer<int, 2> again = std::move(moved);
+    again.push_back(5);
+    EXPECT_EQ(contents(again), (std::deque{2, 3, 4, 5}));
 }
 
 TEST(RingBufferTest, GivesItemsBackInTheirOrderWhenItGrowsWhileWrapped) {

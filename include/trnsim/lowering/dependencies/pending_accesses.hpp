@@ -90,7 +90,7 @@ private:
         Region region;
         Access access = Access::Read;
     };
-    using Entries = RingBuffer<Entry>;
+    using Entries = RingBuffer<Entry, 2>;
 
     static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 

@@ -37,30 +37,37 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
         resolved.is_streamed = !is_on_array || operand_plan.is_streamed;
         resolved.is_accumulated =
             planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;
-        const RegionShape& shape = operand_plan.shape;
-        // Where indices say the place, it may be anywhere.
-        auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);
-        std::int64_t base = operand.indirect ? 0 : at.offset * shape.element_bytes;
-        const program::Buffer& buffer = program_.buffers[operand.buffer];
-        if (buffer.address) {
-            partition += buffer.address->first;
-            base += buffer.address->second;
-            resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
-        } else if (loads_ && loads_->has(operand.buffer)) {
-            base += planned_place(instruction, operand, at.instance);
-            resolved.memory = &fixed_.front();
-        } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
-            base += take_turn(instruction, operand, at.instance);
-            resolved.memory = &fixed_[1];
-        } else if (operand.space != Space::Hbm) {
-            resolved.tile = &find_tile(instruction, operand, at.instance);
-        } else if (is_written_[operand.buffer]) {
-            resolved.memory = &memory_of(operand.buffer, at.instance);
-        }
-        resolved.region = Region(shape, partition, base);
-        if (resolved.memory != nullptr) {
-            resolved.block = resolved.memory->block_of(resolved.region);
-        }
+        place(instruction, at, operand_plan.shape, resolved);
+    }
+}
+
+void OperandPlaces::place(const InstructionTemplate& instruction,
+                          const Step::At& at,
+                          const RegionShape& shape,
+                          ResolvedOperand& resolved) {
+    const Operand& operand = *resolved.operand;
+    // Where indices say the place, it may be anywhere.
+    auto partition = static_cast<std::int32_t>(operand.indirect ? 0 : at.partition);
+    std::int64_t base = operand.indirect ? 0 : at.offset * shape.element_bytes;
+    const program::Buffer& buffer = program_.buffers[operand.buffer];
+    if (buffer.address) {
+        partition += buffer.address->first;
+        base += buffer.address->second;
+        resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
+    } else if (loads_ && loads_->has(operand.buffer)) {
+        base += planned_place(instruction, operand, at.instance);
+        resolved.memory = &fixed_.front();
+    } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
+        base += take_turn(instruction, operand, at.instance);
+        resolved.memory = &fixed_[1];
+    } else if (operand.space != Space::Hbm) {
+        resolved.tile = &find_tile(instruction, operand, at.instance);
+    } else if (is_written_[operand.buffer]) {
+        resolved.memory = &memory_of(operand.buffer, at.instance);
+    }
+    resolved.region = Region(shape, partition, base);
+    if (resolved.memory != nullptr) {
+        resolved.block = resolved.memory->block_of(resolved.region);
     }
 }
 

@@ -35,6 +35,11 @@ public:
     void resolve(const program::Step& step, const InstructionPlan& plan, PlannedStep& planned);
 
 private:
+    /// Gives an operand its region, and the tile or the memory in which that lies.
+    void place(const InstructionTemplate& instruction,
+               const program::Step::At& at,
+               const RegionShape& shape,
+               ResolvedOperand& resolved);
     [[nodiscard]] Tile& find_tile(const InstructionTemplate& instruction,
                                   const Operand& operand,
                                   std::int64_t instance);

@@ -51,12 +51,9 @@ PlannedStep& ReorderWindow::blank() {
 }
 
 void ReorderWindow::make_blanks() {
-    constexpr std::size_t kAtOnce = 32;
-    // NOLINTNEXTLINE(modernize-avoid-c-arrays)
-    PlannedStep* const first =
-        storage_.emplace_back(std::make_unique<PlannedStep[]>(kAtOnce)).get();
+    auto& made = *storage_.emplace_back(std::make_unique<std::array<PlannedStep, kAtOnce>>());
     for (std::size_t i = kAtOnce; i > 0; --i) {
-        blanks_.push_back(first + i - 1);
+        blanks_.push_back(&made[i - 1]);
     }
 }
 

@@ -26,17 +26,14 @@ void TileStore::begin() {
     if (next.uses == 0) {
         return;
     }
-    Tile* tile = nullptr;
     if (blanks_.empty()) {
-        constexpr std::size_t kAtOnce = 8;
-        tile = storage_.emplace_back(std::make_unique<Tile[]>(kAtOnce)).get();
-        for (std::size_t i = kAtOnce - 1; i > 0; --i) {
-            blanks_.push_back(tile + i);
+        auto& made = *storage_.emplace_back(std::make_unique<std::array<Tile, kAtOnce>>());
+        for (std::size_t i = kAtOnce; i > 0; --i) {
+            blanks_.push_back(&made[i - 1]);
         }
-    } else {
-        tile = blanks_.back();
-        blanks_.pop_back();
     }
+    Tile* const tile = blanks_.back();
+    blanks_.pop_back();
     tile->buffer = buffer_;
     tile->instance = next.number;
     tile->uses_left = tile->uses_to_come = next.uses;

@@ -55,6 +55,7 @@ TEST(ChainSumsTest, SaysWhatWholeSumsWouldSayHoweverOftenItSettles) {
     for (int event = 0; event < kEvents; ++event) {
         if (chains.is_full() || below(2000) == 0) {
             std::vector<ChainSums::Place*> kept;
+            kept.reserve(living.size());
             for (ChainSums::Place& place : living) {
                 kept.push_back(&place);
             }

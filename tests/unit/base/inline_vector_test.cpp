@@ -57,8 +57,9 @@ TEST(InlineVectorTest, CopiesAndMovesItsItemsFromWhereverTheyAre) {
     for (const int count : {0, 2, 5}) {
         const std::vector<int> wanted = contents(numbers(count));
         const Items from = numbers(count);
-        const Items copy = from;
-        EXPECT_EQ(contents(copy), wanted);
+        Items copy = from;
+        copy.push_back(8);
+        EXPECT_EQ(copy.size(), wanted.size() + 1);
         EXPECT_EQ(contents(from), wanted);
         Items assigned = numbers(7);
         assigned = from;

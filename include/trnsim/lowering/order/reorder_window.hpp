@@ -138,7 +138,8 @@ private:
     std::uint32_t occupied_ = 0;        ///< A bit per queue with steps.
     std::uint32_t short_of_bytes_ = 0;  ///< And of which one was left out for want of bytes.
     std::uint32_t doubtful_ = 0;        ///< Queues of which it may not lack them any more.
-    std::vector<std::unique_ptr<PlannedStep[]>> storage_;  // NOLINT(modernize-avoid-c-arrays)
+    static constexpr std::size_t kAtOnce = 32;  ///< Steps that are made together.
+    std::vector<std::unique_ptr<std::array<PlannedStep, kAtOnce>>> storage_;
     std::vector<PlannedStep*> blanks_;
     std::deque<PlannedStep::Conditions> conditions_;
     std::vector<PlannedStep::Conditions*> unused_conditions_;

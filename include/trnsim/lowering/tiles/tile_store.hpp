@@ -7,6 +7,7 @@
 #include "trnsim/lowering/analysis/use_counter.hpp"
 #include "trnsim/lowering/tiles/tile_places.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,7 +71,8 @@ private:
     UseCounter counter_;
     std::int64_t to_come_;  ///< Instances with uses, not begun.
     std::int64_t living_ = 0;
-    std::vector<std::unique_ptr<Tile[]>> storage_;  // NOLINT(modernize-avoid-c-arrays)
+    static constexpr std::size_t kAtOnce = 8;  ///< Tiles that are made together.
+    std::vector<std::unique_ptr<std::array<Tile, kAtOnce>>> storage_;
     std::vector<Tile*> blanks_;
     InstanceTable<Tile*> tiles_;
     RingBuffer<Tile*> waiting_;  ///< For their first bytes, in order.

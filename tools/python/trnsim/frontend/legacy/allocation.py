@@ -94,8 +94,8 @@ class SbufRegion(Region):
         parts, places = _counts(num_par_tiles, "num_par_tiles"), _counts(num_free_tiles,
                                                                          "num_free_tiles")
         return Region(self.name, self.space, lambda block, partitions, size: (
-            partition + _turn(block, parts, "num_par_tiles") * partitions,
-            byte + _turn(block, places, "num_free_tiles") * size))
+            partition + _turn(block, parts) * partitions,
+            byte + _turn(block, places) * size))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -131,7 +131,7 @@ class PsumRegion(Region):
         bank, banks = whole_number(base_bank, "base_bank"), _counts(num_bank_tiles,
                                                                     "num_bank_tiles")
         return Region(self.name, self.space, lambda block, partitions, size: (
-            0, _bank_bytes() * (bank + _turn(block, banks, "num_bank_tiles"))))
+            0, _bank_bytes() * (bank + _turn(block, banks))))
 
     def auto_alloc(self) -> Region:
         """The compiler chooses."""
@@ -181,11 +181,9 @@ def _counts(given: Any, name: str) -> tuple[int, ...]:
     return counts
 
 
-def _turn(block: Shape, places: Sequence[int], name: str) -> int:
-    """The number of the place that a block takes among `places` per block dimension."""
-    if places and len(places) != len(block):
-        raise IllegalInstruction(f"{source.here()}: {name} is {tuple(places)}, but the tensor has "
-                                 f"{len(block)} block dimensions; give one number for each")
+def _turn(block: Shape, places: Sequence[int]) -> int:
+    """The number of the place that a block takes among `places` per block dimension. AWS asks for
+    as many of these, or none, and has kernels with more."""
     number = 0
     for at, count in zip(block, places):
         number = number * count + at % count

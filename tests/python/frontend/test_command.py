@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -386,3 +387,14 @@ def test_a_wrong_chip_file_is_named(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(UserError, match="mine.json: .*; a chip file is JSON"):
         load_chip(str(path))
+
+
+@pytest.mark.parametrize(("raised", "status", "told"), [
+    ("KeyboardInterrupt", -signal.SIGINT, ""), ("ValueError('of ours')", 1, "ValueError: of ours")])
+def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(raised: str, status: int,
+                                                                       told: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import trnsim.command\nraise {raised}"],
+                          capture_output=True, text=True, check=False,
+                          env={"PYTHONPATH": str(Path(__file__).parents[3] / "tools" / "python")})
+    assert done.returncode == status
+    assert told in done.stderr if told else done.stderr == ""

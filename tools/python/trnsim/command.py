@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from types import TracebackType
 from typing import NoReturn
 
 
@@ -27,12 +28,10 @@ def end_with(main: Callable[[], int]) -> NoReturn:
         flush_output()
         sys.exit(status)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        _end_by(signal.SIGINT)
         raise
     except BrokenPipeError:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGPIPE)
+        _end_by(signal.SIGPIPE)
         raise
     except OSError as problem:
         where = f"{os.fsdecode(problem.filename)}: " if problem.filename is not None else ""
@@ -42,6 +41,22 @@ def end_with(main: Callable[[], int]) -> NoReturn:
               "and has room", file=sys.stderr)
         _drop_output()
         sys.exit(2)
+
+
+def _end_by(number: signal.Signals) -> None:
+    """Ends the process as one that a signal ends."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _tell(kind: type[BaseException], problem: BaseException, at: TracebackType | None) -> None:
+    """What Python does about an exception that nobody has caught."""
+    if issubclass(kind, KeyboardInterrupt):  # While the command's modules are imported.
+        _end_by(signal.SIGINT)
+    sys.__excepthook__(kind, problem, at)
+
+
+sys.excepthook = _tell
 
 
 def flush_output() -> None:

@@ -99,8 +99,12 @@ def test_what_is_no_real_numbers_is_compared_with_nothing(expected: Any, what: s
                                 "real numbers; give one")
     with pytest.raises(trnsim.UserError, match="the result is .*, which is no array of real num"):
         assert_allclose(expected, np.ones(3))
-    with pytest.raises(trnsim.UserError, match="is 3, but 2 tensors are needed; give as many"):
-        assert_allclose([np.ones(3)] * 2, 3)
+    for number, shown in ((3, "3"), (np.array(3), r"array\(3\)")):
+        with pytest.raises(trnsim.UserError, match=f"is {shown}, but 2 tensors are needed; give"):
+            assert_allclose([np.ones(3)] * 2, number)
+    assert_allclose([np.ones(3), np.ones((2, 2))], (np.ones(3), np.ones((2, 2))))
+    with pytest.raises(trnsim.UserError, match="is list, which is no array of real numbers"):
+        assert_allclose(np.ones(3), [[1, 2], [3]])
 
 
 TEST_FILE = """\

@@ -37,9 +37,11 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
             assert_allclose(one, expected[key], rtol, atol, f"{name}[{key!r}]")
         return
     if isinstance(actual, (list, tuple)):
-        if not hasattr(expected, "__len__") or np.ndim(expected) == 0:
+        try:
+            len(expected)
+        except TypeError:
             raise UserError(f"what is expected of {name} is {expected!r}, but {len(actual)} "
-                            "tensors are needed; give as many")
+                            "tensors are needed; give as many") from None
         if len(actual) != len(expected):
             raise AssertionError(f"{name}: {len(actual)} tensors, expected are {len(expected)}")
         for at, (one, other) in enumerate(zip(actual, expected)):

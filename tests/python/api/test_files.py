@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -113,3 +114,12 @@ def test_threads_simulate_what_they_would_alone() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert trnsim.simulate(double, X).latency_us < alone[0]
+
+
+@pytest.mark.parametrize("name", ["fractions", "graphlib"])
+def test_a_file_that_is_called_as_a_module_of_pythons_leaves_that_one_alone(
+        tmp_path: Path, name: str) -> None:
+    module = importlib.import_module(name)
+    (tmp_path / f"{name}.py").write_text(KERNEL.format(imports="COUNT = 3", lazy="pass"))
+    assert instructions(f"{tmp_path}/{name}.py::kernel") == 5
+    assert sys.modules[name] is module

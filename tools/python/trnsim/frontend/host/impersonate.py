@@ -202,8 +202,10 @@ def imports_of(path: Path) -> Iterator[None]:
     folders = [root, _beside_its_package(file)]
     words, before = list(sys.path), {key: module for key, module in sys.modules.items()
                                      if is_own_module(module) and key != "__main__"}
+    if name in sys.modules:  # A file may be called as a module of Python's.
+        before[name] = sys.modules[name]
     for key, module in before.items():
-        if any(_holds(folder, key.partition(".")[0]) and not _is_in(folder, module)
+        if key != name and any(_holds(folder, key.partition(".")[0]) and not _is_in(folder, module)
                for folder in folders):
             del sys.modules[key]
     sys.modules.pop(name, None)

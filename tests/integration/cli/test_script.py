@@ -449,6 +449,8 @@ def work(number):
     return float(added(given, given)[0, 0])
 
 
+MEMORY = sbuf  # A keyword of NKI's, which nobody imports.
+
 if __name__ == "__main__":
     with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
         print(pool.map(work, [1, 2, 3]))
@@ -483,7 +485,8 @@ def test_the_report_does_not_depend_on_what_a_script_does_with_its_output(
 def test_a_fork_that_ends_leaves_the_script_its_report(trnsim: CommandLine) -> None:
     (trnsim.folder / "forks.py").write_text(
         f"import os, sys\nimport numpy as np\n{ADDERS}\nones = np.ones((128, 64), np.float32)\n"
-        "if os.fork() == 0:\n    added(ones, ones)\n    sys.exit(0)\nos.wait()\nadded(ones, ones)\n")
+        "for calls in (1, 0):\n    if os.fork() == 0:\n        for _ in range(calls):\n"
+        "            added(ones, ones)\n        sys.exit(0)\n    os.wait()\nadded(ones, ones)\n")
     outcome = trnsim("run", "forks.py")
     assert (outcome.status, outcome.error) == (0, "")
     assert outcome.output.count("forks.py: 1 kernel call, ") == 1
@@ -519,3 +522,13 @@ def test_files_are_where_the_command_was_whatever_folder_a_script_goes_to(
     assert sorted(one.name for one in trnsim.folder.iterdir() if one.is_file()) == [
         "calls.json", "goes.py", "own.json", "t.pftrace"]
     assert not list((trnsim.folder / "away").iterdir())
+
+
+def test_processes_that_nobody_has_joined_are_waited_for(trnsim: CommandLine) -> None:
+    (trnsim.folder / "starts.py").write_text(STARTING.partition("MEMORY")[0] + (
+        "time.sleep(0)\n\ndef later(number):\n    time.sleep(0.3)\n    work(number)\n\n"
+        "multiprocessing.get_context('fork').Process(target=later, args=(1,)).start()\nwork(1)\n"
+    ).replace("time.sleep(0)", "import time", 1))
+    outcome = trnsim("run", "starts.py")
+    assert outcome.status == 0, outcome.error
+    assert "warning: 1 kernel call in other processes of the script" in outcome.output

@@ -207,23 +207,24 @@ class Named:
     def __init__(self):
         self.scale = by_factor
 
+
+
+class Property:
     @property
     def factor(self):
-        return FACTOR
-
-    @functools.cached_property
-    def once(self):
-        return FACTOR
-
-    @staticmethod
-    def of():
         return FACTOR
 
     def method(self, x):
         return scaled(x, self.factor)
 
 
-class Derived(Named):
+class Static:
+    @staticmethod
+    def of():
+        return FACTOR
+
+
+class Derived(Static):
     pass
 
 
@@ -250,6 +251,12 @@ def counts(x):
     return scaled(x, COUNT)
 
 
+def stores(x):
+    global LAST
+    LAST = "kernel"
+    return scaled(x, 2.0)
+
+
 def logs(x):
     LOG.append(x.name)
     return scaled(x, 2.0)
@@ -261,7 +268,7 @@ def factors():
 
 
 def with_factors(x):
-    with factors() as factor:
+    with FUNCTIONS["factors"]() as factor:
         return scaled(x, factor)
 
 
@@ -269,8 +276,10 @@ decorated = Decorated(by_factor)
 ones = np.ones((128, 64), np.float32)
 FACTOR, TABLE, ARRAY, LENGTHS, SLOTS = 2.0, {{"factor": [2.0]}}, np.array([2.0]), [], Slots(2.0)
 SET, DEQUE, COUNTER, ORDER = {{2.0}}, deque([2.0]), Counter(f=2), OrderedDict(f=2.0, g=1.0)
-STRICT, HELD, NAMED, COUNT, LOG = Table(f=2.0), Held(), Derived(), 1, []
-OPTIONS, FUNCTIONS, RESULT = argparse.Namespace(f=2.0), {{"scale": by_factor}}, added(ones, ones)
+STRICT, HELD, NAMED, COUNT, LOG = Table(f=2.0), Held(), Named(), 1, []
+PROPERTY, LAST = Property(), None
+OPTIONS, RESULT = argparse.Namespace(f=2.0), added(ones, ones)
+FUNCTIONS = {{"scale": by_factor, "factors": factors}}
 CYCLE = [2.0]
 CYCLE.append(CYCLE)
 helper = lambda: helper.factor
@@ -306,10 +315,10 @@ helper.factor = 2.0
     ("nki.jit(lambda x: [nki.jit(by_factor)][0](x))", "FACTOR = 3.0", (2, 3)),
     ("nki.jit(lambda x: decorated(x))", "FACTOR = 3.0", (2, 3)),
     ("nki.jit(lambda x: NAMED.scale(x))", "FACTOR = 3.0", (2, 3)),
-    ("nki.jit(lambda x: scaled(x, NAMED.factor))", "FACTOR = 3.0", (2, 3)),
-    ("nki.jit(lambda x: scaled(x, NAMED.of()))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, PROPERTY.factor))", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(lambda x: scaled(x, Static.of()))", "FACTOR = 3.0", (2, 3)),
     ("nki.jit(lambda x: scaled(x, Derived.of()))", "FACTOR = 3.0", (2, 3)),
-    ("nki.jit(NAMED.method)", "FACTOR = 3.0", (2, 3)),
+    ("nki.jit(PROPERTY.method)", "FACTOR = 3.0", (2, 3)),
     ("nki.jit(functools.partial(scaled, factor=ARRAY[0]))", "ARRAY[0] = 3.0", (2, 2)),
     ("nki.jit(functools.partial(lambda x, of: scaled(x, of.f), of=OPTIONS))", "OPTIONS.f = 3.0", (2, 3)),
     ("nki.jit(with_factors)", "FACTOR = 3.0", (2, 3)),
@@ -344,12 +353,15 @@ def test_what_has_changed_stays_changed_when_a_result_has_been_read(trnsim: Comm
         "fourth = nki.jit(counts)(ones)\nCOUNT = 1\n"
         "fifth = nki.jit(lambda x: scaled(x, TABLE['factor'][0] * ARRAY[0]))(ones)\n"
         "TABLE['factor'] = [7.0]\nARRAY[0] = 6.0\n"
+        "sixth = nki.jit(stores)(ones)\nLAST = 'script'\n"
+        "seventh = nki.jit(lambda x: scaled(x, ORDER['f']))(ones)\nORDER.move_to_end('f')\n"
+        "print(sixth[0, 0], LAST, seventh[0, 0], *ORDER)\n"
         "print(third[0, 0], LOG, fourth[0, 0], COUNT, fifth[0, 0], TABLE, ARRAY)\n"
         "print(first[0, 0], second[0, 0], FACTOR, LENGTHS, kernel(ones)[0, 0])\n")
     outcome = trnsim("run", "reads.py")
     assert outcome.status == 0, outcome.error
-    assert outcome.output.splitlines()[:2] == [
-        "2.0 [] 2.0 1 10.0 {'factor': [7.0]} [6.]", "2.0 2.0 5.0 [(128, 64)] 3.0"]
+    assert outcome.output.splitlines()[:3] == [
+        "2.0 script 2.0 g f", "2.0 [] 2.0 1 10.0 {'factor': [7.0]} [6.]", "2.0 2.0 5.0 [(128, 64)] 3.0"]
 
 
 def test_a_large_array_that_a_kernel_reads_must_not_change_before_its_result_is_read(
@@ -392,6 +404,7 @@ def test_an_object_that_a_kernel_returns_has_arrays_for_its_tensors(trnsim: Comm
     ("np.broadcast_to(row, (128, 64))", "row[:] = 7"),
     ("whole.view()", "given.flags.writeable = True; whole[:] = 7"),
     ("whole", "whole.shape = (64, 128); whole[:] = 7"),
+    ("whole", "whole.dtype = np.int32"),
     ("Strange(whole)", "given.x[:] = 7"),
 ])
 def test_arguments_are_what_they_were_whatever_becomes_of_them(
@@ -408,3 +421,18 @@ def test_arguments_are_what_they_were_whatever_becomes_of_them(
     outcome = trnsim("run", "given.py", "-q")
     assert outcome.status == 0, outcome.error
     assert outcome.output == "2.0 (128, 64)\nndarray\n"
+
+
+def test_threads_of_a_script_get_what_each_would_alone(trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "threads.py").write_text(
+        f"{SURROUNDINGS}\nimport sys\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "def often(x, times):\n    for i in range(times):\n        last = scaled(x, float(i))\n"
+        "    return last\n"
+        "kernel = nki.jit(often)\nsys.setswitchinterval(1e-5)\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    found = pool.map(lambda times: float(kernel(ones, times)[0, 0]), range(30, 38))\n"
+        "    print(*map(int, found))\n")
+    outcome = trnsim("run", "threads.py", "-q")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == " ".join(map(str, range(29, 37))) + "\n"

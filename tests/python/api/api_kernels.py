@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import trnsim  # noqa: F401  nki is found after it
+import neuronxcc.nki as old_nki
+import neuronxcc.nki.language as old
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -96,4 +98,12 @@ def irregular(x: Any, times: int) -> Any:
             operation = nl.add if (i * i) % (7 + row % 3) != times % 5 else nl.multiply
             nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=operation)
         nisa.dma_copy(dst=out[row * 128:(row + 1) * 128], src=tile)
+    return out
+
+
+@old_nki.jit
+def old_scaled(x: Any, factor: float) -> Any:
+    """x times a number, with the old API."""
+    out = old.ndarray(x.shape, dtype=x.dtype, buffer=old.shared_hbm)
+    old.store(out, value=old.load(x) * factor)
     return out

@@ -56,6 +56,7 @@ def test_integers_must_be_equal() -> None:
 
 
 @pytest.mark.parametrize(("found", "wanted", "apart"), [
+    (np.array([2**53]), np.array([2**53 + 1]), 1), (np.array([True]), np.array([2**60]), 2**60 - 1),
     (np.array([2**60]), np.array([2**60 + 1]), 1), (np.array([2**60]), np.array([2**60]), 0),
     (np.array([2**63], np.uint64), np.array([2**63 - 1]), 1),
     (np.array([-2**63]), np.array([2**63 - 1]), 2**64 - 1)])

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 import trnsim
-from api_kernels import double, irregular
+from api_kernels import double, irregular, old_scaled
 
 KERNEL = """\
 import nki
@@ -123,3 +124,8 @@ def test_a_file_that_is_called_as_a_module_of_pythons_leaves_that_one_alone(
     (tmp_path / f"{name}.py").write_text(KERNEL.format(imports="COUNT = 3", lazy="pass"))
     assert instructions(f"{tmp_path}/{name}.py::kernel") == 5
     assert sys.modules[name] is module
+
+
+def test_a_kernel_of_the_old_api_with_some_of_its_arguments_stays_one() -> None:
+    assert json.loads(trnsim.trace(partial(old_scaled, factor=3.0), SMALL).lines()[0])["api"] == (
+        "neuronxcc.nki")

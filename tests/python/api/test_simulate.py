@@ -194,6 +194,7 @@ def test_a_mistake_is_an_exception_with_the_message_of_the_command_line(
     ((X,), {"policies": [3]}, "or texts like 'path=value', but this is [3]; write {path: value}"),
     ((X,), {"trip_counts": 3}, "trip_counts is 3, but a dict is needed; write {register: count}"),
     ((X,), {"trip_counts": {"i": "8"}}, "trip_counts: the loop over register 'i' runs '8' times, but"),
+    ((X,), {"trip_counts": {"i": True}}, "the loop over register 'i' runs True times, but a number"),
     ((X,), {"trip_counts": {"i": -1}}, "trip_counts: the loop over register 'i' runs -1 times, but"),
     ((X,), {"values": "no"}, "values is 'no', but True or False is needed; give one of them"),
     ((X,), {"timeline": "nowhere/at/all"}, "timeline nowhere/at/all: cannot be written"),

@@ -80,6 +80,11 @@ def test_a_share_of_the_time_is_a_percentage(percent: Any) -> None:
                                 "needed; give one")
 
 
+def test_the_message_tells_how_far_large_integers_are_apart() -> None:
+    with pytest.raises(AssertionError, match=r"\(difference 1, allowed 0 with"):
+        assert_allclose(np.array([2**60]), np.array([2**60 + 1]))
+
+
 def test_dicts_are_compared_by_their_keys() -> None:
     one = np.ones(3)
     assert_allclose({"a": one, "b": [one, one]}, {"b": (one, one), "a": one})
@@ -91,7 +96,8 @@ def test_dicts_are_compared_by_their_keys() -> None:
 
 @pytest.mark.parametrize(("expected", "what"), [
     (1j * np.ones(3), "an array of complex128"), ("abc", "an array of <U3"), (None, "NoneType"),
-    ({"a": 1}, "dict"), (np.array([None]), "ndarray")])
+    ({"a": 1}, "dict"), (np.array([None]), "ndarray"),
+    (np.zeros(3, "f4,f4"), "an array of [('f0', '<f4'), ('f1', '<f4')]")])
 def test_what_is_no_real_numbers_is_compared_with_nothing(expected: Any, what: str) -> None:
     with pytest.raises(trnsim.UserError) as found:
         assert_allclose(np.ones(3), expected)

@@ -312,6 +312,16 @@ def test_loop_reductions_begin_with_what_their_result_was_created_with(
     assert_allclose(old_kernel(body, data, shape=(128, 24)), wanted)
 
 
+def test_a_variable_of_another_shape_is_no_beginning_of_a_loop_reduction() -> None:
+    def body(out: Any, x: Any) -> None:
+        total = old.full((64, 1), 5.0, dtype=old.float32, buffer=old.sbuf)
+        for i in old.affine_range(4):
+            total = old.loop_reduce(old.load(x[:, i * 24:(i + 1) * 24]), op=np.add, loop_indices=[i])
+        old.store(out, value=total)
+    found = old_kernel(body, X, shape=(64, 24))
+    assert_allclose(found, X.reshape(64, 4, 24).sum(axis=1), rtol=1e-5, atol=1e-5)
+
+
 def test_indices_from_tensors() -> None:
     index = integers(0, 64, 32, 1)
 

@@ -373,3 +373,27 @@ def test_objects_that_hold_themselves_or_the_same_object_twice_stay_so() -> None
     found = run_kernel(kernel, outer, api="nki")
     assert type(found) is Settings and found.factor == 3.0
     assert_allclose(found.tensor, [inner.tensor, inner.tensor])
+
+
+class Strict(dict[str, Any]):
+    """Does not want to be changed."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise TypeError("read only")
+
+
+class Attributes(dict[str, Any]):
+    """Has every attribute, like `shape`: None."""
+
+    __getattr__ = dict.get
+
+
+@pytest.mark.parametrize("kind", [Strict, Attributes])
+def test_dicts_of_odd_classes_are_arguments(kind: type[dict[str, Any]]) -> None:
+    data = normal(64, 32)
+
+    def kernel(given: Any) -> Any:
+        assert type(given) is kind and given["x"] is not data
+        return stored(loaded(given["x"]))
+
+    assert_allclose(run_kernel(kernel, kind(x=data), api="nki"), data)

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Iterable, Mapping
 
+from trnsim.checking import METHODS
 from trnsim.errors import UserError
 from trnsim.frontend.chip import short_name
 
 CLASSES = ("new_api", "as_written", "old_api")
 """What a compiler does to a program; the only thing but the method that sets a row's policies."""
-METHODS = ("profiler", "benchmark")
 DGE_MODES = ("default", "off")
 CSV_NEEDED = ("id", "family", "class", "chip", "measured_us", "kernel", "arguments")
 CSV_ALLOWED = ("method", "dge", "trust", "shapes", "dtype", "note", "hbm_read_bytes",

@@ -59,7 +59,7 @@ class Cache:
         with tempfile.TemporaryDirectory(prefix="trnsim-", dir=self.folder) as folder:
             made, listed = Path(folder) / "made.nkt", Path(folder) / "made.files"
             _run_frontend(launch, chip, made, listed)
-            files = [*json.loads(listed.read_text(encoding="utf-8")), str(launch.file.resolve())]
+            files = json.loads(listed.read_text(encoding="utf-8"))
             names = sorted({os.path.relpath(one, home) for one in files})
             listed.write_text(json.dumps(names), encoding="utf-8")
             contents = _contents(home, listed)

@@ -268,7 +268,7 @@ def factors():
 
 
 def with_factors(x):
-    with FUNCTIONS["factors"]() as factor:
+    with CONTEXTS["factors"]() as factor:
         return scaled(x, factor)
 
 
@@ -279,7 +279,7 @@ SET, DEQUE, COUNTER, ORDER = {{2.0}}, deque([2.0]), Counter(f=2), OrderedDict(f=
 STRICT, HELD, NAMED, COUNT, LOG = Table(f=2.0), Held(), Named(), 1, []
 PROPERTY, LAST = Property(), None
 OPTIONS, RESULT = argparse.Namespace(f=2.0), added(ones, ones)
-FUNCTIONS = {{"scale": by_factor, "factors": factors}}
+FUNCTIONS, CONTEXTS = {{"scale": by_factor}}, {{"factors": factors}}
 CYCLE = [2.0]
 CYCLE.append(CYCLE)
 helper = lambda: helper.factor
@@ -354,7 +354,8 @@ def test_what_has_changed_stays_changed_when_a_result_has_been_read(trnsim: Comm
         "fifth = nki.jit(lambda x: scaled(x, TABLE['factor'][0] * ARRAY[0]))(ones)\n"
         "TABLE['factor'] = [7.0]\nARRAY[0] = 6.0\n"
         "sixth = nki.jit(stores)(ones)\nLAST = 'script'\n"
-        "seventh = nki.jit(lambda x: scaled(x, ORDER['f']))(ones)\nORDER.move_to_end('f')\n"
+        "seventh = nki.jit(lambda x: scaled(x, [*ORDER.values()][0]))(ones)\n"
+        "ORDER.move_to_end('f')\n"
         "print(sixth[0, 0], LAST, seventh[0, 0], *ORDER)\n"
         "print(third[0, 0], LOG, fourth[0, 0], COUNT, fifth[0, 0], TABLE, ARRAY)\n"
         "print(first[0, 0], second[0, 0], FACTOR, LENGTHS, kernel(ones)[0, 0])\n")
@@ -436,3 +437,17 @@ def test_threads_of_a_script_get_what_each_would_alone(trnsim: CommandLine) -> N
     outcome = trnsim("run", "threads.py", "-q")
     assert outcome.status == 0, outcome.error
     assert outcome.output == " ".join(map(str, range(29, 37))) + "\n"
+
+
+def test_a_thread_that_calls_a_kernel_while_another_is_traced_waits(trnsim: CommandLine) -> None:
+    (trnsim.folder / "constants.py").touch()
+    (trnsim.folder / "threads.py").write_text(
+        f"{SURROUNDINGS}\nimport time\nfound, threads = [], []\n"
+        "def other():\n    found.append(nki.jit(by_factor)(ones))\n"
+        "@nki.jit\ndef kernel(x):\n    if not threads:\n"
+        "        threads.append(threading.Thread(target=other))\n        threads[0].start()\n"
+        "        time.sleep(0.1)\n    return scaled(x, 5.0)\n"
+        "print(kernel(ones)[0, 0])\nthreads[0].join()\nprint(found[0][0, 0])\n")
+    outcome = trnsim("run", "threads.py", "-q")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output == "5.0\n2.0\n"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a kernel is made from.
-"""ReadFiles: the user's modules that are imported, and the files that their code opens."""
+"""ReadFiles: the user's modules that are imported, and the files that their code opens.
+
+The source of a module is always opened: the finder looks for nki in it (impersonate.py).
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from types import FrameType
@@ -36,12 +38,7 @@ class ReadFiles:
         if is_written or not isinstance(path, (str, bytes, os.PathLike)):
             return
         name = os.path.abspath(os.fsdecode(path))
-        if name.endswith(".pyc"):
-            try:
-                name = importlib.util.source_from_cache(name)
-            except ValueError:  # It lies beside its source, or instead of one.
-                pass
-        if name.endswith((".py", ".pyc")) or _is_opened_by_user():
+        if name.endswith(".py") or (not name.endswith(".pyc") and _is_opened_by_user()):
             self._paths.setdefault(name)
 
 

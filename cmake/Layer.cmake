@@ -49,4 +49,5 @@ endfunction()
 add_library(trnsim_build INTERFACE)
 add_library(trnsim::build ALIAS trnsim_build)
 target_link_libraries(trnsim_build INTERFACE
-    trnsim::warnings trnsim::sanitizers trnsim::coverage trnsim::linker trnsim::lto)
+    trnsim::warnings trnsim::sanitizers trnsim::coverage trnsim::linker trnsim::lto
+    trnsim::profile)

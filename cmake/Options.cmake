@@ -6,6 +6,7 @@ option(TRNSIM_UNITY "Compile several sources at once" OFF)
 option(TRNSIM_LTO "Optimize trnsim across its libraries, where the compiler is GCC" OFF)
 option(TRNSIM_FUZZ "Build the fuzz tests with libFuzzer (clang)" OFF)
 option(TRNSIM_COVERAGE "Count executed lines (gcov)" OFF)
+set(TRNSIM_PROFILE "" CACHE STRING "collect, or a folder with what was collected")
 set(TRNSIM_UNITY_BATCH 12 CACHE STRING "Sources compiled at once, with TRNSIM_UNITY")
 set(TRNSIM_SANITIZE "" CACHE STRING "Sanitizers, comma separated: address,undefined")
 

@@ -1,4 +1,4 @@
-# What tools/demo, tools/test and tools/install_dependencies share; sourced, not run. Each step writes to
+# What tools/demo, tools/test, tools/optimize and tools/install_dependencies share; sourced, not run. Each step writes to
 # a log of its own and shows one line; a step that breaks shows the end of its log and ends the script.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,6 +17,14 @@ help_if_asked() {
                 ;;
         esac
     done
+}
+
+# allow_no_others ARGUMENT...: ends a script that takes none but --help.
+allow_no_others() {
+    if [ $# -gt 0 ]; then
+        echo "tools/$(basename "$0"): the argument is $1, but it takes none, or --help" >&2
+        exit 2
+    fi
 }
 
 # step NAME COMMAND...: runs the command, quietly; on a terminal with the last line of its log as progress.

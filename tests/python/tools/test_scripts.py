@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/test, tools/demo and tools/install_dependencies: what they say, and how their steps end."""
+"""tools/test, tools/demo, tools/optimize and tools/install_dependencies: what they say, and how their steps end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
-SCRIPTS = ["test", "demo", "install_dependencies"]
+SCRIPTS = ["test", "demo", "optimize", "install_dependencies"]
 
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,8 +41,9 @@ def test_help_comes_before_what_other_options_ask_for() -> None:
 
 @pytest.mark.parametrize(("script", "message"), [
     ("test", "tools/test: the option is --bogus, allowed are --sanitizers, --checks, --lint, "
-             "--analyze, --fuzz SECONDS, --coverage, --all and --help\n"),
+             "--analyze, --fuzz SECONDS, --coverage, --optimized, --all and --help\n"),
     ("demo", "tools/demo: the argument is --bogus, but it takes none, or --help\n"),
+    ("optimize", "tools/optimize: the argument is --bogus, but it takes none, or --help\n"),
     ("install_dependencies", "install_dependencies: the option is --bogus, allowed are --lint and "
                              "--help\n")])
 def test_an_unknown_option_is_refused_by_name(script: str, message: str) -> None:

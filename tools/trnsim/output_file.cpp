@@ -62,7 +62,7 @@ fs::file_status check_destination(const std::string& option, const std::string& 
 /// The one name of a file, whatever links and relative paths lead to it.
 std::string canonical(const std::string& path) {
     std::error_code error;
-    const fs::path absolute = fs::absolute(path, error);
+    const fs::path absolute = fs::absolute(link_target(path), error);
     return error ? path : fs::weakly_canonical(absolute, error).string();
 }
 

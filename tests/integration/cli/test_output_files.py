@@ -51,10 +51,12 @@ def test_a_result_replaces_the_old_file(trnsim: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [
-    ("out", "out"), ("out", "./out"), ("add.nkt", "linked"), ("add.nkt", "x/../add.nkt")])
+    ("out", "out"), ("out", "./out"), ("add.nkt", "linked"), ("add.nkt", "x/../add.nkt"),
+    ("new", "to_new")])
 def test_two_options_do_not_name_one_file(trnsim: CommandLine, one: str, other: str) -> None:
     (trnsim.folder / "x").mkdir()
     (trnsim.folder / "linked").symlink_to("add.nkt")
+    (trnsim.folder / "to_new").symlink_to("new")
     before = sorted(os.listdir(trnsim.folder))
     message = trnsim.fails(2, "run", "add.nkt", "--json", one, "--timeline", other)
     assert message == f"--json {one}, --timeline {other}: both go to one file; name two files\n"

@@ -165,6 +165,11 @@ DmaDescriptors descriptors(const DmaSpec& spec, const InstructionTemplate& instr
     return result;
 }
 
+std::int64_t serving_engines(const DmaSpec& spec, std::int64_t partitions) {
+    const std::int64_t each = spec.partitions_per_engine;
+    return std::min(spec.engines, (partitions + each - 1) / each);
+}
+
 DmaTransferCost transfer_cost(const DmaSpec& spec,
                               const HbmSpec& hbm,
                               const DgeModeSpec& mode,

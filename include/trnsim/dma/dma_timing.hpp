@@ -24,6 +24,9 @@ struct DmaDescriptors {
 [[nodiscard]] DmaDescriptors descriptors(const DmaSpec& spec,
                                          const InstructionTemplate& instruction);
 
+/// How many of the engines serve partitions of an on-chip memory.
+[[nodiscard]] std::int64_t serving_engines(const DmaSpec& spec, std::int64_t partitions);
+
 /// One transfer on the DMA engines, undisturbed by others.
 struct DmaTransferCost {
     std::uint32_t engine_mask = 0;  ///< Bit e: engine e takes part.

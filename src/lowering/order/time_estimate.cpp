@@ -2,6 +2,7 @@
 // A schedule on paper.
 #include "trnsim/lowering/order/time_estimate.hpp"
 
+#include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/neuron_core/tensor_engine_timing.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ using neuron_core::QueueId;
 TimeEstimate::TimeEstimate(const ChipSpec& chip, double dma_rate)
     : chip_(chip),
       dma_rate_(dma_rate),
+      dma_engines_(dma::serving_engines(chip.dma, chip.neuron_core.sbuf.partitions)),
       fill_(neuron_core::fill_time(chip.neuron_core.tensor_engine)),
       wakeup_(chip.neuron_core.semaphore_file.wakeup_ns),
       tensor_wakeup_(chip.neuron_core.semaphore_file.wakeup_tensor_ns) {}
@@ -78,14 +80,13 @@ void TimeEstimate::append(Queue& queue, Picoseconds end) {
 
 void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds start) {
     const dma::DmaTransferCost& transfer = what.transfer;
-    const std::int64_t share = std::popcount(transfer.engine_mask);
+    const std::int64_t taken = std::popcount(transfer.engine_mask);
     const Picoseconds first =
         std::max(start + what.dge_cost.first_byte, std::min(dma_free_at_, kLongestTime));
     const auto service = Picoseconds{
         static_cast<std::int64_t>(static_cast<double>(transfer.service.value) / dma_rate_)};
     const Picoseconds moved = first + service;
-    dma_free_at_ =
-        first + Picoseconds{service.value * share / std::max<std::int64_t>(1, chip_.dma.engines)};
+    dma_free_at_ = first + Picoseconds{service.value * taken / std::max(taken, dma_engines_)};
     Queue& queue = queues_[ring];
     const bool is_there = follows_plan_ && transfer.bytes_read_hbm.value > 0;
     append(queue, is_there ? moved : moved + transfer.spread + chip_.dma.completion_ns);

@@ -6,6 +6,7 @@
 #include "slot_packer.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/base/rounding.hpp"
+#include "trnsim/dma/dma_timing.hpp"
 #include "trnsim/lowering/tiles/byte_owners.hpp"
 #include "trnsim/lowering/tiles/psum_banks.hpp"
 
@@ -64,9 +65,11 @@ std::int64_t bytes_ahead(const ChipSpec& chip, const Policies& policies) {
     if (policies.buffer_ns == 0) {
         return kNoLimit;
     }
-    const double rate = static_cast<double>(chip.dma.engines) * chip.dma.engine_gb_per_s.value;
+    const std::int64_t partitions = chip.neuron_core.sbuf.partitions;
+    const double rate = static_cast<double>(dma::serving_engines(chip.dma, partitions)) *
+                        chip.dma.engine_gb_per_s.value;
     return static_cast<std::int64_t>(rate * static_cast<double>(policies.buffer_ns) /
-                                     static_cast<double>(chip.neuron_core.sbuf.partitions));
+                                     static_cast<double>(partitions));
 }
 
 /// Of `tiles` that have buffers. `tile_bytes`: in a partition. `ahead`: see bytes_ahead().

@@ -4,6 +4,8 @@
 
 #include "unit/neuron_core/instructions.hpp"
 
+#include <array>
+
 namespace trnsim::dma {
 namespace {
 
@@ -226,6 +228,20 @@ TEST(DmaEngineFigure, ThirtyTwoEnginesMoveTwiceWhatSixteenDo) {
     EXPECT_NEAR(many.service.nanoseconds(),
                 on("trn2", load(128, 1024, 1024)).service.nanoseconds() / 2.0,
                 0.01);
+}
+
+TEST(DmaEngineFigure, EnginesBeyondThePartitionsServeNone) {
+    DmaSpec spec = chip("trn2").dma;
+    for (const auto& [engines, each, serving] : {std::array<std::int64_t, 3>{16, 8, 16},
+                                                 {32, 8, 16},
+                                                 {32, 4, 32},
+                                                 {17, 7, 17},
+                                                 {32, 7, 19},
+                                                 {4, 8, 4}}) {
+        spec.engines = engines;
+        spec.partitions_per_engine = each;
+        EXPECT_EQ(serving_engines(spec, 128), serving) << engines << " engines, " << each;
+    }
 }
 
 TEST(DmaEngineFigure, Trn1MovesAbout270GBPerSecond) {  // 273 to 275 measured. [M-TRN1]

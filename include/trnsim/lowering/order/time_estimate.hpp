@@ -61,6 +61,7 @@ private:
 
     const ChipSpec& chip_;
     double dma_rate_;
+    std::int64_t dma_engines_;  ///< That serve partitions.
     bool follows_plan_ = false;
     std::array<Queue, neuron_core::kQueues> queues_;
     Picoseconds dma_free_at_;

@@ -63,6 +63,18 @@ TEST_F(TimeEstimateTest, EndsWithTheLongestTimeThereIs) {
     EXPECT_LE(estimate_.met(kScalar, done(kRing, 200)), 4 * kLongestTime);
 }
 
+TEST_F(TimeEstimateTest, DmaEnginesThatServeNoPartitionsTakeNothingOff) {
+    ChipSpec chip = chip_;
+    chip.dma.engines = 32;
+    TimeEstimate more(chip);
+    for (TimeEstimate* estimate : {&estimate_, &more}) {
+        for (int i = 0; i < 20; ++i) {
+            estimate->push(kRing, transfer(1000, 0xFFFF), {});
+        }
+    }
+    EXPECT_EQ(more.met(kVector, done(kRing, 20)), estimate_.met(kVector, done(kRing, 20)));
+}
+
 TEST_F(TimeEstimateTest, AQueueIsFreeAfterTheIntervalsOfItsInstructions) {
     EXPECT_EQ(estimate_.free_at(kVector), Picoseconds{});
     push(kVector, work_);

@@ -106,9 +106,11 @@ TEST(AllocationTest, FactorAndExtraAddSlotsAndAreRoundedDown) {
 }
 
 TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnoughForLoads) {
-    const auto slots = [](std::int64_t tile_bytes, std::int64_t time, bool is_loaded = true) {
+    std::int64_t engines = 16;
+    const auto slots = [&engines](
+                           std::int64_t tile_bytes, std::int64_t time, bool is_loaded = true) {
         Sites sites;
-        sites.dma().engines = 16;
+        sites.dma().engines = engines;
         sites.dma().engine_gb_per_s = GigabytesPerSecond{8.0};  // A byte of a partition each ns.
         const auto site = sites.add(Space::Sbuf, tile_bytes, 1, 100);
         if (is_loaded) {
@@ -123,6 +125,8 @@ TEST(AllocationTest, OneSlotAndWhatTheDmaEnginesFillInATimeAreEnoughForLoads) {
     EXPECT_EQ(slots(1024, 0), 4) << "no limit";
     EXPECT_EQ(slots(2048, 1024), 2);
     EXPECT_EQ(slots(2048, 1, false), 4) << "computed";
+    engines = 32;
+    EXPECT_EQ(slots(1024, 1024), 2) << "half of them serve no partitions";
 }
 
 TEST(AllocationTest, EveryLiveTileThatIsLoadedHasThatManySlots) {

@@ -2,33 +2,46 @@
 // Simulates one input at every point of a grid.
 #include "grid_runner.hpp"
 
+#include "python_frontend.hpp"
 #include "simulation.hpp"
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
 
 #include <exception>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace trnsim::cli {
 namespace {
 
-/// Loads the input for each chip; what cannot be loaded is kept as its exception.
-std::map<std::string, std::exception_ptr> load_all(Input& input,
-                                                   const std::vector<std::string>& chips) {
-    std::map<std::string, std::exception_ptr> errors;
-    for (const std::string& chip : chips) {
-        try {
-            static_cast<void>(load_chip(chip, {}));
-            static_cast<void>(input.program_for(chip));
-        } catch (const UserError&) {
-            errors[chip] = std::current_exception();
-        } catch (const ProgramError&) {
-            errors[chip] = std::current_exception();
+/// The input as the points of a grid need it, loaded once for all with the same chip and limits.
+class Programs {
+public:
+    explicit Programs(Input& input) : input_(input) {}
+
+    /// nullptr, or why the program of a point cannot be had.
+    std::exception_ptr load(const Simulation& simulation) {
+        const std::vector<std::string> limits = limits_among(simulation.model.settings);
+        const auto [known, is_new] = known_.try_emplace({simulation.chip, limits});
+        if (is_new) {
+            try {
+                static_cast<void>(load_chip(simulation.chip, limits));
+                static_cast<void>(input_.program_for(simulation.chip, limits));
+            } catch (const UserError&) {
+                known->second = std::current_exception();
+            } catch (const ProgramError&) {
+                known->second = std::current_exception();
+            }
         }
+        return known->second;
     }
-    return errors;
-}
+
+private:
+    Input& input_;
+    std::map<std::pair<std::string, std::vector<std::string>>, std::exception_ptr> known_;
+};
 
 /// Splits a point's values into chip, settings and policies.
 Simulation simulation_at(const GridRequest& request, const std::vector<std::string>& values) {
@@ -58,13 +71,12 @@ study::Grid make_grid(const GridRequest& request) {
 std::vector<study::JobOutcome> run_grid(Input& input,
                                         const GridRequest& request,
                                         const study::Grid& grid) {
-    const std::map<std::string, std::exception_ptr> errors = load_all(input, request.chips);
+    Programs programs(input);
     std::vector<study::Job> jobs;
     for (std::size_t i = 0; i < grid.size(); ++i) {
         const Simulation simulation = simulation_at(request, grid.point(i));
-        if (const auto error = errors.find(simulation.chip); error != errors.end()) {
-            jobs.emplace_back(
-                [what = error->second]() -> std::string { std::rethrow_exception(what); });
+        if (const std::exception_ptr error = programs.load(simulation)) {
+            jobs.emplace_back([error]() -> std::string { std::rethrow_exception(error); });
         } else {
             jobs.emplace_back([&input, simulation] {
                 return report::to_json(simulate_input(input, simulation));

@@ -71,15 +71,21 @@ void Input::require_no_kernel_options() const {
     }
 }
 
-const program::Program& Input::program_for(const std::string& chip) {
-    const std::string key = is_kernel_ ? chip : "";
+const program::Program& Input::program_for(const std::string& chip,
+                                           const std::vector<std::string>& settings) {
+    const std::vector<std::string> limits = limits_among(settings);
+    std::vector<std::string> key;
+    if (is_kernel_) {
+        key = limits;
+        key.push_back(chip);
+    }
     if (const auto known = programs_.find(key); known != programs_.end()) {
         return known->second;
     }
     if (is_kernel_) {
         spdlog::info("tracing {} for {}", text(), chip);
         TracedKernel traced =
-            trace_kernel({text(), options_.arguments, options_.trip_counts, values_}, chip);
+            trace_kernel({text(), options_.arguments, options_.trip_counts, values_, limits}, chip);
         computed_ = std::move(traced.values);
         return programs_.emplace(key, std::move(traced.program)).first->second;
     }

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace trnsim::cli {
 
@@ -28,9 +29,10 @@ public:
     [[nodiscard]] bool is_kernel() const { return is_kernel_; }
 
     /// The program as it runs on a chip: a trace is read once; a kernel is traced once for each
-    /// chip, because tile limits differ. \throws UserError, ProgramError as the reader and the
-    /// frontend do
-    [[nodiscard]] const program::Program& program_for(const std::string& chip);
+    /// chip, because tile limits differ, and once more where settings change them. \throws
+    /// UserError, ProgramError as the reader and the frontend do
+    [[nodiscard]] const program::Program& program_for(
+        const std::string& chip, const std::vector<std::string>& settings = {});
 
     /// What the kernel traced last computed, if that was asked for.
     [[nodiscard]] const std::optional<report::ValueReport>& values() const { return computed_; }
@@ -42,7 +44,8 @@ private:
     ValueOptions values_;
     std::optional<report::ValueReport> computed_;
     bool is_kernel_ = false;
-    std::map<std::string, program::Program> programs_;  ///< By chip; a trace is under "".
+    /// By chip and what settings change of its limits; a trace is under nothing.
+    std::map<std::vector<std::string>, program::Program> programs_;
 };
 
 /// \throws UserError naming each operation the frontend could not record, unless there is none

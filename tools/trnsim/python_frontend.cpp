@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -22,6 +23,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -120,6 +122,9 @@ std::vector<std::string> command_line(const KernelReference& kernel, const std::
     }
     for (const std::string& count : kernel.trip_counts) {
         words.push_back("--assume=" + count);
+    }
+    for (const std::string& limit : kernel.limits) {
+        words.push_back("--set=" + limit);
     }
     const ValueOptions& values = kernel.values;
     if (values.asked_by().empty()) {
@@ -311,6 +316,27 @@ program::Program read_trace(const Descriptor& trace, const std::string& kernel) 
 }
 
 }  // namespace
+
+std::vector<std::string> limits_among(const std::vector<std::string>& settings) {
+    // What frontend/chip.py reads of a chip file.
+    constexpr std::array<std::string_view, 9> kLimits{
+        "neuron_core.psum.bank_bytes",
+        "neuron_core.psum.banks",
+        "neuron_core.sbuf.partition_kib",
+        "neuron_core.sbuf.partitions",
+        "neuron_core.sbuf.usable_partition_kib",
+        "neuron_core.tensor_engine.moving_free_max_16bit",
+        "neuron_core.tensor_engine.moving_free_max_32bit",
+        "neuron_core.tensor_engine.pe_columns",
+        "neuron_core.tensor_engine.pe_rows",
+    };
+    std::vector<std::string> limits;
+    std::ranges::copy_if(settings, std::back_inserter(limits), [&](const std::string& setting) {
+        const std::string_view path = std::string_view(setting).substr(0, setting.find('='));
+        return std::ranges::find(kLimits, path) != kLimits.end();
+    });
+    return limits;
+}
 
 TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip) {
     const Descriptor trace(memfd_create("trace", MFD_CLOEXEC), "memory file for the trace");

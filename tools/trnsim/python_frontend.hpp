@@ -12,12 +12,17 @@
 
 namespace trnsim::cli {
 
+/// Those of PATH=VALUE settings that change what a kernel may do: sizes of memories and tiles. The
+/// others change only how long it takes.
+[[nodiscard]] std::vector<std::string> limits_among(const std::vector<std::string>& settings);
+
 /// A kernel as the user named it.
 struct KernelReference {
     std::string text;                        ///< "file.py::function"
     std::vector<std::string> arguments;      ///< As given with --arg, in order.
     std::vector<std::string> trip_counts{};  ///< As given with --assume.
     ValueOptions values{};
+    std::vector<std::string> limits{};  ///< As given with --set: limits_among() those.
 };
 
 /// What the frontend makes of a kernel.

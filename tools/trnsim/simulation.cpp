@@ -72,7 +72,7 @@ report::Report simulate_input(Input& input,
                               const Simulation& simulation,
                               timeline::TimelineSink* timeline) {
     spec::ChipConfig chip = load_chip(simulation.chip, simulation.model.settings);
-    const program::Program& program = input.program_for(simulation.chip);
+    const program::Program& program = input.program_for(simulation.chip, simulation.model.settings);
     if (!simulation.is_permissive) {
         require_supported(program, input.text());
     }

@@ -100,6 +100,70 @@ def test_a_kernel_is_traced_for_the_chip_of_a_file(trnsim: CommandLine, short_na
     assert trnsim.result("double.nkt", "--chip", "chip.json")["warnings"] == []
 
 
+WIDE = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from trnsim.frontend.chip import target
+
+@nki.jit
+def wide(a, b):
+    out = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.shared_hbm)
+    product = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(product, nl.load(a), nl.load(b))
+    kept = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(kept, product)
+    nl.store(out, kept)
+    return out
+
+def telling(x):
+    raise ValueError(target())
+"""
+WIDE_ARGUMENTS = ("--arg", "float32[128,128]", "--arg", "float32[128,1024]")
+WIDE_ARRAY = "neuron_core.tensor_engine.moving_free_max_32bit"
+WIDE_BANKS = "neuron_core.psum.bank_bytes"
+
+
+def test_a_kernel_may_do_what_settings_allow(trnsim: CommandLine) -> None:
+    (trnsim.folder / "wide.py").write_text(WIDE)
+    kernel = ("wide.py::wide", *WIDE_ARGUMENTS)
+    assert "streams at most 512" in trnsim.fails(3, "run", *kernel)
+    settings = ("--set", f"{WIDE_ARRAY}=1024", "--set", f"{WIDE_BANKS}=4096")
+    for values in ((), ("--values",)):
+        assert "latency" in trnsim("run", *kernel, *settings, *values).output
+    assert "trainium3" in trnsim("compare", *kernel, *settings, "--chips", "trn2,trn3").output
+    swept = trnsim("sweep", *kernel, "--set", f"{WIDE_ARRAY}=512,1024",
+                   "--set", f"{WIDE_BANKS}=4096")
+    errors = [line.rpartition(",")[2] for line in swept.output.splitlines()]
+    assert [bool(error) for error in errors] == [True, True, False]
+
+
+def test_a_script_may_do_what_settings_allow(trnsim: CommandLine) -> None:
+    (trnsim.folder / "script.py").write_text(
+        WIDE + "import numpy as np\n"
+        "one = np.ones((128, 128), np.float32)\n"
+        "print(wide(one, np.ones((128, 1024), np.float32))[5, 1000])\n")
+    settings = ("--set", f"{WIDE_ARRAY}=1024", "--set", f"{WIDE_BANKS}=4096")
+    assert trnsim("run", "script.py", *settings).output.startswith("128.0\n")
+
+
+@pytest.mark.parametrize(("path", "value", "limit"), [
+    ("psum.bank_bytes", 4096, "psum_bank_bytes=4096"), ("psum.banks", 4, "psum_banks=4"),
+    ("sbuf.partition_kib", 256, "sbuf_partition_bytes=262144"),
+    ("sbuf.partitions", 64, "partitions=64"),
+    ("sbuf.usable_partition_kib", 100, "sbuf_usable_bytes=102400"),
+    ("tensor_engine.moving_free_max_16bit", 1024, "moving_free_max_16bit=1024"),
+    ("tensor_engine.moving_free_max_32bit", 1024, "moving_free_max_32bit=1024"),
+    ("tensor_engine.pe_columns", 64, "pe_columns=64"),
+    ("tensor_engine.pe_rows", 64, "pe_rows=64")])
+def test_the_frontend_knows_each_limit_that_is_set(
+        trnsim: CommandLine, path: str, value: int, limit: str) -> None:
+    (trnsim.folder / "wide.py").write_text(WIDE)
+    kernel = ("wide.py::telling", "--arg", "float32[64,8]")
+    assert limit not in trnsim.fails(2, "run", *kernel)
+    assert limit in trnsim.fails(2, "run", *kernel, "--set", f"neuron_core.{path}={value}")
+
+
 def test_a_file_that_is_no_python_is_shown_where(trnsim: CommandLine) -> None:
     (trnsim.folder / "broken.py").write_text("x = 1\ndef f(:\n")
     message = trnsim.fails(2, "run", "broken.py::f")

@@ -102,6 +102,18 @@ def test_the_package_lists_what_it_has() -> None:
     assert "MetaPathFinder" not in dir(trnsim)
 
 
+def test_a_kernel_may_do_what_settings_allow() -> None:
+    wide = "float32[128,60000]"
+    with pytest.raises(trnsim.ProgramError, match="240000"):
+        trnsim.simulate(double, wide)
+    larger = {f"neuron_core.sbuf.{name}": 500 for name in ("partition_kib", "usable_partition_kib")}
+    assert trnsim.simulate(double, wide, settings=larger).latency_us > 100
+    with pytest.raises(trnsim.ProgramError, match="240000"):
+        trnsim.simulate(double, wide)
+    with pytest.raises(trnsim.UserError, match="allowed is a whole number"):
+        trnsim.simulate(double, X, settings={"neuron_core.sbuf.partition_kib": "inf"})
+
+
 def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> None:
     plain = trnsim.simulate(double, X)
     slow = trnsim.simulate(double, X, settings={"neuron_core.vector_engine.clock_ghz": 0.1})

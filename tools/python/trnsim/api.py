@@ -16,7 +16,7 @@ from trnsim.checking import (CHIPS, in_python_words, require_chip, require_chips
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.alone import alone
 from trnsim.frontend.arguments import as_tensor
-from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.chip import Chip, default_chip, load_chip, set_target
 from trnsim.frontend.host.impersonate import install
 from trnsim.frontend.host.running import run_program
 from trnsim.frontend.kernel import Kernel, bound_kernel
@@ -68,10 +68,11 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
             return run_trace(trace_bytes(kernel) if isinstance(kernel, Program)
                              else Path(str(kernel)), options, _name(kernel))
     outputs = None
-    with _found(kernel, chip) as function:
-        program = trace(function, *arguments, chip=chip, trip_counts=trip_counts, **keywords)
+    target = load_chip(chip, options.settings)
+    with _found(kernel, target) as function:
+        program = _traced(function, arguments, keywords, target, trip_counts)
         if values:
-            computed, outputs = compute(function, arguments, keywords, chip, reads_unwritten)
+            computed, outputs = compute(function, arguments, keywords, target, reads_unwritten)
             if program.depends_on_values:
                 program = computed
             else:
@@ -110,8 +111,14 @@ def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = 
     """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
     chip = _chip(chip)
     require_trip_counts(trip_counts)
-    with _found(kernel, chip) as function, _marked_loops(function):
-        program = record(function, [as_tensor(value) for value in arguments], chip,
+    return _traced(kernel, arguments, keywords, load_chip(chip), trip_counts)
+
+
+def _traced(kernel: Callable[..., Any] | str | Path, arguments: Sequence[Any],
+            keywords: Mapping[str, Any], target: Chip,
+            trip_counts: Mapping[str, int] | None) -> Program:
+    with _found(kernel, target) as function, _marked_loops(function):
+        program = record(function, [as_tensor(value) for value in arguments], target,
                          keywords={name: as_tensor(value) for name, value in keywords.items()},
                          trip_counts=trip_counts)
     program.require_unknown_bounds(trip_counts or ())
@@ -126,7 +133,7 @@ def trace_bytes(program: Program) -> bytes:
 
 
 def compute(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any],
-            chip: str, reads_unwritten: bool) -> tuple[Program, Any]:
+            chip: Chip, reads_unwritten: bool) -> tuple[Program, Any]:
     """The trace of a kernel that runs on values, and what it computes."""
     return run_program(function, [as_tensor(value) for value in arguments],
                        {name: as_tensor(value) for name, value in keywords.items()}, chip,
@@ -155,13 +162,13 @@ def _refuse_for_trace(kernel: KernelLike, arguments: Sequence[Any], keywords: Ma
 
 
 @contextmanager
-def _found(kernel: Callable[..., Any] | str | Path, chip: str) -> Iterator[Callable[..., Any]]:
+def _found(kernel: Callable[..., Any] | str | Path, chip: Chip) -> Iterator[Callable[..., Any]]:
     """The kernel's function, while nobody else traces. UserError if it is none of ours."""
     from trnsim.frontend.host.naming import kernel_named
 
     with alone():
         install()
-        set_target(load_chip(chip))
+        set_target(chip)
         if isinstance(kernel, (str, Path)):
             with kernel_named(str(kernel)) as function:
                 yield function

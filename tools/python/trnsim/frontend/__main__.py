@@ -42,6 +42,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="one per parameter: dtype[shape], a Python literal, or name=value")
     parser.add_argument("--assume", action="append", default=[], metavar="NAME=COUNT",
                         help="how often a loop runs whose bound is in the register NAME")
+    parser.add_argument("--set", action="append", default=[], dest="settings",
+                        metavar="PATH=VALUE", help="another limit of the chip")
     parser.add_argument("--launch", type=int, metavar="N",
                         help="which kernel call of a script, from 1; needed if it has several")
     parser.add_argument("--values", action="store_true",
@@ -100,7 +102,7 @@ def _traced(options: argparse.Namespace,
         raise UserError(f"{words[0]}: {options.kernel} is no script, which could have words of "
                         "its own after --; leave them out")
     values, keywords = _arguments(options.arg)
-    chip = load_chip(options.chip or default_chip())
+    chip = load_chip(options.chip or default_chip(), options.settings)
     set_target(chip)
     with kernel_named(options.kernel) as kernel:
         check = _checker(options, kernel, values, keywords) if _wants_values(options) else None

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import os
 import sysconfig
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,14 +93,16 @@ def default_chip() -> str:
     return TARGETS[named]
 
 
-def load_chip(name: str) -> Chip:
-    """The chip with a short name (`trn2`), a long one (`trainium2`), or in a JSON file.
+def load_chip(name: str, settings: Sequence[str] = ()) -> Chip:
+    """The chip with a short name (`trn2`), a long one (`trainium2`), or in a JSON file, with what
+    settings PATH=VALUE change of its limits; the simulator checks them.
 
     UserError if there is none, or if it has no NeuronCore that NKI can program.
     """
     path = file_of(name)
     try:
-        return _from_file(name, path, json.loads(path.read_text(encoding="utf-8")))
+        root = json.loads(path.read_text(encoding="utf-8"))
+        return _from_file(name, path, root, _numbers(settings))
     except (OSError, ValueError) as problem:
         raise UserError(f"{path}: {problem}; a chip file is JSON") from problem
 
@@ -144,9 +148,23 @@ def set_target(chip: Chip) -> None:
     _target = chip
 
 
-def _from_file(name: str, path: Path, root: dict[str, Any]) -> Chip:
+def _numbers(settings: Sequence[str]) -> dict[str, int | float]:
+    """By pointer, the settings that are numbers."""
+    numbers: dict[str, int | float] = {}
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        with suppress(ValueError, OverflowError):  # The simulator says so.
+            number = float(text)
+            numbers["/" + name.replace(".", "/")] = int(number) if number == int(number) else number
+    return numbers
+
+
+def _from_file(name: str, path: Path, root: dict[str, Any],
+               changed: Mapping[str, int | float]) -> Chip:
     def value(pointer: str) -> Any:
         node: Any = root
+        if pointer in changed:
+            return changed[pointer]
         for part in pointer.strip("/").split("/"):
             if not isinstance(node, dict) or part not in node:
                 raise UserError(f"{path}: {pointer} is missing; a chip that NKI can program has it")

@@ -17,7 +17,7 @@ from trnsim.command import flush_output
 from trnsim.errors import UserError
 from trnsim.frontend import source
 from trnsim.frontend.alone import alone
-from trnsim.frontend.chip import default_chip, load_chip, set_target
+from trnsim.frontend.chip import Chip, default_chip, load_chip, set_target
 from trnsim.frontend.dtypes import numpy_type
 from trnsim.frontend.host import jax_arrays
 from trnsim.frontend.host.frameworks import as_given, kind_as_given, type_as_given
@@ -112,13 +112,16 @@ class Calls:
             return np.zeros(tensor.shape, numpy_type(tensor.dtype))
         return mapped(value, array, lambda one: isinstance(one, (TensorResult, UnknownTensor)))
 
+    def _chip(self) -> str:
+        """Of the next launch."""
+        return self._settings.chip or default_chip()
+
     def _traced(self, kernel: Kernel, arguments: tuple[Any, ...],
-                keywords: dict[str, Any]) -> tuple[str, Program]:
-        """The chip of a launch and its trace."""
-        chip = self._settings.chip or default_chip()
-        target = load_chip(chip)
+                keywords: dict[str, Any]) -> tuple[Chip, Program]:
+        """The limits of a launch's chip, and its trace."""
+        target = load_chip(self._chip(), self._settings.options.settings)
         set_target(target)
-        return chip, trace(kernel, arguments, target, keywords=keywords)
+        return target, trace(kernel, arguments, target, keywords=keywords)
 
     @alone()
     def _launched(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any],
@@ -126,11 +129,12 @@ class Calls:
         """Simulates a launch on arrays; what it returns."""
         has_values = self._settings.values and not isinstance(kernel, TimedKernel)
         launch = (_Launch(kernel, arguments, keywords, at, self._copies) if has_values else None)
-        chip, program = self._traced(kernel, arguments, keywords)
+        chip = self._chip()
+        target, program = self._traced(kernel, arguments, keywords)
         computing = None
         if launch is not None:
             launch.has_traced()
-            rules = _Rules(chip, self._settings.reads_unwritten, self._warned(program))
+            rules = _Rules(target, self._settings.reads_unwritten, self._warned(program))
             computing = _Computation(launch, rules, program.writes_arguments)
             if program.depends_on_values:
                 program = computing.program
@@ -196,7 +200,7 @@ def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
     """What a process that the script starts does first."""
     know_kernels()
     if settings.chip is not None:
-        set_target(load_chip(settings.chip))
+        set_target(load_chip(settings.chip, settings.options.settings))
     set_launcher(launch_with(settings, elsewhere).launch)
 
 
@@ -204,7 +208,7 @@ def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
 class _Rules:
     """How values are computed; `warned` is told of the run."""
 
-    chip: str
+    chip: Chip
     reads_unwritten: bool
     warned: Callable[[Program], None]
 

@@ -47,6 +47,19 @@ def matmul(dst: tuple[int, ...], stationary: tuple[int, ...], moving: tuple[int,
      "stationary is 'h' in hbm, but must be in sbuf"),
     (lambda h: nisa.nc_matmul(psum(128, 1024)[0:128, 256:768], sbuf(128, 128), sbuf(128, 512)),
      "dst reaches from psum bank 0 to 1"),
+    (lambda h: nisa.nc_transpose(psum(128, 1024)[0:128, 450:578], sbuf(128, 128)),
+     "nc_transpose: dst reaches from psum bank 0 to 1"),
+    (lambda h: nisa.nc_transpose(psum(32, 1024)[0:32, 500:532], sbuf(32, 32),
+                                 engine=nisa.engine.tensor),
+     "nc_transpose: dst reaches from psum bank 0 to 1"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128, 0:64], oob_mode="banana"),
+     "oob_mode='banana' is not a member of nki.isa.oob_mode; use error or skip"),
+    (lambda h: nisa.dma_copy(sbuf(128, 64), h[0:128, 0:64], oob_mode=1),
+     "oob_mode=1 is not a member"),
+    (lambda h: nisa.dma_transpose(sbuf(64, 128), h[0:128, 0:64], oob_mode=None),
+     "dma_transpose: oob_mode=None is not a member"),
+    (lambda h: nisa.dma_compute(sbuf(128, 64), [h[0:128, 0:64]], nl.add, oob_mode="skip"),
+     "dma_compute: oob_mode='skip' is not a member"),
     (lambda h: nisa.nc_matmul(psum(128, 64), sbuf(128, 128), sbuf(128, 64), accumulate=True),
      "does not hold the result of a matmul"),
     (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 32)), "both must be equal"),
@@ -487,6 +500,12 @@ def test_a_rule_that_depends_on_the_position_is_checked_every_time() -> None:
         for start in (0, 512, 256):
             nisa.nc_matmul(bank[0:128, start:start + 512], a, b, accumulate=False)
     rejects(body, "dst reaches from psum bank 0 to 1")
+
+
+def test_the_vector_engine_transposes_into_two_banks() -> None:
+    for engine in (nisa.engine.vector, nisa.engine.unknown):
+        assert accepts(lambda h, chosen=engine: nisa.nc_transpose(
+            psum(32, 1024)[0:32, 500:532], sbuf(32, 32), engine=chosen)) == ["nc_transpose"]
 
 
 def test_a_start_partition_is_checked_every_time() -> None:

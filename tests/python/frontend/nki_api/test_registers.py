@@ -333,9 +333,42 @@ def test_registers_are_computed_with_one_instruction_each(compute: Any, value: i
     found = []
 
     def kernel(table: Any) -> None:
-        found.append(int(compute(nisa.register_alloc(13))))
+        found.append(compute(nisa.register_alloc(13)).value)
     assert ops(traced(kernel, TABLE)) == ["register_move"] * 2
     assert found == [value]
+
+
+def used_in_python(use: Any) -> Any:
+    """A kernel with a loop whose number of iterations is known, and its index in a register."""
+    def kernel(table: Any) -> None:
+        nl.fori_loop(0, 3, use)
+    return kernel
+
+
+def dynamic(use: Any) -> Any:
+    def kernel(table: Any) -> None:
+        for i in nl.dynamic_range(3):
+            use(i + 1)
+    return kernel
+
+
+@pytest.mark.parametrize("loop", [used_in_python, dynamic])
+@pytest.mark.parametrize("use", [
+    lambda i: [0, 1, 2, 3][i], range, int, float,
+    lambda i: nl.ndarray((128, i), dtype=nl.float32, buffer=nl.sbuf)])
+def test_a_register_is_no_integer_even_where_its_value_is_known(loop: Any, use: Any) -> None:
+    with pytest.raises(IllegalInstruction, match="is used as an integer, but its value is only"):
+        traced(loop(use), TABLE)
+
+
+def test_a_register_does_not_say_whether_a_matmul_accumulates() -> None:
+    def use(i: Any) -> None:
+        nisa.nc_matmul(nl.ndarray((128, 64), nl.float32, nl.psum),
+                       nl.ndarray((128, 128), nl.float32, nl.sbuf),
+                       nl.ndarray((128, 64), nl.float32, nl.sbuf), accumulate=i > 0)
+    with pytest.raises(IllegalInstruction, match="accumulate depends on register 'i', but must be "
+                                                 "known when the kernel is built"):
+        traced(used_in_python(use), TABLE)
 
 
 def test_the_condition_of_a_while_loop_is_a_register() -> None:

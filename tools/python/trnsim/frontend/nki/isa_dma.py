@@ -15,8 +15,8 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
                                        scheduled)
 from trnsim.frontend.nki.parameters import check_priority
-from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_rows, check_skipped,
-                                                check_transpose, check_trigger)
+from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_oob_mode, check_rows,
+                                                check_skipped, check_transpose, check_trigger)
 from trnsim.frontend.nki.tensor import UnusableTensor
 from trnsim.frontend.operators import alu
 from trnsim.frontend.recorder import Operand
@@ -37,6 +37,8 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
     """dst = src; both in HBM or SBUF, with as many elements, cast if the types differ."""
     active = recorder.required()
     frame = _getframe(1)
+    if oob_mode is not _error:
+        check_oob_mode("dma_copy", oob_mode)
     try:
         key = (id(frame.f_code), frame.f_lasti, dst.form, src.form, dge_mode, engine, priority)
         shape = active.templates.get(key)
@@ -129,6 +131,7 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
         raise IllegalInstruction(f"{where}: dst has shape {list(dst.shape)}, but src "
                                  f"{list(src.shape)} transposed has {list(shape)}; make them equal")
     check_priority("dma_transpose", priority)
+    check_oob_mode("dma_transpose", oob_mode)
     if _is_skipped(oob_mode, dst, src):
         return HANDLE
     check_skipped(src, oob_mode)
@@ -152,6 +155,7 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
     if any(scale != 1.0 for scale in scales or ()):
         raise IllegalInstruction(f"{where}: scales is {scales!r}, but only 1.0 is possible; "
                                  "multiply before or after")
+    check_oob_mode("dma_compute", oob_mode)
     operator = alu(reduce_op or "add", "reduce_op")
     take("dma_compute", "reduce_op", operator, source.here())
     operands = [("dst", "write", dst), *(("src", "read", one) for one in srcs)]

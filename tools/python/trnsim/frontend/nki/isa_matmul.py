@@ -9,14 +9,16 @@ from typing import Any
 
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
+from trnsim.frontend.legality.engines import VECTOR_BLOCK
 from trnsim.frontend.legality.instruction import Instruction
 from trnsim.frontend.legality.matmul import check_bank
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
                                        scheduled)
+from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.records.psum import begins_group
-from trnsim.frontend.records.tensor import View
+from trnsim.frontend.records.tensor import PSUM, View
 from trnsim.frontend.shapes import whole_numbers
 
 _no_mode = enums.matmul_perf_mode.none
@@ -30,6 +32,8 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
     """dst = stationary.T @ moving, or dst += if it holds matmul results or `accumulate` says so."""
     active = recorder.required()
     frame = _getframe(1)
+    if accumulate is not None and accumulate is not True and accumulate is not False:
+        accumulate = _flag(accumulate)
     if tile_position or tile_size:
         tile_position, tile_size = tuple(tile_position), tuple(tile_size)
     try:
@@ -66,6 +70,15 @@ def nc_matmul(dst: Any, stationary: Any, moving: Any, is_stationary_onezero: boo
                                             source.here()))
     active.issue_three(shape, dst, stationary, moving)
     return HANDLE if active.schedule is None else scheduled(active, name)
+
+
+def _flag(accumulate: Any) -> bool:
+    """`accumulate` of an nc_matmul, which the compiler has to know."""
+    if isinstance(accumulate, VirtualRegister):
+        raise IllegalInstruction(
+            f"{source.here()}: nc_matmul: accumulate depends on register {accumulate.name!r}, but "
+            "must be known when the kernel is built; take the first matmul out of the loop")
+    return bool(accumulate)
 
 
 def _adds_to_others(dst: View, is_all: bool) -> bool:
@@ -151,4 +164,17 @@ def nc_matmul_mx(dst: Any, stationary: Any, moving: Any, stationary_scale: Any, 
 def nc_transpose(dst: Any, data: Any, engine: Any = enums.engine.unknown,
                  name: str | None = None, dtype: Any = None) -> NkiInstruction:
     """dst = data.T, with all free dimensions taken as one."""
-    return issue("nc_transpose", (("dst", "write", dst), ("data", "read", data)), {}, engine)
+    operands: tuple[Operand, ...] = (("dst", "write", dst), ("data", "read", data))
+    if getattr(dst, "space", None) == PSUM and dst.form.buffer.spans_banks and _uses_array(
+            data, engine):
+        check_bank(recorder.required().chip,
+                   Instruction("nc_transpose", operands, {}, None, source.here()))
+    return issue("nc_transpose", operands, {}, engine)
+
+
+def _uses_array(data: Any, engine: Any) -> bool:
+    """Whether a transpose from SBUF to PSUM is a matmul with the identity: not by the vector
+    engine, which takes small tiles."""
+    return engine is enums.engine.tensor or (
+        engine is enums.engine.unknown and isinstance(data, View)
+        and max(data.form.partitions, data.form.free_elements) > VECTOR_BLOCK)

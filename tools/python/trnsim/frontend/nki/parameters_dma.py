@@ -41,6 +41,13 @@ def check_dge_mode(op: str, mode: Any) -> None:
                            f"{chip.neuron_core}; use swdge or none")
 
 
+def check_oob_mode(op: str, mode: Any) -> None:
+    """A mode is one of NKI's."""
+    if not isinstance(mode, enums.oob_mode):
+        raise _refused(op, f"oob_mode={mode!r} is not a member of nki.isa.oob_mode; use error or "
+                           "skip")
+
+
 def check_trigger(engine: Any, mode: Any) -> None:
     """An engine is named for the descriptors of the hardware, which two of them trigger."""
     names = enums.engine_names(engine)

@@ -150,9 +150,7 @@ class VirtualRegister(NKIObject):
     # Control flow -----------------------------------------------------------------------------
 
     def __index__(self) -> int:
-        if self.value is None:
-            self._unknown("used as an integer")
-        return self.value
+        self._unknown("used as an integer")
 
     __int__ = __index__
 

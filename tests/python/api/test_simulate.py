@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -286,6 +288,20 @@ def test_no_binary_is_an_error_that_says_how_to_get_one(
     (tmp_path / "trnsim").chmod(0o755)
     with pytest.raises(trnsim.UserError, match="is not found beside the Python package"):
         trnsim.simulate(double, X)
+
+
+def test_a_package_alone_says_that_the_simulator_is_missing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tools" / "python" / "trnsim", tmp_path / "alone" / "trnsim",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "ask.py").write_text("import trnsim\nfrom api_kernels import double\n"
+                                     f"trnsim.simulate(double, {X!r})\n")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRNSIM_")}
+    path = os.pathsep.join([str(tmp_path / "alone"), str(Path(__file__).parent)])
+    ended = subprocess.run([sys.executable, "ask.py"], cwd=tmp_path, capture_output=True, text=True,
+                           check=False, env={**kept, "PYTHONPATH": path, "PATH": str(tmp_path)})
+    assert ended.stderr.splitlines()[-1].startswith(
+        "trnsim.errors.UserError: trnsim: the simulator, a C++ program, is not found beside the "
+        "Python package, on PATH, or in build/release of a source tree; build it with"), ended.stderr
 
 
 def test_values_are_computed_if_they_are_asked_for() -> None:

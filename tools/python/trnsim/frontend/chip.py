@@ -56,7 +56,10 @@ _target: Chip | None = None
 
 
 def config_directory() -> Path:
-    """The folder with `chips/`: $TRNSIM_CONFIG_DIR, the source tree's, or the installed one."""
+    """The folder with `chips/`: $TRNSIM_CONFIG_DIR, the source tree's, or the installed one.
+
+    UserError if there is none: about the simulator, if that is not there either.
+    """
     named = os.environ.get(CONFIG_VARIABLE)
     above = list(Path(__file__).resolve().parents)
     candidates = [Path(named)] if named else [
@@ -67,6 +70,8 @@ def config_directory() -> Path:
     for candidate in candidates:
         if (candidate / "chips").is_dir():
             return candidate
+    if not named:
+        _simulator()
     tried = ", ".join(str(one) for one in candidates)
     raise UserError(f"no folder configs/chips in {tried}; set {CONFIG_VARIABLE} to the folder "
                     "`configs` of trnsim")
@@ -74,12 +79,18 @@ def config_directory() -> Path:
 
 def _beside_the_simulator() -> list[Path]:
     """Where the files of a simulator are that this package is not installed with."""
-    from trnsim.binary import find_binary, share_folders
+    from trnsim.binary import share_folders
 
     try:
-        return [folder / "configs" for folder in share_folders(find_binary())]
+        return [folder / "configs" for folder in share_folders(_simulator())]
     except UserError:
         return []
+
+
+def _simulator() -> Path:
+    from trnsim.binary import find_binary
+
+    return find_binary()
 
 
 def default_chip() -> str:

@@ -331,6 +331,30 @@ def test_a_python_that_the_frontend_does_not_know_is_refused(
                                 "name one with the environment variable TRNSIM_PYTHON\n")
 
 
+@pytest.mark.parametrize("words", [["run", "kernels.py::double", "--arg", "float32[128,512]"],
+                                   ["run", "kernels.py"], ["validate"]])
+def test_a_python_without_numpy_is_named_with_what_to_do(
+        trnsim: CommandLine, words: list[str]) -> None:
+    python = fake_python(trnsim.folder,
+                         "os.execv(sys.executable, [sys.executable, '-S', *sys.argv[1:]])")
+    assert trnsim.fails(2, *words, TRNSIM_PYTHON=python) == (
+        f"{sys.executable}: has no numpy, which trnsim's frontend needs; install it with "
+        f"`{sys.executable} -m pip install numpy ml_dtypes`, or name another interpreter with the "
+        "environment variable TRNSIM_PYTHON\n")
+
+
+def test_a_python_without_ml_dtypes_is_named_where_values_need_it(trnsim: CommandLine) -> None:
+    hidden = trnsim.folder / "hidden"
+    hidden.mkdir()
+    (hidden / "ml_dtypes.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'ml_dtypes'\", name='ml_dtypes')\n")
+    words = ["run", "kernels.py::double", "--arg", "float32[128,512]", "--quiet"]
+    variables = {"TRNSIM_PYTHON": sys.executable, "PYTHONPATH": os.fspath(hidden)}
+    assert trnsim(*words, **variables).status == 0
+    assert trnsim.fails(2, *words, "--values", **variables).startswith(
+        f"{sys.executable}: has no ml_dtypes, which trnsim's frontend needs; install it with ")
+
+
 def test_a_module_that_is_missing_is_told_with_the_interpreter(trnsim: CommandLine) -> None:
     (trnsim.folder / "needs.py").write_text("import torch_of_nobody\n")
     assert trnsim.fails(2, "run", "needs.py::f", TRNSIM_PYTHON=sys.executable).endswith(

@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 from trnsim._version import __version__
+from trnsim.interpreter import missing as _missing, wrong_version as _wrong_version
 
-if not (3, 11) <= sys.version_info < (3, 15):
-    _words = (f"{sys.executable}: is Python {sys.version.split()[0]}, but trnsim's frontend knows "
-              "3.11 to 3.14; install one of these, or name one with the environment variable "
-              "TRNSIM_PYTHON")
-    if sys.argv[:1] == ["-m"]:  # Of the command, which shows what is said.
+_is_command = sys.argv[:1] == ["-m"]  # It shows what is said.
+_words = _wrong_version()
+if not _words and _is_command and importlib.util.find_spec("numpy") is None:
+    _words = _missing("numpy")
+if _words:
+    if _is_command:
         sys.exit(print(_words, file=sys.stderr) or 2)
     raise ImportError(_words)
 

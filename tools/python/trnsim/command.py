@@ -12,13 +12,15 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NoReturn
 
+from trnsim.interpreter import NEEDED, missing
+
 
 def end_with(main: Callable[[], int]) -> NoReturn:
     """Ends the process with the status that `main` returns; when interrupted, or when nobody
     reads its output, as a program that the signal ends, without a stack of ours; with status 2
-    where a file or the output cannot be read or written. Kernels may import what is in the current
-    folder, after all else: nothing in it replaces a module of Python's (PYTHONSAFEPATH, which what
-    they start does not get)."""
+    where a file or the output cannot be read or written, or a package is missing. Kernels may
+    import what is in the current folder, after all else: nothing in it replaces a module of
+    Python's (PYTHONSAFEPATH, which what they start does not get)."""
     if os.environ.get("PYTHONSAFEPATH") == "trnsim":
         del os.environ["PYTHONSAFEPATH"]
     with suppress(FileNotFoundError):  # It may have been removed.
@@ -33,6 +35,11 @@ def end_with(main: Callable[[], int]) -> NoReturn:
     except BrokenPipeError:
         _end_by(signal.SIGPIPE)
         raise
+    except ModuleNotFoundError as problem:
+        if problem.name not in NEEDED:
+            raise
+        print(missing(problem.name), file=sys.stderr)
+        sys.exit(2)
     except OSError as problem:
         where = f"{os.fsdecode(problem.filename)}: " if problem.filename is not None else ""
         if not where and not _has_directory():

@@ -121,6 +121,10 @@ def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> 
     slow = trnsim.simulate(double, X, settings={"neuron_core.vector_engine.clock_ghz": 0.1})
     assert slow.latency_us > plain.latency_us
     assert slow.to_dict()["config_overrides"] == ["neuron_core.vector_engine.clock_ghz"]
+    ungated = "neuron_core.tensor_engine.clock_gate.enabled"
+    for flag in (False, np.bool_(False)):
+        assert trnsim.simulate(double, X, settings={ungated: flag}).to_dict()[
+            "config_overrides"] == [ungated]
     assert trnsim.simulate(double, X, policies=["dma_rings=1"]).to_dict()[
         "policies"]["dma_rings"] == "1"
     assert len(trnsim.simulate(double, X, cores=2).to_dict()["cores"]) == 2

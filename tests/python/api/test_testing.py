@@ -72,6 +72,15 @@ def test_a_limit_is_a_finite_number(name: str, limit: object) -> None:
                                 "needed; give one")
 
 
+@pytest.mark.parametrize(("most", "least"), [(-1, 0), (0, 0), (50, 60), (50, -1)])
+def test_limits_that_no_latency_is_between_are_refused(most: float, least: float) -> None:
+    with pytest.raises(trnsim.UserError) as found:
+        assert_latency(double, [X], max_us=most, min_us=least)
+    assert str(found.value) == (
+        f"max_us is {most} and min_us is {least}, but a latency is above 0 and between them; "
+        "give a max_us above 0 and a min_us from 0 to max_us")
+
+
 @pytest.mark.parametrize("percent", [float("nan"), -1, 101, "50", None])
 def test_a_share_of_the_time_is_a_percentage(percent: Any) -> None:
     with pytest.raises(trnsim.UserError) as found:

@@ -30,6 +30,9 @@ def assert_latency(kernel: KernelLike, args: Arguments = (), chip: str | None = 
         if not isinstance(limit, Real) or isinstance(limit, bool) or not isfinite(limit):
             raise UserError(f"{name} is {limit!r}, but a finite number of microseconds is needed; "
                             "give one")
+    if max_us <= 0 or not 0 <= min_us <= max_us:
+        raise UserError(f"max_us is {max_us!r} and min_us is {min_us!r}, but a latency is above 0 "
+                        "and between them; give a max_us above 0 and a min_us from 0 to max_us")
     result = _simulated(kernel, args, chip, options)
     if result.latency_us > max_us:
         raise AssertionError(_message(result, f"allowed are {max_us:g} us"))

@@ -61,7 +61,9 @@ def assignments(given: Overrides) -> tuple[str, ...]:
 
 
 def _value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Truth values, those of numpy too, are true and false."""
+    is_flag = not isinstance(value, str) and str(value) in ("True", "False")
+    return str(value).lower() if is_flag else str(value)
 
 
 def run_trace(trace: bytes | str | Path, options: Options, name: str = "-",

@@ -105,6 +105,18 @@ def test_what_nki_benchmark_launches_is_timed_as_it_does(trnsim: CommandLine,
     assert first < latencies("--method", "profiler")[0]
 
 
+def test_latencies_of_two_methods_are_told_apart(trnsim: CommandLine, script: Path) -> None:
+    lines = trnsim("run", "driver.py").output.splitlines()
+    title = next(line for line in lines if line.startswith("driver.py: 5 kernel calls, "))
+    assert title.endswith(" us simulated, by two methods")
+    assert [" us* " in line for line in lines[7:12]] == [True, False, False, False, False]
+    assert lines[12:14] == ["  * like nki.benchmark, which counts less of the launch; the others "
+                            "like a profiler's total_time;", "    --method makes them alike"]
+    for method in ("benchmark", "profiler"):
+        output = trnsim("run", "driver.py", "--method", method).output
+        assert "us*" not in output and "--method" not in output and "by two" not in output
+
+
 def test_json_lists_all_calls_and_fits_its_schema(trnsim: CommandLine, script: Path) -> None:
     outcome = trnsim("run", "driver.py", "--json", "-", "--", "a", "-k")
     assert outcome.status == 0 and "p50" in outcome.error

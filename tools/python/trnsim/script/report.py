@@ -16,10 +16,12 @@ COLUMNS = 100
 
 
 def summary_lines(calls: Sequence[Call]) -> list[str]:
-    """A table with one line for each call."""
-    rows = [("call", "kernel", "called at", "chip", "latency", "bound by", "arguments")]
+    """A table with one line for each call, and what its marks mean."""
+    is_marked = _has_both(calls)
+    rows = [("call", "kernel", "called at", "chip", "latency" + " " * is_marked, "bound by",
+             "arguments")]
     rows += [(str(call.number), call.result.kernel, call.source, call.options.chip,
-              f"{call.result.latency_us:,.2f} us",
+              f"{call.result.latency_us:,.2f} us" + _mark(call) * is_marked,
               f"{call.result.bound_by} {call.result.bound_percent:.1f} %",
               ", ".join(call.result.arguments)) for call in calls]
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
@@ -28,7 +30,19 @@ def summary_lines(calls: Sequence[Call]) -> list[str]:
         cells = [row[0].rjust(widths[0]), row[1].ljust(widths[1]), row[2].ljust(widths[2]),
                  row[3].ljust(widths[3]), row[4].rjust(widths[4]), row[5].ljust(widths[5]), row[6]]
         lines.append(_clipped("  " + "  ".join(cells).rstrip()))
+    if is_marked:
+        lines += ["  * like nki.benchmark, which counts less of the launch; the others like a "
+                  "profiler's total_time;", "    --method makes them alike"]
     return lines
+
+
+def _mark(call: Call) -> str:
+    return "*" if call.options.method == "benchmark" else " "
+
+
+def _has_both(calls: Sequence[Call]) -> bool:
+    """Whether some latencies are like nki.benchmark's and others like a profiler's."""
+    return len({call.options.method for call in calls}) > 1
 
 
 def _clipped(line: str) -> str:
@@ -39,7 +53,8 @@ def title(script: str, calls: Sequence[Call]) -> str:
     """The line above the table."""
     total = sum(call.result.latency_us for call in calls)
     noun = "kernel call" if len(calls) == 1 else "kernel calls"
-    return f"{script}: {len(calls)} {noun}, {total:,.2f} us simulated"
+    methods = ", by two methods" if _has_both(calls) else ""
+    return f"{script}: {len(calls)} {noun}, {total:,.2f} us simulated{methods}"
 
 
 def slowest(calls: Sequence[Call]) -> Call:

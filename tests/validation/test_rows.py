@@ -147,7 +147,7 @@ def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (f"{HEAD}\n{LINE.replace('12.5', '0')}\n", "measured_us is 0, a latency is above 0 us"),
     (f"{HEAD}\n{LINE.replace('new_api', 'newest')}\n", "class is 'newest', allowed are new_api"),
     (f"{HEAD}\n{LINE.replace('trn2', '')}\n", "mine.csv:2: chip is empty; every row needs it"),
-    (f"{HEAD}\n{LINE}\n{LINE}\n", "row mine: is there twice"),
+    (f"{HEAD}\n{LINE}\n{LINE}\n", "mine.csv: row mine: is there twice; an id names one"),
     (f"{HEAD}\n", "mine.csv: has no row below the names of its columns"),
     (f"{HEAD},id\n{LINE},other\n", "mine.csv:1: column id is there twice; name each once"),
     (f"{HEAD}\n{LINE.replace('12.5', '1e-300')}\n",
@@ -160,6 +160,11 @@ def test_rows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (f"{HEAD},dma_transfers\n{LINE},4.5\n", "dma_transfers is 4.5, but must be a whole number"),
     (f'{HEAD},note\n{LINE},"two\nlines"\n', "a field holds a line break"),
     (f"{HEAD}\n{LINE.replace('width=2', chr(39) + 'width=2')}\n", "No closing quotation; write words"),
+    *((f'{HEAD}\n{LINE.replace("float32[128] width=2", chr(34) + arguments + chr(34))}\n',
+       f"mine.csv:2: arguments has a comma at {word!r}; write one argument for each parameter with a "
+       "blank between them") for arguments, word in (
+           ("float32[128], width=2", "float32[128],"), ("float32[128] ,2", ",2"),
+           ("x=float32[128,4],float32[1]", "x=float32[128,4],float32[1]"), ("2, 4", "2,"))),
 ])
 def test_broken_csv_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.csv"
@@ -167,6 +172,14 @@ def test_broken_csv_is_refused_with_its_line(tmp_path: Path, text: str, message:
     with pytest.raises(UserError) as problem:
         read_csv(file)
     assert message in str(problem.value)
+
+
+@pytest.mark.parametrize("argument", ["x=[1,2]", "(1,)", "'[float32[1],4]'", "float32[1,2,3]"])
+def test_commas_within_an_argument_are_its_own(tmp_path: Path, argument: str) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(f'{HEAD}\n{LINE.replace("float32[128] width=2", chr(34) + argument + chr(34))}\n')
+    [row] = read_csv(file)
+    assert row.own[0].arguments == (argument.strip("'"),)
 
 
 def test_field_beyond_all_bounds_is_refused(tmp_path: Path) -> None:

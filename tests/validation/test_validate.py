@@ -343,6 +343,16 @@ def test_an_option_that_no_row_can_be_run_with_is_told_whatever_ails_the_first_r
     assert "--arg 'float3[25600]': there is no data type 'float3'" in ended.stdout
 
 
+def test_a_row_does_not_take_the_id_of_a_published_one(tmp_path: Path) -> None:
+    rows = tmp_path / "mine.csv"
+    rows.write_text(ROWS_OF_THE_USER.replace("none,own", "sky_tut_nki_matmul_tiled_,own"))
+    ended = command("--rows", str(rows))
+    assert ended.returncode == 2
+    assert ended.stderr == (f"--rows {rows} and the published rows: row sky_tut_nki_matmul_tiled_: "
+                            "is there twice; an id names one measurement, give one of them "
+                            "another\n")
+
+
 def test_row_that_cannot_be_run_sets_the_exit_status(tmp_path: Path) -> None:
     rows = tmp_path / "mine.csv"
     rows.write_text("id,family,class,chip,measured_us,kernel,arguments\n"

@@ -75,11 +75,14 @@ void add_choice(CLI::App& command, ValidateOptions& options) {
         ->type_name("FOLDER")
         ->check(not_empty());
     command
-        .add_option("--rows",
-                    options.rows,
-                    "measurements of your own; columns id, family, class (new_api; as_written for "
-                    "kernels with skip_middle_end_transformations, else old_api), chip, "
-                    "measured_us, kernel (file.py::function), arguments")
+        .add_option(
+            "--rows",
+            options.rows,
+            "measurements of your own; columns id, family, class (new_api; as_written for "
+            "kernels with skip_middle_end_transformations, else old_api), chip, "
+            "measured_us, kernel (file.py::function), arguments (as --arg takes them, a blank "
+            "between two); if you want, method (profiler or benchmark) and more: "
+            "docs/accuracy.md")
         ->type_name("FILE.csv")
         ->check(not_empty());
 }

@@ -125,6 +125,12 @@ def test_an_empty_value_is_an_error(trnsim: CommandLine, command: str, option: s
     assert trnsim.fails(2, *command.split(), f"{option}=", "-q") == said + "\n"
 
 
+def test_the_help_of_validate_says_how_rows_are_written(trnsim: CommandLine) -> None:
+    said = " ".join(trnsim("validate", "--help").output.split())
+    assert ("arguments (as --arg takes them, a blank between two); if you want, method (profiler or "
+            "benchmark)") in said
+
+
 def test_an_empty_word_names_no_chip(trnsim: CommandLine) -> None:
     assert "CHIP: the value is empty" in trnsim.fails(2, "describe", "")
 

@@ -43,7 +43,8 @@ def _rows(options: argparse.Namespace, places: Places) -> list[Row]:
     """The chosen rows, published and the user's own."""
     rows = read_rows(places.root / ROWS)
     if options.rows is not None:
-        rows = unique([*rows, *read_csv(options.rows)])
+        rows = unique([*rows, *read_csv(options.rows)],
+                      f"--rows {options.rows} and the published rows")
     return choose(rows, options.chip, options.family)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ CSV_ALLOWED = ("method", "dge", "trust", "shapes", "dtype", "note", "hbm_read_by
                "vector_engine_active_percent", "scalar_engine_active_percent",
                "gpsimd_engine_active_percent", "dma_active_percent")
 _PUBLISHED = CSV_ALLOWED[6:]
+_COMMA = re.compile(r"^,|,$|^(?:\w+=)?[A-Za-z]\w*\[[\d, ]*\],")
+"""Of a word of `arguments`, before, behind or between arguments."""
 LATENCIES_US = (1e-3, 1.44e11)
 """The least and the most: the simulator's own bound, 40 hours."""
 
@@ -90,7 +93,7 @@ def read_rows(folder: Path) -> list[Row]:
     if not files:
         raise UserError(f"{folder}: holds no measurements (*.json); name the folder "
                         "tests/validation/rows of a source tree")
-    return unique(row for file in files for row in _family(file))
+    return unique((row for file in files for row in _family(file)), str(folder))
 
 
 def _family(file: Path) -> list[Row]:
@@ -141,7 +144,8 @@ def read_csv(file: Path) -> list[Row]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         _check_columns(file, reader.fieldnames or [])
-        rows = unique(_csv_row(f"{file}:{reader.line_num}", file.parent, line) for line in reader)
+        rows = unique((_csv_row(f"{file}:{reader.line_num}", file.parent, line)
+                       for line in reader), str(file))
     except csv.Error as problem:
         raise UserError(f"{file}:{reader.line_num + 1}: is not CSV: {problem}; correct the line"
                         ) from None
@@ -198,6 +202,11 @@ def _csv_row(where: str, folder: Path, line: Mapping[str, str | None]) -> Row:
     except ValueError as problem:
         raise UserError(f"{where}: arguments is {cells['arguments']!r}: {problem}; write words as "
                         "in a shell, those with spaces or brackets in quotes") from None
+    for word in arguments:
+        if _COMMA.search(word):
+            raise UserError(f"{where}: arguments has a comma at {word!r}; write one argument for "
+                            "each parameter with a blank between them, like bfloat16[128,512] "
+                            "bfloat16[512,512] 4")
     return Row(id=cells["id"], family=cells["family"], kind=cells["class"],
                chip=short_name(cells["chip"]), measured_us=measured,
                method=cells["method"], dge=cells["dge"],
@@ -229,12 +238,13 @@ def _published(where: str, name: str, text: str) -> float:
     return value
 
 
-def unique(rows: Iterable[Row]) -> list[Row]:
-    """The rows as a list. UserError if two have the same id."""
+def unique(rows: Iterable[Row], where: str) -> list[Row]:
+    """The rows of a place as a list. UserError if two have the same id."""
     found = list(rows)
     twice = [name for name, count in Counter(row.id for row in found).items() if count > 1]
     if twice:
-        raise UserError(f"row {twice[0]}: is there twice; an id names one measurement")
+        raise UserError(f"{where}: row {twice[0]}: is there twice; an id names one measurement, "
+                        "give one of them another")
     return found
 
 

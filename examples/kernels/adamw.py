@@ -14,7 +14,7 @@ adamw_folded_rows does that with tiles of whole rows.
 adamw_elementary has an instruction for every operation, as a compiler writes it that fuses
 none. Try
 
-    trnsim compare adamw.py::adamw --arg 'float32[1000,2048]' --arg 'float32[1000,2048]' \\
+    trnsim compare examples/kernels/adamw.py::adamw --arg 'float32[1000,2048]' --arg 'float32[1000,2048]' \\
         --arg 'float32[1000,2048]' --arg 'float32[1000,2048]' --chips trn1,trn2
 """
 

@@ -9,10 +9,10 @@ in the same instruction, transposes of the probabilities, second product, divisi
 last, where it is smallest. The type of the arguments is the type of the products: float32 takes
 four passes of the tensor engine, bfloat16 one. Try
 
-    trnsim run attention.py::attention --arg 'float32[1,128,1024]' --arg 'float32[1,128,1024]' \\
-        --arg 'float32[1,1024,128]'
-    trnsim run attention.py::attention --arg 'bfloat16[4,128,2048]' --arg 'bfloat16[4,128,2048]' \\
-        --arg 'bfloat16[4,2048,128]' --arg causal=True
+    trnsim run examples/kernels/attention.py::attention --arg 'float32[1,128,1024]' \\
+        --arg 'float32[1,128,1024]' --arg 'float32[1,1024,128]'
+    trnsim run examples/kernels/attention.py::attention --arg 'bfloat16[4,128,2048]' \\
+        --arg 'bfloat16[4,128,2048]' --arg 'bfloat16[4,2048,128]' --arg causal=True
 """
 
 import nki

@@ -9,7 +9,7 @@
 
 What fusion is worth: the phases move four times tokens^2 numbers more. Try
 
-    trnsim run attention_phases.py::attention_fused --arg 'float32[128,1024]' \\
+    trnsim run examples/kernels/attention_phases.py::attention_fused --arg 'float32[128,1024]' \\
         --arg 'float32[128,1024]' --arg 'float32[128,1024]'
 """
 

@@ -7,7 +7,7 @@
 Channels lie on partitions. An image is seen as (rows, columns) of windows by splitting both sizes
 and putting the window's own two axes last. Try
 
-    trnsim run average_pool2d.py::average_pool2d --arg 'float32[128,56,56]' --arg 4
+    trnsim run examples/kernels/average_pool2d.py::average_pool2d --arg 'float32[128,56,56]' --arg 4
 """
 
 import nki

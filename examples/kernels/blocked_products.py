@@ -10,7 +10,7 @@ loaded and transposed again for each of them; a store has 1,024 columns. This is
 tiles such products. M is a multiple of 128 (rmsnorm_matmul_by_blocks, bmm_by_columns: of
 row_tiles x 128), N of 1,024. Try
 
-    trnsim run blocked_products.py::matmul_by_columns --arg 'float32[512,1024]' \\
+    trnsim run examples/kernels/blocked_products.py::matmul_by_columns --arg 'float32[512,1024]' \\
         --arg 'float32[1024,2048]'
 """
 

@@ -7,7 +7,7 @@
 K fits the array, so no product is accumulated: each PSUM tile leaves at once, and the copies out of
 PSUM, not the products, set the pace. Try
 
-    trnsim run bmm.py::bmm --arg 'float32[4,64,1024]' --arg 'float32[4,64,1024]'
+    trnsim run examples/kernels/bmm.py::bmm --arg 'float32[4,64,1024]' --arg 'float32[4,64,1024]'
 """
 
 import neuronxcc.nki as nki

@@ -7,8 +7,8 @@
 bn_stats takes 512 elements at most, so a row is cut, and bn_aggr joins the pieces. gain and shift
 are copied to all partitions once by a DMA with partition stride 0. Try
 
-    trnsim run layernorm.py::layernorm --arg 'float32[1024,2048]' --arg 'float32[2048]' \\
-        --arg 'float32[2048]'
+    trnsim run examples/kernels/layernorm.py::layernorm --arg 'float32[1024,2048]' \\
+        --arg 'float32[2048]' --arg 'float32[2048]'
 """
 
 import nki

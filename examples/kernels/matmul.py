@@ -11,9 +11,9 @@
 
 Try
 
-    trnsim compare matmul.py::matmul_naive --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]'
-    trnsim run matmul.py::matmul --arg 'bfloat16[4096,4096]' --arg 'bfloat16[4096,4096]' \\
-        --arg tiles_m=8
+    trnsim compare examples/kernels/matmul.py::matmul_naive --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,1024]'
+    trnsim run examples/kernels/matmul.py::matmul --arg 'bfloat16[4096,4096]' \\
+        --arg 'bfloat16[4096,4096]' --arg tiles_m=8
 """
 
 import nki

@@ -8,7 +8,7 @@ Every tile of lhs_t that is loaded serves `columns` products, and every one of r
 read M / (128 rows) and N / (512 columns) times. PSUM has eight banks of 512 FP32 numbers. Wider
 loads are fewer and longer transfers of the same bytes. Try
 
-    trnsim run matmul_grid.py::matmul_grid --arg 'bfloat16[1024,1024]' \\
+    trnsim run examples/kernels/matmul_grid.py::matmul_grid --arg 'bfloat16[1024,1024]' \\
         --arg 'bfloat16[1024,2048]' --arg rows=4 --arg columns=2 --arg rows_per_load=4
 """
 

@@ -7,9 +7,9 @@
 K and M multiples of 128, N of 512. What lies between the two kernels goes through HBM, and each
 pays for its own launch: the price of not fusing. Try
 
-    trnsim run mlp.py::linear --arg 'float32[1024,512]' --arg 'float32[1024,2048]' \\
-        --arg 'float32[1,2048]'
-    trnsim run mlp.py::gelu --arg 'float32[512,2048]'
+    trnsim run examples/kernels/mlp.py::linear --arg 'float32[1024,512]' \\
+        --arg 'float32[1024,2048]' --arg 'float32[1,2048]'
+    trnsim run examples/kernels/mlp.py::gelu --arg 'float32[512,2048]'
 """
 
 import neuronxcc.nki as nki

@@ -5,7 +5,7 @@
 
 Any number of rows; a row within an SBUF partition. Try
 
-    trnsim run rmsnorm.py::rmsnorm --arg 'float32[1000,4096]' --arg 'float32[1,4096]'
+    trnsim run examples/kernels/rmsnorm.py::rmsnorm --arg 'float32[1000,4096]' --arg 'float32[1,4096]'
 """
 
 import neuronxcc.nki as nki

@@ -7,7 +7,7 @@
 A row's norm is a scalar of that row, so it is applied to the product instead of to x, and the
 scalar engine computes it while the tensor engine multiplies. The gain belongs into the weight. Try
 
-    trnsim run rmsnorm_matmul.py::rmsnorm_matmul --arg 'bfloat16[1024,2048]' \\
+    trnsim run examples/kernels/rmsnorm_matmul.py::rmsnorm_matmul --arg 'bfloat16[1024,2048]' \\
         --arg 'bfloat16[2048,1024]'
 """
 

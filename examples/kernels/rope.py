@@ -7,8 +7,8 @@
 The tables of a block of tokens are loaded once and serve all heads; the two halves of the result
 are computed by two engines at the same time. Try
 
-    trnsim run rope.py::rope --arg 'float32[8,1024,128]' --arg 'float32[1024,64]' \\
-        --arg 'float32[1024,64]'
+    trnsim run examples/kernels/rope.py::rope --arg 'float32[8,1024,128]' \\
+        --arg 'float32[1024,64]' --arg 'float32[1024,64]'
 """
 
 import nki

@@ -13,7 +13,7 @@
 
 Try
 
-    trnsim run rope_columns.py::rope_packed --arg 'float32[128,8192]' \\
+    trnsim run examples/kernels/rope_columns.py::rope_packed --arg 'float32[128,8192]' \\
         --arg 'float32[64,8192]' --arg 'float32[64,8192]' --arg width=512
 """
 

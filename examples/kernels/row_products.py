@@ -11,10 +11,10 @@ an identity matrix, by the vector engine, or by load_transpose2d. M is a multipl
 A product of FP32 takes four passes. With split=True it is three of BF16: x and weight become sums
 of a rounded part and a rest, and only the product of the rests is left out. Try
 
-    trnsim run row_products.py::matmul_of_rows --arg 'float32[512,1024]' \\
+    trnsim run examples/kernels/row_products.py::matmul_of_rows --arg 'float32[512,1024]' \\
         --arg 'float32[1024,2048]' --arg row_tiles=4
-    trnsim run row_products.py::bmm_of_rows --arg 'float32[4,1024,64]' --arg 'float32[4,64,1024]' \\
-        --arg row_tiles=8 --arg banks=2 --arg "drain='together'"
+    trnsim run examples/kernels/row_products.py::bmm_of_rows --arg 'float32[4,1024,64]' \\
+        --arg 'float32[4,64,1024]' --arg row_tiles=8 --arg banks=2 --arg "drain='together'"
 """
 
 import neuronxcc.nki as nki

@@ -12,7 +12,7 @@ sequence of 128 channels; long sequences are cut and the last column carries the
 selective_scan_by_state has the loops the other way round: simpler, but it loads delta and u again
 for every state. Try
 
-    trnsim run selective_scan.py::selective_scan --arg 'float32[256,1024]' \\
+    trnsim run examples/kernels/selective_scan.py::selective_scan --arg 'float32[256,1024]' \\
         --arg 'float32[256,1024]' --arg 'float32[256,16]' --arg 'float32[16,1024]' \\
         --arg 'float32[16,1024]'
 """

@@ -9,9 +9,9 @@
 
 swiglu never writes the two projections: their PSUM tiles meet in the vector engine. Try
 
-    trnsim run silu.py::silu --arg 'float32[1024,4096]'
-    trnsim run silu.py::swiglu --arg 'bfloat16[1024,1024]' --arg 'bfloat16[1024,2048]' \\
-        --arg 'bfloat16[1024,2048]'
+    trnsim run examples/kernels/silu.py::silu --arg 'float32[1024,4096]'
+    trnsim run examples/kernels/silu.py::swiglu --arg 'bfloat16[1024,1024]' \\
+        --arg 'bfloat16[1024,2048]' --arg 'bfloat16[1024,2048]'
 """
 
 import neuronxcc.nki as nki

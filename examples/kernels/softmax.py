@@ -5,7 +5,7 @@
 
 Masks keep the ragged last block of rows inside the tensor. Try
 
-    trnsim run softmax.py::softmax --arg 'float32[1000,2048]'
+    trnsim run examples/kernels/softmax.py::softmax --arg 'float32[1000,2048]'
 """
 
 import neuronxcc.nki as nki

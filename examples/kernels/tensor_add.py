@@ -5,7 +5,7 @@
 
 Bound by DMA on every chip: three transfers for one pass of an engine. Try
 
-    trnsim run tensor_add.py::tensor_add --arg 'bfloat16[1024,4096]' --arg 'bfloat16[1024,4096]'
+    trnsim run examples/kernels/tensor_add.py::tensor_add --arg 'bfloat16[1024,4096]' --arg 'bfloat16[1024,4096]'
 """
 
 import nki

@@ -8,8 +8,8 @@ matrix by the tensor engine.
 
 Try
 
-    trnsim run transpose2d.py::transpose_free --arg 'bfloat16[128,2048]' --arg rows=32
-    trnsim run transpose2d.py::transpose_partitions --arg 'bfloat16[1024,1024]'
+    trnsim run examples/kernels/transpose2d.py::transpose_free --arg 'bfloat16[128,2048]' --arg rows=32
+    trnsim run examples/kernels/transpose2d.py::transpose_partitions --arg 'bfloat16[1024,1024]'
 """
 
 import neuronxcc.nki as nki

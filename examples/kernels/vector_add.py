@@ -11,10 +11,10 @@
 Whether a tile is one stretch or 128 of them decides how large DMA's descriptors can be; its width
 decides how often the fixed cost of a transfer is paid. Try
 
-    trnsim run vector_add.py::vector_add_columns --arg 'float32[256000]' --arg 'float32[256000]' \\
-        --arg width=1000
-    trnsim run vector_add.py::vector_add_blocks --arg 'float32[25600]' --arg 'float32[25600]' \\
-        --arg width=2
+    trnsim run examples/kernels/vector_add.py::vector_add_columns --arg 'float32[256000]' \\
+        --arg 'float32[256000]' --arg width=1000
+    trnsim run examples/kernels/vector_add.py::vector_add_blocks --arg 'float32[25600]' \\
+        --arg 'float32[25600]' --arg width=2
 """
 
 import neuronxcc.nki as nki

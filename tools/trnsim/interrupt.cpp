@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cassert>
 #include <csignal>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace trnsim::cli {
@@ -56,6 +59,18 @@ void clean_up_on_signals() {
         action.sa_handler = clean_up;
         action.sa_mask = held_signals();
         sigaction(signal, &action, nullptr);
+    }
+}
+
+void end_with_parent() {
+    const pid_t parent = getppid();
+    const char* wanted = std::getenv("TRNSIM_PARENT");
+    if (wanted == nullptr || wanted != std::to_string(parent)) {
+        return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        raise(SIGTERM);
     }
 }
 

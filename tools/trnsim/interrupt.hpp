@@ -13,6 +13,10 @@ namespace trnsim::cli {
 /// stays ignored.
 void clean_up_on_signals();
 
+/// If the environment variable TRNSIM_PARENT says that the process that started this one wants it
+/// so, SIGTERM comes when that ends.
+void end_with_parent();
+
 /// Names a file that a signal removes, as long as this object lives.
 class RemoveOnSignal {
 public:

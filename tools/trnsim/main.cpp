@@ -149,6 +149,7 @@ int sc_main(int /*argc*/, char* /*argv*/[]) {
 int main(int argc, char** argv) {
     cli::occupy_closed_streams();
     cli::clean_up_on_signals();
+    cli::end_with_parent();
     cli::set_up_logging();
     sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
     try {

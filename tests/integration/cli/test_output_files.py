@@ -8,7 +8,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ import traces
 from command_line import CommandLine
 
 
+PACKAGE = Path(__file__).resolve().parents[3] / "tools" / "python"
 CHIP_FILE = Path(__file__).resolve().parents[3] / "configs/chips/trainium2.json"
 LONG_BLOCKS = 20_000_000
 """Of three instructions each: minutes of simulation."""
@@ -302,6 +306,54 @@ def test_an_interrupted_sweep_leaves_no_table_and_no_processes(trnsim: CommandLi
     (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
     interrupt(trnsim, ["sweep", "long.nkt", "--policy", "dma_rings=1,2,4", "--csv", "out.csv"],
               signal.SIGTERM)
+
+
+def awaited(is_so: Callable[[], bool]) -> bool:
+    """Whether something is so within half a minute."""
+    deadline = time.monotonic() + 30
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return is_so()
+
+
+def runs_in(folder: Path) -> list[str]:
+    """The processes whose folder it is."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # It has ended meanwhile, or is another user's.
+            if (process / "cwd").readlink() == folder:
+                found.append(process.name)
+    return found
+
+
+def test_a_simulation_from_python_ends_with_its_process_and_leaves_nothing(
+        trnsim: CommandLine) -> None:
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
+    (trnsim.folder / "tmp").mkdir()
+    before = sorted(os.listdir(trnsim.folder))
+    code = "import trnsim; trnsim.simulate('long.nkt', timeline='out.pftrace')"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=trnsim.folder,
+        env={**os.environ, "TMPDIR": str(trnsim.folder / "tmp"), "TRNSIM_BINARY": trnsim.binary,
+             "PYTHONPATH": str(PACKAGE)})
+    assert awaited(lambda: sorted(os.listdir(trnsim.folder)) != before)
+    assert len(runs_in(trnsim.folder)) == 2
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == -signal.SIGTERM
+    assert awaited(lambda: not runs_in(trnsim.folder))
+    assert sorted(os.listdir(trnsim.folder)) == before
+    assert os.listdir(trnsim.folder / "tmp") == []
+
+
+def test_a_script_that_a_signal_ends_leaves_nothing(trnsim: CommandLine) -> None:
+    (trnsim.folder / "script.py").write_text("open('begun', 'w')\nimport time\ntime.sleep(600)\n")
+    (trnsim.folder / "tmp").mkdir()
+    process = subprocess.Popen([trnsim.binary, "run", "script.py"], cwd=trnsim.folder,
+                               env={**os.environ, "TMPDIR": str(trnsim.folder / "tmp")})
+    assert awaited((trnsim.folder / "begun").exists)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == -signal.SIGTERM
+    assert os.listdir(trnsim.folder / "tmp") == []
 
 
 def test_quiet_leaves_the_files(trnsim: CommandLine) -> None:

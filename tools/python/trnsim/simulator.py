@@ -18,6 +18,9 @@ from trnsim.binary import find_binary
 from trnsim.errors import FrontendError, ProgramError, UserError
 from trnsim.result import Result
 
+PARENT_VARIABLE = "TRNSIM_PARENT"
+"""Environment variable of a simulator that ends with the process of this number, if that is the one
+that has started it."""
 Overrides = Mapping[str, Any] | Sequence[str] | None
 
 
@@ -72,21 +75,47 @@ def run_trace(trace: bytes | str | Path, options: Options, name: str = "-",
 
     UserError and ProgramError as the simulator ends, FrontendError if it breaks.
     """
-    contents = trace if isinstance(trace, bytes) else None
-    environment = {**os.environ, "CLICOLOR_FORCE": "1"} if colour else None
-    with tempfile.TemporaryDirectory(prefix="trnsim-") as folder:
-        file = Path(folder) / "result.json"
-        command = [str(find_binary()), "run", "-" if contents is not None else str(trace),
-                   *options.words, "--json", str(file)]
-        ended = subprocess.run(command, input=contents, capture_output=True,
-                               stdin=subprocess.DEVNULL if contents is None else None, check=False,
-                               env=environment)
-        if ended.returncode != 0:
-            raise _error(ended.returncode, ended.stderr.decode(errors="replace").strip(), name)
-        data = json.loads(file.read_text(encoding="utf-8"))
-    if contents is not None:
+    contents = trace if isinstance(trace, bytes) else b""
+    words = ["-" if isinstance(trace, bytes) else str(trace), *options.words]
+    status, result, text, said = _run(words, contents, {"CLICOLOR_FORCE": "1"} if colour else {})
+    if status != 0:
+        raise _error(status, said.decode(errors="replace").strip(), name)
+    data = json.loads(result)
+    if isinstance(trace, bytes):
         data["input"] = name
-    return Result(data, ended.stdout.decode(), timeline=partial(_timeline, trace, options, name))
+    return Result(data, text.decode(), timeline=partial(_timeline, trace, options, name))
+
+
+def _run(words: Sequence[str], contents: bytes,
+         variables: Mapping[str, str]) -> tuple[int, bytes, bytes, bytes]:
+    """Runs `trnsim run` on what it reads from standard input; its status, its JSON, its output and
+    its standard error.
+
+    Whatever ends this process ends the simulator, and leaves no file: none has a name.
+    """
+    binary = str(find_binary())
+    environment = {**os.environ, PARENT_VARIABLE: str(os.getpid()), **variables}
+    with (tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as shown,
+          tempfile.TemporaryFile() as said):
+        given.write(contents)
+        given.seek(0)
+        read, write = os.pipe()
+        with open(read, "rb") as told:
+            try:
+                process = subprocess.Popen(
+                    [binary, "run", *words, "--json", f"/dev/fd/{write}"], stdin=given,
+                    stdout=shown, stderr=said, pass_fds=[write], env=environment)
+            finally:
+                os.close(write)
+            with process:
+                try:
+                    result = told.read()
+                except BaseException:
+                    process.kill()
+                    raise
+        shown.seek(0)
+        said.seek(0)
+        return process.returncode, result, shown.read(), said.read()
 
 
 def _timeline(trace: bytes | str | Path, options: Options, name: str, path: str | Path) -> None:

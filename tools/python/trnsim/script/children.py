@@ -16,29 +16,42 @@ import runpy
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 from trnsim.frontend.host.impersonate import KERNEL_NAMES, install, prepare_libraries
 
 
 class Elsewhere:
     """How many kernel calls other processes make than the one that made this: a byte of a file for
-    each. It can be pickled."""
+    each. It can be pickled.
+
+    The file has no name, so that none is left however the process ends; others open it as one that
+    this process has open.
+    """
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        handle, self._path = tempfile.mkstemp(prefix="trnsim-calls-")
-        os.close(handle)
+        self._file: IO[bytes] | None = tempfile.TemporaryFile()
+        self._path = f"/proc/{self._process}/fd/{self._file.fileno()}"
+        self._identity = _identity(os.fstat(self._file.fileno()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_file": None}
 
     @property
     def calls(self) -> int:
         """So far."""
-        return os.path.getsize(self._path)
+        with suppress(OSError):
+            found = os.stat(self._path)
+            return found.st_size if _identity(found) == self._identity else 0
+        return 0
 
     def count(self) -> None:
         """A call of this process."""
-        if self.is_here:
-            with suppress(FileNotFoundError):  # The report has been made.
+        if not self.is_here:
+            return
+        with suppress(OSError):  # The report has been made, or the script has closed all files.
+            if _identity(os.stat(self._path)) == self._identity:
                 file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
                 os.write(file, b".")
                 os.close(file)
@@ -49,10 +62,14 @@ class Elsewhere:
         return os.getpid() != self._process
 
     def close(self) -> None:
-        """Removes the file, in the process that made it."""
-        if not self.is_here:
-            with suppress(FileNotFoundError):
-                os.unlink(self._path)
+        """Drops the file, in the process that made it."""
+        if self._file is not None and not self.is_here:
+            with suppress(OSError):
+                self._file.close()
+
+
+def _identity(file: os.stat_result) -> tuple[int, int]:
+    return file.st_dev, file.st_ino
 
 
 def await_children() -> None:

@@ -65,6 +65,9 @@ study::Grid make_grid(const GridRequest& request) {
     std::vector<study::Axis> axes{{.name = "chip", .values = request.chips}};
     axes.insert(axes.end(), request.settings.begin(), request.settings.end());
     axes.insert(axes.end(), request.policies.begin(), request.policies.end());
+    if (const std::string& method = request.everywhere.method; !method.empty()) {
+        axes.push_back({.name = "method", .values = {method}});
+    }
     return study::Grid(std::move(axes));
 }
 

@@ -14,12 +14,12 @@
 namespace trnsim::cli {
 
 /// What varies, what does not, and how. The chips are the first axis of the grid, settings and
-/// policies follow.
+/// policies follow, and the method, if one is given, is the last, of one value.
 struct GridRequest {
     std::vector<std::string> chips;
     std::vector<study::Axis> settings{};
     std::vector<study::Axis> policies{};
-    ModelOptions everywhere{};  ///< Settings and policies of all points.
+    ModelOptions everywhere{};  ///< Settings, policies and the method of all points.
     bool is_permissive = false;
     std::size_t processes = 1;
 };

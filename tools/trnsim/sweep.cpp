@@ -83,6 +83,7 @@ int sweep(const SweepOptions& options) {
     const GridRequest request{.chips = parse_chips("--chip", chip_or_default(options.chips)),
                               .settings = parse_axes("--set", options.model.settings),
                               .policies = parse_axes("--policy", options.model.policies),
+                              .everywhere = {.method = options.model.method},
                               .is_permissive = options.input.is_permissive,
                               .processes = options.processes};
     const study::Grid grid = make_grid(request);

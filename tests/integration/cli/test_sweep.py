@@ -42,6 +42,15 @@ def test_a_point_has_the_numbers_of_a_run(trnsim: CommandLine) -> None:
     assert float(row["latency_us"]) == summary["latency_us"]
 
 
+def test_the_method_counts_for_every_point_and_has_a_column(trnsim: CommandLine) -> None:
+    words = ["--policy", "dma_rings=1,2", "--method", "benchmark"]
+    table = rows(trnsim("sweep", "add.nkt", *words))
+    assert list(table[0])[:3] == ["chip", "dma_rings", "method"]
+    assert [row["method"] for row in table] == ["benchmark", "benchmark"]
+    summary = trnsim.result("add.nkt", "--policy", "dma_rings=1", *words[2:])["summary"]
+    assert float(table[0]["latency_us"]) == summary["latency_us"]
+
+
 def test_the_number_of_processes_does_not_change_the_table(trnsim: CommandLine) -> None:
     words = ["sweep", "add.nkt", "--chip", "trn1,trn2", "--policy", "dma_rings=1,2,4"]
     one, many = trnsim(*words, "--processes", "1"), trnsim(*words, "--processes", "5")

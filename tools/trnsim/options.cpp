@@ -206,8 +206,8 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
         .add_option("--method",
                     options.method,
                     "what the latency compares with: a profiler's total_time, or nki.benchmark, "
-                    "which counts less of the launch [profiler; in a script benchmark for what "
-                    "nki.benchmark launches]")
+                    "whose kernel start is shorter on trn2 and trn3 and longer on trn1 and inf2 "
+                    "[profiler; in a script benchmark for what nki.benchmark launches]")
         ->check(CLI::IsMember({"profiler", "benchmark"}))
         ->type_name("METHOD");
 }

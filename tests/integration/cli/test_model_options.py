@@ -106,6 +106,16 @@ def test_the_method_says_what_the_latency_compares_with(trnsim: CommandLine) -> 
     assert "like nki.benchmark's latency" in outcome.output
 
 
+@pytest.mark.parametrize("chip", ["trn1", "inf2", "trn2", "trn3"])
+def test_the_help_says_which_kernel_start_is_longer(trnsim: CommandLine, chip: str) -> None:
+    def start(method: str) -> float:
+        result = trnsim.result("add.nkt", "--chip", chip, "--method", method)
+        return float(result["run"]["kernel_start_ns"])
+    text = " ".join(trnsim("run", "--help").output.split())
+    shorter = text.split("whose kernel start is shorter on ")[1].split(" and longer on ")[0]
+    assert (chip in shorter) == (start("benchmark") < start("profiler"))
+
+
 def test_an_unknown_method_is_answered_with_the_known(trnsim: CommandLine) -> None:
     message = trnsim.fails(2, "run", "add.nkt", "--method", "stopwatch")
     assert "stopwatch" in message and "profiler" in message and "benchmark" in message

@@ -45,11 +45,12 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
     NEURON_PLATFORM_TARGET_OVERRIDE names, or trn2. With `values`, `outputs` of the result is what
     the kernel computes. `cores` NeuronCores run copies of the kernel at once, by default those that
     one copy takes: `kernel[2]` takes two. `method` says what the latency compares with: "profiler"
-    (total_time) or "benchmark" (nki.benchmark, which counts less of the launch). `timeline` names
-    a file for https://ui.perfetto.dev, `instructions` one for what every engine executed, which
-    `trnsim diff` compares. `trip_counts` says how often loops run whose bounds are in registers, by
-    the register's name; without it they run 8 times, and with `values` as often as these say. With
-    `reads_unwritten`, values that nothing has written are NaN instead of an error.
+    (total_time) or "benchmark" (nki.benchmark, whose kernel start is shorter on trn2 and trn3
+    and longer on trn1 and inf2). `timeline` names a file for https://ui.perfetto.dev,
+    `instructions` one for what every engine executed, which `trnsim diff` compares. `trip_counts`
+    says how often loops run whose bounds are in registers, by the register's name; without it they
+    run 8 times, and with `values` as often as these say. With `reads_unwritten`, values that
+    nothing has written are NaN instead of an error.
 
     UserError for a wrong argument, ProgramError if the chip would not execute the kernel.
     """

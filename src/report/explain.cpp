@@ -39,6 +39,12 @@ std::string what_else(const Report& report, Engine engine) {
     return fmt::format("else {}", fmt::join(texts, ", "));
 }
 
+/// "without waits the run takes 128.7 us": what the resource needs, with kernel start and end.
+std::string without_waits(const Report& report, Picoseconds needed) {
+    return fmt::format("without waits the run takes {}",
+                       time_text(report.result.kernel_start + needed + report.result.kernel_end));
+}
+
 double gigabytes_per_second(double bytes, Picoseconds time) {
     return ratio(bytes, in_nanoseconds(time));
 }
@@ -120,26 +126,20 @@ std::vector<std::string> explain_bound(const Report& report) {
     const Resource bound = report.roofline.bound_by;
     const Picoseconds needed = report.roofline.of(bound);
     const std::string share = share_of_run(report, needed);
+    const std::string unhindered = without_waits(report, needed);
     switch (bound) {
         case Resource::Latency:
             return explain_latency(report);
         case Resource::Dma:
-            return {fmt::format(
-                        "DMA: its busiest engine is occupied {} of the time; {} if it never waited",
-                        share,
-                        time_text(needed)),
-                    dma_rate(report)};
+            return {
+                fmt::format("DMA: busiest engine occupied {} of the time; {}", share, unhindered),
+                dma_rate(report)};
         case Resource::Hbm:
-            return {fmt::format("HBM: it keeps the DMA engines occupied {} of the time; {} if they "
-                                "never waited",
-                                share,
-                                time_text(needed)),
-                    hbm_rate(report)};
+            return {
+                fmt::format("HBM: keeps DMA engines busy {} of the time; {}", share, unhindered),
+                hbm_rate(report)};
         default:
-            return {fmt::format("{}: occupied {} of the time; {} if it never waited",
-                                title(bound),
-                                share,
-                                time_text(needed)),
+            return {fmt::format("{}: occupied {} of the time; {}", title(bound), share, unhindered),
                     what_else(report, *engine_of(bound))};
     }
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <vector>
 
 namespace trnsim::report {
 namespace {
@@ -20,6 +22,19 @@ constexpr std::string_view kReset = "\033[0m";
 constexpr std::size_t kNameColumns = 12;
 constexpr std::size_t kValueColumns = Screen::kColumns - kNameColumns - Screen::kIndent;
 
+/// The lines that a sentence takes; all but the first are indented.
+std::vector<std::string> lines_of(std::string_view sentence, std::size_t columns) {
+    std::string line{sentence};
+    std::replace_if(
+        line.begin(), line.end(), [](char each) { return each == '\n' || each == '\r'; }, ' ');
+    std::istringstream parts(wrapped(line, columns, Screen::kIndent));
+    std::vector<std::string> lines;
+    for (std::string part; std::getline(parts, part);) {
+        lines.push_back(clip(part, columns));
+    }
+    return lines;
+}
+
 }  // namespace
 
 void Screen::strong(std::string_view line) {
@@ -30,23 +45,13 @@ void Screen::dim(std::string_view line) {
 }
 
 void Screen::remark(std::string_view text, bool is_warning) {
-    std::string line{text};
-    std::replace_if(
-        line.begin(), line.end(), [](char each) { return each == '\n' || each == '\r'; }, ' ');
-    const std::string parts = wrapped(line, kColumns, kIndent);
-    const std::size_t first = parts.find('\n');
-    add(is_warning ? kYellow : kDim, parts.substr(0, first));
-    if (first != std::string::npos) {
-        std::string rest = parts.substr(first + 1);
-        for (std::size_t at = rest.find('\n'); at != std::string::npos; at = rest.find('\n')) {
-            rest.replace(at, 1 + kIndent, " ");
-        }
-        add(is_warning ? kYellow : kDim, rest);
+    for (const std::string& line : lines_of(text, kColumns)) {
+        add(is_warning ? kYellow : kDim, line);
     }
 }
 
 void Screen::fact(std::string_view name, std::string_view value) {
-    text_ += fmt::format("  {:{}}{}\n", name, kNameColumns, clip(value, kValueColumns));
+    add_fact(name, kPlain, value);
 }
 
 void Screen::fact(std::string_view name, std::string_view strong, std::string_view value) {
@@ -58,8 +63,7 @@ void Screen::fact(std::string_view name, std::string_view strong, std::string_vi
 }
 
 void Screen::key_fact(std::string_view name, std::string_view value) {
-    text_ += fmt::format(
-        "  {:{}}{}\n", name, kNameColumns, styled(kBoldCyan, clip(value, kValueColumns)));
+    add_fact(name, kBoldCyan, value);
 }
 
 void Screen::section(std::string_view heading) {
@@ -74,7 +78,16 @@ void Screen::table(const Table& table) {
 }
 
 void Screen::line(std::string_view text) {
-    add(kPlain, fmt::format("{:{}}{}", "", kIndent, text));
+    for (const std::string& line : lines_of(text, kColumns - kIndent)) {
+        add(kPlain, fmt::format("{:{}}{}", "", kIndent, line));
+    }
+}
+
+void Screen::add_fact(std::string_view name, std::string_view escape, std::string_view value) {
+    for (const std::string& line : lines_of(value, kValueColumns)) {
+        text_ += fmt::format("  {:{}}{}\n", name, kNameColumns, styled(escape, line));
+        name = {};
+    }
 }
 
 std::string Screen::styled(std::string_view escape, std::string_view text) const {

@@ -10,7 +10,8 @@
 
 namespace trnsim::report {
 
-/// Collects the lines of a text. Lines that are too long are cut, but for remarks. With colours,
+/// Collects the lines of a text. Titles, headings and tables are cut where they are too long;
+/// sentences, which are remarks, facts and lines, go on in the next line, indented. With colours,
 /// emphasis is ANSI escapes.
 class Screen {
 public:
@@ -21,7 +22,7 @@ public:
 
     void strong(std::string_view line);
     void dim(std::string_view line);
-    /// A warning or another remark, which goes on in a second line, indented, before it is cut.
+    /// A warning or another remark.
     void remark(std::string_view text, bool is_warning);
     void blank() { text_ += '\n'; }
 
@@ -42,6 +43,7 @@ public:
 private:
     [[nodiscard]] std::string styled(std::string_view escape, std::string_view text) const;
     void add(std::string_view escape, std::string_view line);
+    void add_fact(std::string_view name, std::string_view escape, std::string_view value);
 
     bool use_colour_;
     std::string text_;

@@ -266,14 +266,15 @@ void add_advice(const Report& report, Screen& screen) {
     }
     const Advice& first = all.front();
     const std::size_t semicolon = first.text.find("; ");
-    screen.dim(fmt::format("advice: {} {}: {}",
-                           in_short(first.source, kLineColumns),
-                           first.op,
-                           first.text.substr(0, semicolon)));
+    screen.remark(fmt::format("advice: {} {}: {}",
+                              in_short(first.source, kLineColumns),
+                              first.op,
+                              first.text.substr(0, semicolon)),
+                  false);
     if (semicolon != std::string::npos) {
         const std::string more =
             all.size() > 1 ? fmt::format("; {} more: see --json", all.size() - 1) : std::string{};
-        screen.dim(fmt::format("  {}{}", first.text.substr(semicolon + 2), more));
+        screen.remark(fmt::format("  {}{}", first.text.substr(semicolon + 2), more), false);
     }
 }
 
@@ -288,11 +289,11 @@ std::string assignments(const std::vector<std::pair<std::string, std::string>>& 
 
 void add_settings(const Report& report, Screen& screen) {
     for (const std::string& line : explain_compiler(report)) {
-        screen.dim(line);
+        screen.remark(line, false);
     }
     const auto chip = overrides(report.subject.chip);
     if (!chip.empty()) {
-        screen.dim("chip set: " + assignments(chip));
+        screen.remark("chip set: " + assignments(chip), false);
     }
 }
 

@@ -47,8 +47,8 @@ struct Report {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> changed_policies(
     const Subject& subject);
 
-/// One screen for a person: at most 47 lines of 100 columns, and a few more for values.
-/// `use_colour` adds ANSI colours for a terminal.
+/// One screen for a person: at most 47 lines of 100 columns, and a few more for values and for
+/// sentences that take more than a line. `use_colour` adds ANSI colours for a terminal.
 [[nodiscard]] std::string to_text(const Report& report, bool use_colour);
 
 /// The result file of `trnsim run --json`, configs/schema/result.schema.json; the same bytes on

@@ -2,6 +2,7 @@
 // One kernel on several chips, side by side.
 #include "trnsim/report/comparison.hpp"
 
+#include "compiler.hpp"
 #include "explain.hpp"
 #include "quantity.hpp"
 #include "schema_version.hpp"
@@ -24,6 +25,41 @@
 namespace trnsim::report {
 namespace {
 
+using Json = ResultFile::Json;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Policies that are not the defaults of the API; none of a lowered trace, which takes none.
+Pairs changed_policies(const Json& compiler) {
+    Pairs changed;
+    if (!compiler.is_null()) {
+        for (const Json& policy : compiler.at("policies")) {
+            if (!policy.at("is_default").get<bool>()) {
+                changed.emplace_back(policy.at("name"), policy.at("value"));
+            }
+        }
+    }
+    return changed;
+}
+
+/// What --method, --policy and --set changed, in the words of a run's report.
+Pairs changes_of(const ResultFile& result, const ComparisonRow& row) {
+    Pairs changes;
+    if (row.method != name(Method::Profiler)) {
+        changes.emplace_back("latency", fmt::format("like {}", title(Method::Benchmark)));
+    }
+    if (const Pairs changed = changed_policies(result.json().at("compiler")); !changed.empty()) {
+        changes.emplace_back("compiler", as_assumed(result.text("/api"), changed));
+    }
+    Pairs set;
+    for (const std::string& path : row.config_overrides) {
+        set.emplace_back(path, row.config.at(path).dump());
+    }
+    if (!set.empty()) {
+        changes.emplace_back("chip set", assignments(set));
+    }
+    return changes;
+}
+
 ComparisonRow make_row(const ResultFile& result) {
     ComparisonRow row;
     row.chip = result.text("/chip");
@@ -39,6 +75,11 @@ ComparisonRow make_row(const ResultFile& result) {
     row.spill_save_bytes = result.number("/summary/spill_save_bytes");
     row.spill_reload_bytes = result.number("/summary/spill_reload_bytes");
     row.warnings = result.texts("/warnings");
+    row.config = result.json().at("config");
+    row.config_overrides = result.texts("/config_overrides");
+    row.policies = result.json().at("policies");
+    row.method = result.text("/run/method");
+    row.changes = changes_of(result, row);
     return row;
 }
 
@@ -88,30 +129,62 @@ std::vector<std::string> labels_of(const std::vector<ComparisonRow>& rows) {
     return names;
 }
 
-/// Each warning once, with the chips whose runs gave it unless all did.
-void add_warnings(const std::vector<ComparisonRow>& rows,
-                  const std::vector<std::string>& labels,
-                  Screen& screen) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> warnings;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        for (const std::string& text : rows[i].warnings) {
-            auto known =
-                std::ranges::find(warnings, text, [](const auto& one) { return one.first; });
-            if (known == warnings.end()) {
-                known = warnings.insert(known, {text, {}});
-            }
-            known->second.push_back(labels[i]);
+/// "warning on trn1: …" and the like, each once, with the chips that it is about unless all are.
+class Remarks {
+public:
+    explicit Remarks(std::size_t chips) : chips_(chips) {}
+
+    void add(const std::string& kind, const std::string& text, const std::string& chip) {
+        const auto is_same = [&](const Remark& one) {
+            return one.kind == kind && one.text == text;
+        };
+        auto known = std::ranges::find_if(remarks_, is_same);
+        if (known == remarks_.end()) {
+            known = remarks_.insert(known, {kind, text, {}});
+        }
+        known->chips.push_back(chip);
+    }
+
+    void show(Screen& screen, bool are_warnings) const {
+        for (const Remark& one : remarks_) {
+            const std::string where = one.chips.size() == chips_
+                                          ? std::string{}
+                                          : fmt::format(" on {}", fmt::join(one.chips, ", "));
+            screen.remark(fmt::format("{}{}: {}", one.kind, where, one.text), are_warnings);
         }
     }
-    if (!warnings.empty()) {
+
+    [[nodiscard]] bool is_empty() const { return remarks_.empty(); }
+
+private:
+    struct Remark {
+        std::string kind;
+        std::string text;
+        std::vector<std::string> chips;
+    };
+    std::size_t chips_;
+    std::vector<Remark> remarks_;
+};
+
+/// What the runs warned of, and what they were of that is not by default.
+void add_remarks(const std::vector<ComparisonRow>& rows,
+                 const std::vector<std::string>& labels,
+                 Screen& screen) {
+    Remarks warnings(rows.size());
+    Remarks changes(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (const std::string& text : rows[i].warnings) {
+            warnings.add("warning", text, labels[i]);
+        }
+        for (const auto& [kind, text] : rows[i].changes) {
+            changes.add(kind, text, labels[i]);
+        }
+    }
+    if (!warnings.is_empty() || !changes.is_empty()) {
         screen.blank();
     }
-    for (const auto& [text, chips] : warnings) {
-        screen.remark(chips.size() == rows.size()
-                          ? "warning: " + text
-                          : fmt::format("warning on {}: {}", fmt::join(chips, ", "), text),
-                      true);
-    }
+    warnings.show(screen, true);
+    changes.show(screen, false);
 }
 
 Picoseconds from_microseconds(double microseconds) {
@@ -163,12 +236,11 @@ std::string to_text(const Comparison& comparison, bool use_colour) {
     }
     screen.blank();
     screen.table(table);
-    add_warnings(comparison.rows, labels, screen);
+    add_remarks(comparison.rows, labels, screen);
     return screen.text();
 }
 
 std::string to_json(const Comparison& comparison) {
-    using Json = ResultFile::Json;
     Json rows = Json::array();
     for (const ComparisonRow& row : comparison.rows) {
         rows.push_back({{"chip", row.chip},
@@ -183,7 +255,11 @@ std::string to_json(const Comparison& comparison) {
                         {"hbm_write_bytes", std::llround(row.hbm_write_bytes)},
                         {"spill_save_bytes", std::llround(row.spill_save_bytes)},
                         {"spill_reload_bytes", std::llround(row.spill_reload_bytes)},
-                        {"warnings", row.warnings}});
+                        {"warnings", row.warnings},
+                        {"config", row.config},
+                        {"config_overrides", row.config_overrides},
+                        {"policies", row.policies},
+                        {"run", {{"method", row.method}}}});
     }
     const Json json{{"schema_version", kSchemaVersion},
                     {"kernel", comparison.kernel},

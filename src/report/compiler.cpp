@@ -2,6 +2,7 @@
 // What the compiler was assumed to do with a kernel, and what came of it.
 #include "compiler.hpp"
 
+#include "explain.hpp"
 #include "quantity.hpp"
 #include "screen.hpp"
 #include "table.hpp"
@@ -180,18 +181,18 @@ void write_compiler(IndentedJson& json, const Report& report) {
     });
 }
 
+std::string as_assumed(std::string_view api,
+                       const std::vector<std::pair<std::string, std::string>>& changes) {
+    return fmt::format(
+        "as assumed for \"{}\"{}{}", api, changes.empty() ? "" : ", but ", assignments(changes));
+}
+
 std::vector<std::string> explain_compiler(const Report& report) {
     if (!report.result.compiler) {
         return {"compiler: a lowered trace left it nothing to do"};
     }
-    std::vector<std::string> changes;
-    for (const auto& [name, value] : changed_policies(report.subject)) {
-        changes.push_back(fmt::format("{}={}", name, value));
-    }
-    std::vector<std::string> lines{fmt::format("compiler: as assumed for \"{}\"{}{}",
-                                               report.subject.header.api,
-                                               changes.empty() ? "" : ", but ",
-                                               fmt::join(changes, " "))};
+    std::vector<std::string> lines{
+        "compiler: " + as_assumed(report.subject.header.api, changed_policies(report.subject))};
     const CompilerResult& compiler = *report.result.compiler;
     lines.push_back(order_text(compiler));
     lines.push_back(rest_text(compiler));

@@ -6,6 +6,8 @@
 #include "trnsim/report/report.hpp"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trnsim::report {
@@ -13,8 +15,12 @@ namespace trnsim::report {
 /// The member "compiler" of a result; null for a lowered trace, which left it nothing to do.
 void write_compiler(IndentedJson& json, const Report& report);
 
-/// The same in three lines, the first without an indent; spills and rings are elsewhere on the
-/// screen.
+/// "as assumed for "nki", but dma_rings=3": by its defaults but for some policies.
+[[nodiscard]] std::string as_assumed(
+    std::string_view api, const std::vector<std::pair<std::string, std::string>>& changes);
+
+/// The same as "compiler" in three lines, the first without an indent; spills and rings are
+/// elsewhere on the screen.
 [[nodiscard]] std::vector<std::string> explain_compiler(const Report& report);
 
 }  // namespace trnsim::report

@@ -122,6 +122,19 @@ std::string title(Resource resource) {
     }
 }
 
+std::string_view title(Method method) {
+    return method == Method::Profiler ? "a profiler's total_time" : "nki.benchmark's latency";
+}
+
+std::string assignments(const std::vector<std::pair<std::string, std::string>>& pairs) {
+    std::vector<std::string> texts;
+    texts.reserve(pairs.size());
+    for (const auto& [key, value] : pairs) {
+        texts.push_back(fmt::format("{}={}", key, value));
+    }
+    return fmt::format("{}", fmt::join(texts, " "));
+}
+
 std::vector<std::string> explain_bound(const Report& report) {
     const Resource bound = report.roofline.bound_by;
     const Picoseconds needed = report.roofline.of(bound);

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trnsim::report {
@@ -22,6 +23,13 @@ namespace trnsim::report {
 
 /// "tensor engine", "HBM", "DMA", "latency".
 [[nodiscard]] std::string title(Resource resource);
+
+/// "a profiler's total_time": what the latency is like.
+[[nodiscard]] std::string_view title(Method method);
+
+/// "dma_rings=3 spilling=off".
+[[nodiscard]] std::string assignments(
+    const std::vector<std::pair<std::string, std::string>>& pairs);
 
 /// Two lines: what bounds the run and how close it is to that bound; what keeps it from it.
 [[nodiscard]] std::vector<std::string> explain_bound(const Report& report);

@@ -47,8 +47,7 @@ void add_facts(const Report& report, Screen& screen) {
     screen.fact("latency",
                 time_text(result.total, 5),
                 fmt::format("like {}; kernel start and end take {}",
-                            result.method == Method::Profiler ? "a profiler's total_time"
-                                                              : "nki.benchmark's latency",
+                            title(result.method),
                             time_text(result.kernel_start + result.kernel_end)));
     screen.fact("", explain_accuracy(report));
     const std::vector<std::string> bound = explain_bound(report);
@@ -276,15 +275,6 @@ void add_advice(const Report& report, Screen& screen) {
             all.size() > 1 ? fmt::format("; {} more: see --json", all.size() - 1) : std::string{};
         screen.remark(fmt::format("  {}{}", first.text.substr(semicolon + 2), more), false);
     }
-}
-
-std::string assignments(const std::vector<std::pair<std::string, std::string>>& pairs) {
-    std::vector<std::string> texts;
-    texts.reserve(pairs.size());
-    for (const auto& [key, value] : pairs) {
-        texts.push_back(fmt::format("{}={}", key, value));
-    }
-    return fmt::format("{}", fmt::join(texts, " "));
 }
 
 void add_settings(const Report& report, Screen& screen) {

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trnsim::report {
@@ -25,6 +26,14 @@ struct ComparisonRow {
     double spill_save_bytes = 0.0;
     double spill_reload_bytes = 0.0;
     std::vector<std::string> warnings{};  ///< Of its run.
+
+    // What the run was of, as in its result.
+    ResultFile::Json config{};
+    std::vector<std::string> config_overrides{};
+    ResultFile::Json policies{};
+    std::string method{};
+    /// What is not by default in these: "chip set", "dma.engines=4".
+    std::vector<std::pair<std::string, std::string>> changes{};
 };
 
 struct Comparison {

@@ -39,6 +39,20 @@ def test_a_compared_chip_has_the_numbers_of_a_run(trnsim: CommandLine) -> None:
         assert row["latency_us"] == summary["latency_us"]
 
 
+def test_what_is_not_by_default_is_recorded_as_a_run_does(trnsim: CommandLine) -> None:
+    words = ["--set", "dma.engine_gb_per_s=9", "--policy", "dma_rings=1", "--method", "benchmark"]
+    text = trnsim("compare", "add.nkt", "--chips", "trn1,trn2", *words).output
+    run = trnsim("run", "add.nkt", *words).output
+    for line in ("like nki.benchmark's latency", "but dma_rings=1", "chip set: dma.engine_gb_per_s=9"):
+        assert line in text and line in run
+    rows = json.loads(trnsim("compare", "add.nkt", "--chips", "trn1,trn2", *words, "--json",
+                             "-").output)["chips"]
+    for row, chip in zip(rows, ("trn1", "trn2"), strict=True):
+        result = trnsim.result("add.nkt", "--chip", chip, *words)
+        assert all(row[key] == result[key] for key in ("config", "config_overrides", "policies"))
+        assert row["run"] == {"method": result["run"]["method"]} == {"method": "benchmark"}
+
+
 def test_a_chip_that_fails_does_not_hide_the_others(trnsim: CommandLine) -> None:
     outcome = trnsim("compare", "add.nkt", "--chips", "trn1,trn22,trn2")
     assert outcome.status == 2

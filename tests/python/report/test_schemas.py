@@ -46,7 +46,8 @@ def at(document: Any, path: tuple[str | int, ...]) -> Any:
 
 
 # Objects whose keys are data: numbers of the chip, policies, producers that were waited for.
-FREE = {("config",), ("policies",), ("attribution", 0, "waited_for_ns")}
+FREE = {("config",), ("policies",), ("attribution", 0, "waited_for_ns"), ("chips", 0, "config"),
+        ("chips", 0, "policies")}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,10 +17,11 @@ namespace {
 
 using testing::HasSubstr;
 
-ResultFile on_chip(const std::string& chip, std::int64_t total_ps) {
+ResultFile on_chip(const std::string& chip, std::int64_t total_ps, Method method = {}) {
     Subject subject = matmul_subject();
     subject.chip.spec.name = chip;
     RunResult result = matmul_result();
+    result.method = method;
     const Picoseconds shorter = result.total - Picoseconds{total_ps};
     result.total = Picoseconds{total_ps};
     for (auto& [engine, times] : result.engines) {
@@ -91,6 +92,21 @@ TEST(ComparisonTest, WarningsStandOnceBelowTheTableWithTheChipsThatGaveThem) {
     EXPECT_THAT(text, HasSubstr("warning on trainium1: left out\n"));
     EXPECT_THAT(text, HasSubstr("warning: slow\n"));
     EXPECT_EQ(text.find("slow"), text.rfind("slow"));
+}
+
+TEST(ComparisonTest, WhatIsNotByDefaultStandsBelowTheTableAsInTheReportOfARun) {
+    const std::vector<ResultFile> results{on_chip("trainium1", 1'036'838'000, Method::Benchmark),
+                                          on_chip("trainium2", 518'419'000, Method::Benchmark)};
+    Comparison comparison = compare(results);
+    EXPECT_THAT(to_text(comparison, false),
+                HasSubstr("latency: like nki.benchmark's latency\n"
+                          "compiler: as assumed for \"nki\", but dma_rings=3\n"
+                          "chip set: dma.engine_gb_per_s=27.2\n"));
+    comparison.rows[0].changes.clear();
+    EXPECT_THAT(to_text(comparison, false),
+                HasSubstr("chip set on trainium2: dma.engine_gb_per_s=27.2\n"));
+    comparison.rows[1].changes.clear();
+    EXPECT_EQ(to_text(comparison, false).find("chip set"), std::string::npos);
 }
 
 TEST(ComparisonTest, JsonIsTheSameByteForByteOnEveryMachine) {

@@ -188,9 +188,12 @@ std::string explain_accuracy(const Report& report) {
     };
     const std::string range =
         fmt::format("{} to {}", text(summary.latency_low_us), text(summary.latency_high_us));
-    const ChipSpec& chip = report.subject.chip.spec;
-    return chip.accuracy.is_extrapolated
-               ? fmt::format("perhaps {}: nothing was measured on {}", range, chip.name)
+    const spec::ChipConfig& chip = report.subject.chip;
+    if (!chip.is_as_shipped) {
+        return fmt::format("perhaps {}: nothing was measured on a chip with these numbers", range);
+    }
+    return chip.spec.accuracy.is_extrapolated
+               ? fmt::format("perhaps {}: nothing was measured on {}", range, chip.spec.name)
                : fmt::format("{} if it is like four of five measured kernels", range);
 }
 

@@ -53,7 +53,9 @@ JsonElement value_of(JsonParser& parser, const std::string& text) {
 
 ChipConfig load_chip(const std::string& name_or_path) {
     const std::string path = find_chip_file(name_or_path);
-    return parse_chip(read_config_file(path), path);
+    ChipConfig config = parse_chip(read_config_file(path), path);
+    config.is_as_shipped = is_shipped(path);
+    return config;
 }
 
 ChipConfig parse_chip(std::string_view text, const std::string& origin) {
@@ -109,6 +111,7 @@ void set(ChipConfig& config, const std::vector<std::string>& assignments) {
         assign_leaf(changed, assignment);
     }
     check_relations(changed.spec, fmt::format("--set {}", fmt::join(assignments, " --set ")));
+    changed.is_as_shipped = false;
     config = std::move(changed);
 }
 

@@ -57,6 +57,10 @@ std::optional<fs::path> config_folder() {
     return std::nullopt;
 }
 
+fs::path file_of(const fs::path& folder, const ChipName& chip) {
+    return folder / "chips" / (std::string(chip.full) + ".json");
+}
+
 bool looks_like_path(const std::string& text) {
     return text.find('/') != std::string::npos || fs::path(text).extension() == ".json";
 }
@@ -94,7 +98,15 @@ std::string find_chip_file(const std::string& name_or_path) {
                         name_or_path,
                         chip->full));
     }
-    return (*folder / "chips" / (std::string(chip->full) + ".json")).string();
+    return file_of(*folder, *chip).string();
+}
+
+bool is_shipped(const std::string& path) {
+    const std::optional<fs::path> folder = config_folder();
+    return folder && std::any_of(kChips.begin(), kChips.end(), [&](const ChipName& chip) {
+               std::error_code error;
+               return fs::equivalent(file_of(*folder, chip), path, error);
+           });
 }
 
 std::string read_config_file(const std::string& path) {

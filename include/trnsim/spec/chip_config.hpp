@@ -22,8 +22,9 @@ struct ChipConfig {
         std::string description;  ///< What it is: the sentence of its field.
     };
     ChipSpec spec;
-    std::vector<Leaf> leaves;  ///< All of them, in the order of the file format.
-    std::string origin;        ///< The file it was read from.
+    std::vector<Leaf> leaves;    ///< All of them, in the order of the file format.
+    std::string origin;          ///< The file it was read from.
+    bool is_as_shipped = false;  ///< That file is one of trnsim's own, and nothing was set since.
 };
 
 /// Loads a chip by short name ("trn2"), long name ("trainium2") or path of a JSON file. Names are

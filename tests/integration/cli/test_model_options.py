@@ -92,6 +92,18 @@ def test_an_unknown_chip_is_answered_with_the_known(trnsim: CommandLine) -> None
     assert "trn2" in trnsim.fails(2, "run", "add.nkt", "--chip", "trn22")
 
 
+def test_the_range_of_the_latency_claims_no_measurement_of_chips_that_are_not_built(
+        trnsim: CommandLine) -> None:
+    assert trnsim("describe", "trn2", "--save", "mine.json").status == 0
+    for words in ([], ["--chip", str(CHIPS / "trainium2.json")]):
+        text = trnsim("run", "add.nkt", *words).output
+        assert "measured kernels" in text and "perhaps" not in text
+    for words in (["--set", "neuron_core.tensor_engine.clock_ghz=10"], ["--chip", "mine.json"]):
+        text = trnsim("run", "add.nkt", *words).output
+        assert "measured kernels" not in text
+        assert "us: nothing was measured on a chip with these numbers\n" in text
+
+
 def test_an_unknown_policy_is_answered_with_the_known(trnsim: CommandLine) -> None:
     assert "spilling" in trnsim.fails(2, "run", "add.nkt", "--policy", "spiling=off")
     assert "off" in trnsim.fails(2, "run", "add.nkt", "--policy", "spilling=never")

@@ -143,6 +143,10 @@ TEST(ReportTextTest, SaysWhereSiliconProbablyIs) {
     Subject subject = matmul_subject();
     subject.chip.spec.accuracy = {.new_api_error = 0.1, .is_extrapolated = false};
     EXPECT_THAT(to_text(make_report(subject, matmul_result()), false),
+                HasSubstr("perhaps 942.6 us to 1,152 us: nothing was measured on a chip with these "
+                          "numbers\n"));
+    subject.chip.is_as_shipped = true;
+    EXPECT_THAT(to_text(make_report(subject, matmul_result()), false),
                 HasSubstr("942.6 us to 1,152 us if it is like four of five measured kernels\n"));
     subject.chip.spec.accuracy.is_extrapolated = true;
     EXPECT_THAT(to_text(make_report(subject, matmul_result()), false),
@@ -301,6 +305,7 @@ TEST(ReportTextTest, WarningsComeFirstAndTheRestIsCounted) {
 
 TEST(ReportTextTest, ASentenceGoesOnInTheNextLineInsteadOfBeingCut) {
     Subject subject = matmul_subject();
+    subject.chip.is_as_shipped = true;
     subject.chip.spec.name = std::string(45, 'n');
     RunResult result = matmul_result();
     const std::string words = "one two three four five six seven eight nine ten eleven twelve ";

@@ -79,6 +79,20 @@ TEST(LoadChip, PrefersTheFolderOfTheEnvironment) {
     EXPECT_THAT(complaint([] { (void)load_chip("trn1"); }), HasSubstr("cannot be opened"));
 }
 
+TEST(LoadChip, KnowsTrnsimsOwnChipsUntilSomethingIsSet) {
+    ChipConfig config = load_chip("trn2");
+    EXPECT_TRUE(config.is_as_shipped);
+    EXPECT_TRUE(load_chip(config.origin).is_as_shipped);
+    set(config, std::vector<std::string>{});
+    EXPECT_TRUE(config.is_as_shipped);
+    set(config, "neuron_core.tensor_engine.clock_ghz=2.8");
+    EXPECT_FALSE(config.is_as_shipped);
+    const test::OwnFolder folder;
+    const std::string copy = folder / "trainium2.json";
+    std::ofstream(copy) << chip_text("trainium2");
+    EXPECT_FALSE(load_chip(copy).is_as_shipped);
+}
+
 TEST(LoadChip, SaysWhichFolderToNameWhenThereIsNone) {
     const Environment set("TRNSIM_CONFIG_DIR", "/nowhere");
     EXPECT_EQ(complaint([] { (void)load_chip("trn2"); }),

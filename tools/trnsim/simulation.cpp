@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace trnsim::cli {
@@ -31,6 +32,7 @@ std::size_t copies(const program::Program& program, const ChipSpec& chip, std::s
 /// Policies that were asked for and change nothing.
 std::vector<std::string> policy_warnings(const program::Program& program,
                                          const ChipSpec& chip,
+                                         const lowering::Policies& chosen,
                                          const std::vector<std::string>& policies) {
     std::vector<std::string> warnings;
     const bool has_hardware = chip.neuron_core.dge.hardware.available;
@@ -44,9 +46,37 @@ std::vector<std::string> policy_warnings(const program::Program& program,
                 fmt::format("{} has no hardware descriptor generation; {} changes nothing",
                             chip.short_name,
                             policy));
+        } else if (policy.starts_with("dma_rings=") && chosen.dma_rings > chip.dma.rings) {
+            warnings.push_back(fmt::format("{} has dma.rings={}; {} is no more than dma_rings={}",
+                                           chip.short_name,
+                                           chip.dma.rings,
+                                           policy,
+                                           chip.dma.rings));
         }
     }
     return warnings;
+}
+
+/// A size of SBUF that was set and gives tiles no room, as a warning; empty if none was. A lowered
+/// trace has its own addresses, for which that size counts.
+std::string sbuf_warning(const program::Program& program,
+                         const ChipSpec& chip,
+                         const std::vector<std::string>& settings) {
+    const auto find = [&settings](std::string_view path) {
+        return std::ranges::find_if(settings, [path](const std::string& setting) {
+            return setting.starts_with(path) && setting.substr(path.size()).starts_with('=');
+        });
+    };
+    const auto set = find("neuron_core.sbuf.partition_kib");
+    constexpr std::string_view kUsable = "neuron_core.sbuf.usable_partition_kib";
+    if (program.header.form == program::Form::Lowered || set == settings.end() ||
+        find(kUsable) != settings.end()) {
+        return {};
+    }
+    return fmt::format("{} gives the compiler no more room for tiles, which is {}={}; set that too",
+                       *set,
+                       kUsable,
+                       chip.neuron_core.sbuf.usable_partition_kib);
 }
 
 /// DMA engines that move nothing to or from SBUF, as a warning; empty if all do.
@@ -97,8 +127,13 @@ report::Report simulate_input(Input& input,
     if (std::string warning = idle_engines_warning(chip.spec); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
-    std::ranges::move(policy_warnings(program, chip.spec, simulation.model.policies),
-                      std::back_inserter(result.warnings));
+    if (std::string warning = sbuf_warning(program, chip.spec, simulation.model.settings);
+        !warning.empty()) {
+        result.warnings.push_back(std::move(warning));
+    }
+    std::ranges::move(
+        policy_warnings(program, chip.spec, options.policies, simulation.model.policies),
+        std::back_inserter(result.warnings));
     report::Report report = report::make_report({.trnsim_version = TRNSIM_VERSION,
                                                  .input = input.text(),
                                                  .header = program.header,

@@ -73,6 +73,27 @@ def test_a_policy_that_changes_nothing_is_warned_of(trnsim: CommandLine) -> None
     assert warnings(lowered) == []
 
 
+def test_more_rings_than_the_chip_has_are_warned_of(trnsim: CommandLine) -> None:
+    def warnings(*words: str) -> list[str]:
+        return trnsim.result("add.nkt", "--set", "dma.rings=2", *words)["warnings"]
+    assert warnings("--policy", "dma_rings=16") == [
+        "trn2 has dma.rings=2; dma_rings=16 is no more than dma_rings=2"]
+    assert warnings("--policy", "dma_rings=2") == warnings() == []
+
+
+def test_a_larger_partition_that_gives_tiles_no_room_is_warned_of(trnsim: CommandLine) -> None:
+    size, usable = (f"neuron_core.sbuf.{name}partition_kib" for name in ("", "usable_"))
+
+    def warnings(trace: str, *settings: str) -> list[str]:
+        words = [word for setting in settings for word in ("--set", setting)]
+        return trnsim.result(trace, *words)["warnings"]
+    assert warnings("add.nkt", f"{size}=256") == [
+        f"{size}=256 gives the compiler no more room for tiles, which is {usable}=208; set that too"]
+    assert warnings("add.nkt", f"{size}=256", f"{usable}=240") == []
+    assert warnings("add.nkt", f"{usable}=220") == []
+    assert warnings(str(EXAMPLES / "traces" / "scale_lowered.nkt"), f"{size}=256") == []
+
+
 @pytest.mark.parametrize("words", ["run add.nkt", "run script.py", "compare add.nkt", "validate"])
 @pytest.mark.parametrize(("option", "name"), [("--set", "dma.engines"), ("--policy", "dma_rings")])
 def test_a_name_has_one_value(

@@ -4,6 +4,7 @@
 
 #include "terminal.hpp"
 #include "trnsim/base/error.hpp"
+#include "trnsim/dma/dma_timing.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -82,9 +83,8 @@ std::string sbuf_warning(const program::Program& program,
 /// DMA engines that move nothing to or from SBUF, as a warning; empty if all do.
 std::string idle_engines_warning(const ChipSpec& chip) {
     const std::int64_t partitions = chip.neuron_core.sbuf.partitions;
-    const std::int64_t each = chip.dma.partitions_per_engine;
-    const std::int64_t serving = (partitions + each - 1) / each;
-    if (serving >= chip.dma.engines) {
+    const std::int64_t serving = dma::serving_engines(chip.dma, partitions);
+    if (serving == chip.dma.engines) {
         return {};
     }
     const std::int64_t fewer = partitions / chip.dma.engines;
@@ -92,7 +92,7 @@ std::string idle_engines_warning(const ChipSpec& chip) {
         "{} of {} DMA engines serve no partitions of SBUF, since each of them serves {}{}",
         chip.dma.engines - serving,
         chip.dma.engines,
-        each,
+        chip.dma.partitions_per_engine,
         fewer > 0 ? fmt::format("; with dma.partitions_per_engine={} all do", fewer) : "");
 }
 

@@ -13,7 +13,8 @@ elseif(TRNSIM_PROFILE STREQUAL "collect")
     target_link_options(trnsim_profile INTERFACE ${counting})
 elseif(TRNSIM_PROFILE)
     if(NOT IS_DIRECTORY "${TRNSIM_PROFILE}")
-        message(FATAL_ERROR "TRNSIM_PROFILE: there is no folder ${TRNSIM_PROFILE}; tools/optimize makes one")
+        message(FATAL_ERROR "TRNSIM_PROFILE: there is no folder ${TRNSIM_PROFILE}; tools/optimize makes one, and "
+            "-DTRNSIM_PROFILE= builds without")
     endif()
     # What has changed since, or did not run, is compiled as without; GCC warns of some of it in any case.
     target_compile_options(trnsim_profile INTERFACE "-fprofile-use=${TRNSIM_PROFILE}"

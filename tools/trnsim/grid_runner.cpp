@@ -23,11 +23,15 @@ public:
 
     /// nullptr, or why the program of a point cannot be had.
     std::exception_ptr load(const Simulation& simulation) {
+        try {
+            static_cast<void>(load_chip(simulation.chip, simulation.model.settings));
+        } catch (const UserError&) {
+            return std::current_exception();
+        }
         const std::vector<std::string> limits = limits_among(simulation.model.settings);
         const auto [known, is_new] = known_.try_emplace({simulation.chip, limits});
         if (is_new) {
             try {
-                static_cast<void>(load_chip(simulation.chip, limits));
                 static_cast<void>(input_.program_for(simulation.chip, limits));
             } catch (const UserError&) {
                 known->second = std::current_exception();

@@ -319,7 +319,7 @@ program::Program read_trace(const Descriptor& trace, const std::string& kernel) 
 
 std::vector<std::string> limits_among(const std::vector<std::string>& settings) {
     // What frontend/chip.py reads of a chip file.
-    constexpr std::array<std::string_view, 9> kLimits{
+    constexpr std::array<std::string_view, 10> kLimits{
         "neuron_core.psum.bank_bytes",
         "neuron_core.psum.banks",
         "neuron_core.sbuf.partition_kib",
@@ -329,6 +329,7 @@ std::vector<std::string> limits_among(const std::vector<std::string>& settings) 
         "neuron_core.tensor_engine.moving_free_max_32bit",
         "neuron_core.tensor_engine.pe_columns",
         "neuron_core.tensor_engine.pe_rows",
+        "neuron_core_version",
     };
     std::vector<std::string> limits;
     std::ranges::copy_if(settings, std::back_inserter(limits), [&](const std::string& setting) {

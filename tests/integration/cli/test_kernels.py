@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -116,6 +117,17 @@ def wide(a, b):
     nl.store(out, kept)
     return out
 
+@nki.jit
+def small(a, b):
+    out = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    product = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(product, nl.load(a), nl.load(b))
+    kept = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(kept, product)
+    nl.store(out, kept)
+    return out
+
+
 def telling(x):
     raise ValueError(target())
 """
@@ -136,6 +148,38 @@ def test_a_kernel_may_do_what_settings_allow(trnsim: CommandLine) -> None:
                    "--set", f"{WIDE_BANKS}=4096")
     errors = [line.rpartition(",")[2] for line in swept.output.splitlines()]
     assert [bool(error) for error in errors] == [True, True, False]
+
+
+def test_limits_that_fit_only_together_are_set_together(trnsim: CommandLine) -> None:
+    (trnsim.folder / "wide.py").write_text(WIDE)
+    kernel = ("wide.py::small", "--arg", "bfloat16[16,16]", "--arg", "bfloat16[16,64]")
+    array = ("--set", "neuron_core.tensor_engine.pe_rows=16",
+             "--set", "neuron_core.tensor_engine.tile_min=16")
+    for command in ("run", "sweep", "compare"):
+        assert trnsim(command, *kernel, *array).status == 0
+    message = trnsim.fails(2, "sweep", *kernel, *array[:2])
+    assert "tile_min: is above the PE array" in message
+
+
+@pytest.mark.parametrize("setting", [
+    "neuron_core.psum.banks=-3", "neuron_core.sbuf.partitions=0", "neuron_core.psum.banks=1e30",
+    "neuron_core.sbuf.partitions=nan", "neuron_core_version=9"])
+@pytest.mark.parametrize("kernel", [
+    ("wide.py",), ("wide.py::wide", "--arg", "float32[128,128]", "--arg", "float32[128,1024]")])
+def test_a_limit_that_no_chip_has_is_refused_as_such(
+        trnsim: CommandLine, setting: str, kernel: tuple[str, ...]) -> None:
+    (trnsim.folder / "wide.py").write_text(
+        WIDE + "import numpy as np\nif __name__ == '__main__':\n"
+        "    small(np.ones((16, 16), np.float32), np.ones((16, 64), np.float32))\n")
+    assert "allowed is" in trnsim.fails(2, "run", *kernel, "--set", setting)
+
+
+def test_the_module_level_of_a_script_knows_the_limits(trnsim: CommandLine) -> None:
+    (trnsim.folder / "script.py").write_text(
+        "import nki.language as nl\nprint(nl.tile_size.pmax)\n")
+    for chip in ((), ("--chip", "trn1")):
+        outcome = trnsim("run", "script.py", *chip, "--set", "neuron_core.sbuf.partitions=32")
+        assert outcome.output.startswith("32\n")
 
 
 def test_a_script_may_do_what_settings_allow(trnsim: CommandLine) -> None:
@@ -507,3 +551,13 @@ def test_a_ragged_last_tile_is_no_slower_than_a_whole_one(trnsim: CommandLine) -
         trnsim.result("ragged.py::exponential", "--arg", f"float32[{rows},1024]")["summary"]
         ["latency_us"] for rows in (416, 448, 480, 512)]
     assert latencies == sorted(latencies)
+
+
+def test_the_limits_that_go_to_the_frontend_are_those_that_it_reads() -> None:
+    tools = Path(__file__).parents[3] / "tools"
+    read = re.findall(r'value\("/([a-z0-9_/]+)"\)',
+                      (tools / "python" / "trnsim" / "frontend" / "chip.py").read_text())
+    told = re.search(r"kLimits\{(.*?)\}", (tools / "trnsim" / "python_frontend.cpp").read_text(),
+                     re.DOTALL)
+    assert told is not None
+    assert sorted({one.replace("/", ".") for one in read}) == re.findall(r'"(.+?)"', told[1])

@@ -110,8 +110,8 @@ def test_latencies_of_two_methods_are_told_apart(trnsim: CommandLine, script: Pa
     title = next(line for line in lines if line.startswith("driver.py: 5 kernel calls, "))
     assert title.endswith(" us simulated, by two methods")
     assert [" us* " in line for line in lines[7:12]] == [True, False, False, False, False]
-    assert lines[12:14] == ["  * like nki.benchmark, which counts less of the launch; the others "
-                            "like a profiler's total_time;", "    --method makes them alike"]
+    assert lines[12:14] == ["  * like nki.benchmark, which counts another part of the launch; the "
+                            "others like a profiler's", "    total_time; --method makes them alike"]
     for method in ("benchmark", "profiler"):
         output = trnsim("run", "driver.py", "--method", method).output
         assert "us*" not in output and "--method" not in output and "by two" not in output

@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import trnsim
 from helpers import ops, tensor, traced
-from kernels import nisa, nl
+from kernels import nisa, nki, nl
 from trace_expander import expand, parse
 from trnsim.frontend import IllegalInstruction, ProgramError, trace
 from trnsim.frontend.nki import registers
@@ -359,6 +361,19 @@ def dynamic(use: Any) -> Any:
 def test_a_register_is_no_integer_even_where_its_value_is_known(loop: Any, use: Any) -> None:
     with pytest.raises(IllegalInstruction, match="is used as an integer, but its value is only"):
         traced(loop(use), TABLE)
+
+
+def test_an_instruction_computes_with_what_is_in_a_register() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        for i in nl.dynamic_range(3):
+            nisa.tensor_scalar(tile, tile, op0=nl.add, operand0=i)
+        nl.store(out, tile)
+        return out
+    found = trnsim.simulate(kernel, np.ones((128, 64), np.float32), values=True).outputs
+    assert (np.asarray(found) == 1 + 0 + 1 + 2).all()
 
 
 def test_a_register_does_not_say_whether_a_matmul_accumulates() -> None:

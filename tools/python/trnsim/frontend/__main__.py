@@ -132,9 +132,9 @@ def _checker(options: argparse.Namespace, kernel: Callable[..., Any], values: li
 
 
 def _traced_script(options: argparse.Namespace, words: list[str]) -> Program:
-    programs = trace_script(options.kernel, options.chip or default_chip(),
-                            _assumptions(options.assume), values=_wants_values(options),
-                            arguments=words, seed=options.seed)
+    chip = load_chip(options.chip or default_chip(), options.settings)
+    programs = trace_script(options.kernel, chip, _assumptions(options.assume),
+                            values=_wants_values(options), arguments=words, seed=options.seed)
     if options.launch is None and len(programs) > 1:
         raise UserError(f"{options.kernel}: calls {len(programs)} kernels; choose one with "
                         f"--launch 1 to {len(programs)}")

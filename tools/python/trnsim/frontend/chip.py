@@ -23,6 +23,10 @@ TARGETS = {"trn1": "trn1", "gen2": "trn1", "inf2": "inf2", "trn2": "trn2", "gen3
            "trn3": "trn3", "gen4": "trn3"}
 """The chips that its values mean. [NKI-SIMULATOR]"""
 DEFAULT = "trn2"
+GENERATIONS = (2, 3, 4)
+"""Versions of the NeuronCore that NKI programs."""
+MOST = 2**31
+"""What a limit is below."""
 
 
 @dataclass(frozen=True)
@@ -159,19 +163,22 @@ def set_target(chip: Chip) -> None:
     _target = chip
 
 
-def _numbers(settings: Sequence[str]) -> dict[str, int | float]:
-    """By pointer, the settings that are numbers."""
-    numbers: dict[str, int | float] = {}
+def _numbers(settings: Sequence[str]) -> dict[str, int]:
+    """By pointer, the settings that a limit may have; the simulator refuses others."""
+    numbers: dict[str, int] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
-        with suppress(ValueError, OverflowError):  # The simulator says so.
+        with suppress(ValueError):
             number = float(text)
-            numbers["/" + name.replace(".", "/")] = int(number) if number == int(number) else number
+            if not (1 <= number < MOST and number.is_integer()):
+                continue
+            if name != "neuron_core_version" or number in GENERATIONS:
+                numbers["/" + name.replace(".", "/")] = int(number)
     return numbers
 
 
 def _from_file(name: str, path: Path, root: dict[str, Any],
-               changed: Mapping[str, int | float]) -> Chip:
+               changed: Mapping[str, int]) -> Chip:
     def value(pointer: str) -> Any:
         node: Any = root
         if pointer in changed:
@@ -183,7 +190,7 @@ def _from_file(name: str, path: Path, root: dict[str, Any],
         return node["value"] if isinstance(node, dict) and "value" in node else node
 
     version = value("/neuron_core_version")
-    if version not in (2, 3, 4):
+    if version not in GENERATIONS:
         raise UserError(f"{path}: /neuron_core_version is {version!r}, but NKI programs NeuronCore "
                         "versions 2, 3 and 4; choose another chip")
     is_file = Path(name).suffix == ".json"

@@ -15,7 +15,6 @@ from typing import TextIO
 
 from trnsim.command import end_with, flush_output
 from trnsim.errors import FrontendError, UserError
-from trnsim.frontend.chip import load_chip, set_target
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.script import run_script
 from trnsim.frontend.writer import save_text
@@ -79,8 +78,7 @@ def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output
     status, folder = 0, os.getcwd()
     try:
         refuse_silent_ends(str(options.script))
-        if options.chip is not None:
-            set_target(load_chip(options.chip))
+        calls.begin()
         ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
         if calls.elsewhere.is_here:
             return 0

@@ -89,6 +89,11 @@ class Calls:
         return (f"{count} kernel call{'' if count == 1 else 's'} in other processes of the script, "
                 "which it starts, are not in the report; call kernels in its own process")
 
+    def begin(self) -> None:
+        """Module-level code is for the chip of the launches, where that is known before them."""
+        if self._settings.chip is not None or self._settings.options.settings:
+            set_target(load_chip(self._chip(), self._settings.options.settings))
+
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
         at = source.called_at(is_own)
@@ -199,9 +204,9 @@ def launch_with(settings: Settings, elsewhere: Elsewhere) -> Calls:
 def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
     """What a process that the script starts does first."""
     know_kernels()
-    if settings.chip is not None:
-        set_target(load_chip(settings.chip, settings.options.settings))
-    set_launcher(launch_with(settings, elsewhere).launch)
+    calls = launch_with(settings, elsewhere)
+    calls.begin()
+    set_launcher(calls.launch)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ class Elsewhere:
         """Drops the file, in the process that made it."""
         if self._file is not None and not self.is_here:
             with suppress(OSError):
-                self._file.close()
+                if _identity(os.fstat(self._file.fileno())) == self._identity:
+                    self._file.close()
 
 
 def _identity(file: os.stat_result) -> tuple[int, int]:

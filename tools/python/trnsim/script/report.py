@@ -31,8 +31,8 @@ def summary_lines(calls: Sequence[Call]) -> list[str]:
                  row[3].ljust(widths[3]), row[4].rjust(widths[4]), row[5].ljust(widths[5]), row[6]]
         lines.append(_clipped("  " + "  ".join(cells).rstrip()))
     if is_marked:
-        lines += ["  * like nki.benchmark, which counts less of the launch; the others like a "
-                  "profiler's total_time;", "    --method makes them alike"]
+        lines += ["  * like nki.benchmark, which counts another part of the launch; the others "
+                  "like a profiler's", "    total_time; --method makes them alike"]
     return lines
 
 

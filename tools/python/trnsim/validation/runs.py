@@ -93,7 +93,7 @@ def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), 
     bindings = {row.id: bind(row, places) for row in rows}
     progress = Progress(variant.name or "validate")
     with ThreadPoolExecutor(jobs) as pool:
-        traces = _traces(pool, rows, bindings, kept, progress)
+        traces = _traces(pool, rows, bindings, kept, progress, settings)
 
         def run(row: Row) -> Outcome:
             own = Variant(variant.name, override(base_policies, variant.policies),
@@ -104,14 +104,15 @@ def simulate(rows: Sequence[Row], places: Places, variant: Variant = Variant(), 
 
 
 def _traces(pool: ThreadPoolExecutor, rows: Sequence[Row], bindings: Mapping[str, Binding],
-            cache: Cache, progress: Progress) -> dict[tuple[Launch, str], Path | FrontendError]:
+            cache: Cache, progress: Progress,
+            settings: tuple[str, ...]) -> dict[tuple[Launch, str], Path | FrontendError]:
     """A trace, or why there is none, for every different launch."""
     wanted = list(dict.fromkeys((launch, row.chip) for row in rows
                                 for launch in bindings[row.id].launches))
 
     def make(one: tuple[Launch, str]) -> Path | FrontendError:
         try:
-            return cache.trace(*one)
+            return cache.trace(*one, settings)
         except FrontendError as problem:
             return problem
 

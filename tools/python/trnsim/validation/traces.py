@@ -45,9 +45,9 @@ class Cache:
     def __init__(self) -> None:
         self.folder = cache_folder()
 
-    def trace(self, launch: Launch, chip: str) -> Path:
+    def trace(self, launch: Launch, chip: str, settings: tuple[str, ...] = ()) -> Path:
         """The trace of a launch. UserError or ProgramError as the frontend ends."""
-        key = _key(launch, chip)
+        key = _key(launch, chip, settings)
         home = Path(launch.target.partition("::")[0]).resolve().parent
         for listed in self.folder.glob(f"{key}-*.files"):
             contents = _contents(home, listed)
@@ -58,7 +58,7 @@ class Cache:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="trnsim-", dir=self.folder) as folder:
             made, listed = Path(folder) / "made.nkt", Path(folder) / "made.files"
-            _run_frontend(launch, chip, made, listed)
+            _run_frontend(launch, chip, settings, made, listed)
             files = json.loads(listed.read_text(encoding="utf-8"))
             names = sorted({os.path.relpath(one, home) for one in files})
             listed.write_text(json.dumps(names), encoding="utf-8")
@@ -67,9 +67,9 @@ class Cache:
             return made.replace(self.folder / _name(f"{key}-{contents}", made))
 
 
-def _key(launch: Launch, chip: str) -> str:
+def _key(launch: Launch, chip: str, settings: tuple[str, ...]) -> str:
     """Changes with the frontend, what it knows of the chip, the kernel's name and arguments."""
-    return _hash_of(_frontend_hash(), repr(load_chip(chip)), Path(launch.target).name,
+    return _hash_of(_frontend_hash(), repr(load_chip(chip, settings)), Path(launch.target).name,
                     launch.file.name, *launch.arguments)[:32]
 
 
@@ -87,9 +87,11 @@ def _name(key: str, trace: Path) -> str:
     return f"{key}-{hashlib.sha256(trace.read_bytes()).hexdigest()[:16]}.nkt"
 
 
-def _run_frontend(launch: Launch, chip: str, output: Path, read_files: Path) -> None:
+def _run_frontend(launch: Launch, chip: str, settings: tuple[str, ...], output: Path,
+                  read_files: Path) -> None:
     words = [sys.executable, "-P", "-m", "trnsim.frontend", launch.target, "--chip", chip,
              "--read-files", str(read_files), "-o", str(output)]
+    words += [f"--set={setting}" for setting in settings]
     if launch.is_driver:
         words += ["--", *launch.arguments]
     else:

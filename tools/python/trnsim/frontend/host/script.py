@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import source
-from trnsim.frontend.chip import load_chip, set_target
+from trnsim.frontend.chip import Chip, load_chip, set_target
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.host.impersonate import KERNEL_NAMES, install, prepare_libraries
 from trnsim.frontend.host.jax_arrays import failure
@@ -143,7 +143,7 @@ def _result(value: Any, kernel: str) -> Any:
     return mapped(value, lambda view, _: Result(view.dtype, view.shape, kernel), is_view)
 
 
-def trace_script(path: str | Path, chip: str = "trn2",
+def trace_script(path: str | Path, chip: str | Chip = "trn2",
                  trip_counts: Mapping[str, int] | None = None, *,
                  arguments: Sequence[str] = (), values: bool = False,
                  seed: int = 0) -> list[Program]:
@@ -155,7 +155,7 @@ def trace_script(path: str | Path, chip: str = "trn2",
     UserError if the script raises or calls no kernel.
     """
     file = Path(path)
-    target = load_chip(chip)
+    target = chip if isinstance(chip, Chip) else load_chip(chip)
     set_target(target)
     programs: list[Program] = []
 

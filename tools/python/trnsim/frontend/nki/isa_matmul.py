@@ -165,16 +165,19 @@ def nc_transpose(dst: Any, data: Any, engine: Any = enums.engine.unknown,
                  name: str | None = None, dtype: Any = None) -> NkiInstruction:
     """dst = data.T, with all free dimensions taken as one."""
     operands: tuple[Operand, ...] = (("dst", "write", dst), ("data", "read", data))
-    if getattr(dst, "space", None) == PSUM and dst.form.buffer.spans_banks and _uses_array(
-            data, engine):
-        check_bank(recorder.required().chip,
-                   Instruction("nc_transpose", operands, {}, None, source.here()))
+    if (engine is not enums.engine.vector and getattr(dst, "space", None) == PSUM
+            and dst.form.buffer.spans_banks):
+        try:
+            check_bank(recorder.required().chip,
+                       Instruction("nc_transpose", operands, {}, None, source.here()))
+        except IllegalInstruction:
+            if engine is enums.engine.tensor or not _is_small(data):
+                raise
+            engine = enums.engine.vector
     return issue("nc_transpose", operands, {}, engine)
 
 
-def _uses_array(data: Any, engine: Any) -> bool:
-    """Whether a transpose from SBUF to PSUM is a matmul with the identity: not by the vector
-    engine, which takes small tiles."""
-    return engine is enums.engine.tensor or (
-        engine is enums.engine.unknown and isinstance(data, View)
-        and max(data.form.partitions, data.form.free_elements) > VECTOR_BLOCK)
+def _is_small(data: Any) -> bool:
+    """Whether the vector engine transposes it."""
+    return isinstance(data, View) and max(data.form.partitions,
+                                          data.form.free_elements) <= VECTOR_BLOCK

@@ -19,6 +19,7 @@ from trnsim.frontend.chip import Chip
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.leaves import mapped
 from trnsim.frontend.outputs import allocated_at
+from trnsim.frontend.nki.registers import VirtualRegister
 from trnsim.frontend.recorder import Operand, Recorder
 from trnsim.frontend.records.template import Template
 from trnsim.frontend.records.tensor import Storage, View, is_view
@@ -201,7 +202,12 @@ class ValueRecorder(Recorder):
         if evaluator is None:
             raise UnsupportedFeature.named(str(source.position(at)), f"the values of {op}")
         call = Call(self.machine, op, operands, attributes, engines, at, _kept(mask, operands))
-        evaluator(call, *immediates)
+        evaluator(call, *(_known(one) for one in immediates))
+
+
+def _known(immediate: Any) -> Any:
+    """What an instruction is told: the contents of a register."""
+    return immediate.value if isinstance(immediate, VirtualRegister) else immediate
 
 
 def _kept(mask: Any, operands: Sequence[Operand]) -> Array | None:

@@ -304,6 +304,21 @@ def test_command_runs_rows_of_the_user(tmp_path: Path) -> None:
     assert row["error_percent"] == pytest.approx(100 * (row["simulated_us"] / 20 - 1), abs=1e-6)
 
 
+def test_rows_of_the_user_run_with_the_limits_that_are_set(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(
+        "import nki\nimport nki.language as nl\n@nki.jit\ndef rows(x):\n"
+        "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    for i in range(x.shape[0] // nl.tile_size.pmax):\n"
+        "        part = nl.ds(i * nl.tile_size.pmax, nl.tile_size.pmax)\n"
+        "        nl.store(out[part], nl.load(x[part]))\n    return out\n")
+    rows = tmp_path / "mine.csv"
+    rows.write_text("id,family,class,chip,measured_us,kernel,arguments\n"
+                    "mine,own,new_api,trn2,20,kernels.py::rows,\"bfloat16[256,64]\"\n")
+    found = [told_by("--rows", str(rows), "--family", "own", *words)["rows"][0]["simulated"]
+             for words in ((), ("--set", "neuron_core.sbuf.partitions=32"))]
+    assert [one["dma_transfers"] for one in found] == [4, 16]
+
+
 @pytest.mark.parametrize("words, message", [
     (["--family", "skye"], "--family skye: nothing was measured for it"),
     (["--corpus", "/nowhere"], "--corpus /nowhere: is not a folder"),

@@ -108,25 +108,15 @@ import nki.language as nl
 from trnsim.frontend.chip import target
 
 @nki.jit
-def wide(a, b):
-    out = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.shared_hbm)
-    product = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.psum)
-    nisa.nc_matmul(product, nl.load(a), nl.load(b))
-    kept = nl.ndarray((128, 1024), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(kept, product)
+def product(a, b):
+    shape = a.shape[1], b.shape[1]
+    out = nl.ndarray(shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    sums = nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(sums, nl.load(a), nl.load(b))
+    kept = nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(kept, sums)
     nl.store(out, kept)
     return out
-
-@nki.jit
-def small(a, b):
-    out = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.shared_hbm)
-    product = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.psum)
-    nisa.nc_matmul(product, nl.load(a), nl.load(b))
-    kept = nl.ndarray((16, 64), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(kept, product)
-    nl.store(out, kept)
-    return out
-
 
 def telling(x):
     raise ValueError(target())
@@ -138,7 +128,7 @@ WIDE_BANKS = "neuron_core.psum.bank_bytes"
 
 def test_a_kernel_may_do_what_settings_allow(trnsim: CommandLine) -> None:
     (trnsim.folder / "wide.py").write_text(WIDE)
-    kernel = ("wide.py::wide", *WIDE_ARGUMENTS)
+    kernel = ("wide.py::product", *WIDE_ARGUMENTS)
     assert "streams at most 512" in trnsim.fails(3, "run", *kernel)
     settings = ("--set", f"{WIDE_ARRAY}=1024", "--set", f"{WIDE_BANKS}=4096")
     for values in ((), ("--values",)):
@@ -152,7 +142,7 @@ def test_a_kernel_may_do_what_settings_allow(trnsim: CommandLine) -> None:
 
 def test_limits_that_fit_only_together_are_set_together(trnsim: CommandLine) -> None:
     (trnsim.folder / "wide.py").write_text(WIDE)
-    kernel = ("wide.py::small", "--arg", "bfloat16[16,16]", "--arg", "bfloat16[16,64]")
+    kernel = ("wide.py::product", "--arg", "bfloat16[16,16]", "--arg", "bfloat16[16,64]")
     array = ("--set", "neuron_core.tensor_engine.pe_rows=16",
              "--set", "neuron_core.tensor_engine.tile_min=16")
     for command in ("run", "sweep", "compare"):
@@ -163,14 +153,14 @@ def test_limits_that_fit_only_together_are_set_together(trnsim: CommandLine) -> 
 
 @pytest.mark.parametrize("setting", [
     "neuron_core.psum.banks=-3", "neuron_core.sbuf.partitions=0", "neuron_core.psum.banks=1e30",
-    "neuron_core.sbuf.partitions=nan", "neuron_core_version=9"])
+    "neuron_core.sbuf.partitions=nan", "neuron_core.sbuf.partitions=1.5", "neuron_core_version=9"])
 @pytest.mark.parametrize("kernel", [
-    ("wide.py",), ("wide.py::wide", "--arg", "float32[128,128]", "--arg", "float32[128,1024]")])
+    ("wide.py",), ("wide.py::product", "--arg", "float32[128,128]", "--arg", "float32[128,1024]")])
 def test_a_limit_that_no_chip_has_is_refused_as_such(
         trnsim: CommandLine, setting: str, kernel: tuple[str, ...]) -> None:
     (trnsim.folder / "wide.py").write_text(
         WIDE + "import numpy as np\nif __name__ == '__main__':\n"
-        "    small(np.ones((16, 16), np.float32), np.ones((16, 64), np.float32))\n")
+        "    product(np.ones((16, 16), np.float32), np.ones((16, 64), np.float32))\n")
     assert "allowed is" in trnsim.fails(2, "run", *kernel, "--set", setting)
 
 
@@ -186,7 +176,7 @@ def test_a_script_may_do_what_settings_allow(trnsim: CommandLine) -> None:
     (trnsim.folder / "script.py").write_text(
         WIDE + "import numpy as np\n"
         "one = np.ones((128, 128), np.float32)\n"
-        "print(wide(one, np.ones((128, 1024), np.float32))[5, 1000])\n")
+        "print(product(one, np.ones((128, 1024), np.float32))[5, 1000])\n")
     settings = ("--set", f"{WIDE_ARRAY}=1024", "--set", f"{WIDE_BANKS}=4096")
     assert trnsim("run", "script.py", *settings).output.startswith("128.0\n")
 

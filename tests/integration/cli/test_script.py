@@ -544,3 +544,16 @@ def test_processes_that_nobody_has_joined_are_waited_for(trnsim: CommandLine) ->
     outcome = trnsim("run", "starts.py")
     assert outcome.status == 0, outcome.error
     assert "warning: 1 kernel call in other processes of the script" in outcome.output
+
+
+def test_files_that_a_script_opens_in_place_of_ours_stay_open(trnsim: CommandLine) -> None:
+    (trnsim.folder / "closing.py").write_text(
+        "import atexit, os\nfrom driver import scale, x\nscale(x)\nos.closerange(4, 1000)\n"
+        "kept = [os.open(f'kept{i}', os.O_CREAT | os.O_WRONLY) for i in range(4)]\n"
+        "atexit.register(lambda: [os.write(one, b'here') for one in kept])\n")
+    (trnsim.folder / "driver.py").write_text(
+        "import numpy as np\nimport nki\nimport nki.language as nl\n@nki.jit\ndef scale(x):\n"
+        "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nl.store(out, nl.load(x))\n    return out\nx = np.ones((128, 64), np.float32)\n")
+    assert trnsim("run", "closing.py", "-q").status == 0
+    assert [(trnsim.folder / f"kept{i}").read_text() for i in range(4)] == ["here"] * 4

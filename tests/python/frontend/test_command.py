@@ -333,6 +333,15 @@ def test_a_script_is_run_and_its_kernel_calls_are_traced(
     assert "script.py:13: the result of kernel double is read" in capfd.readouterr().err
 
 
+def test_a_script_is_recorded_with_the_limits_that_are_set(
+        tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    limit = "--set=neuron_core.sbuf.partitions=32"
+    assert run(str(path), limit, "-o", str(tmp_path / "x.nkt")) == 3
+    assert "sbuf has 32" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(("text", "expected"), [
     ("float32[2048,2048]", (None, TensorArgument(dtype("float32"), (2048, 2048)))),
     (" bfloat16 [ 4 , 5 ] ", (None, TensorArgument(dtype("bfloat16"), (4, 5)))),

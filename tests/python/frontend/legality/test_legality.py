@@ -504,8 +504,20 @@ def test_a_rule_that_depends_on_the_position_is_checked_every_time() -> None:
 
 def test_the_vector_engine_transposes_into_two_banks() -> None:
     for engine in (nisa.engine.vector, nisa.engine.unknown):
-        assert accepts(lambda h, chosen=engine: nisa.nc_transpose(
-            psum(32, 1024)[0:32, 500:532], sbuf(32, 32), engine=chosen)) == ["nc_transpose"]
+        (executed,) = traced(kernel_of(lambda h, chosen=engine: nisa.nc_transpose(
+            psum(32, 1024)[0:32, 500:532], sbuf(32, 32), engine=chosen)), HBM)
+        assert executed.engines == ("vector",)
+
+
+def test_a_matmul_takes_numbers_as_truth_values() -> None:
+    def twice(accumulate: Any) -> list[str]:
+        def body(h: Any) -> None:
+            sums, a, b = psum(128, 64), sbuf(128, 128), sbuf(128, 64)
+            for last in (None, accumulate):
+                nisa.nc_matmul(sums, a, b, accumulate=last)
+        return [str(one.operands[0][1]) for one in traced(kernel_of(body), HBM)]
+    assert twice(0) == twice(False) == ["write"] * 2
+    assert twice(1) == twice(True) == ["write", "accumulate"]
 
 
 def test_a_start_partition_is_checked_every_time() -> None:

@@ -30,6 +30,9 @@ class World:
         self.ranks = ranks
         self.turns = Turns()
         self._boxes: dict[tuple[object, ...], dict[int, list[Array]]] = defaultdict(dict)
+        """Those that a member has still to look into."""
+        self._left: dict[tuple[object, ...], int] = {}
+        """How many of its members that are."""
         self._counts: dict[tuple[object, ...], int] = defaultdict(int)
 
     def exchange(self, team: Team, core: int, members: Sequence[int],
@@ -41,10 +44,14 @@ class World:
             return {rank: data for rank in members}
         key = (core, tuple(members))
         self._counts[team.rank, *key] += 1
-        box = self._boxes[self._counts[team.rank, *key], *key]
+        exchange = (self._counts[team.rank, *key], *key)
+        box = self._boxes[exchange]
         box[team.rank] = [one.copy() for one in data]
         self.turns.wait(team.number(core), f"rank {team.rank} waits for ranks {list(members)} in a "
                                            "collective", lambda: len(box) == len(members))
+        left = self._left[exchange] = self._left.get(exchange, len(members)) - 1
+        if not left:
+            del self._boxes[exchange], self._left[exchange]
         return box
 
 

@@ -8,8 +8,9 @@ whose turn it is runs.
 
 from __future__ import annotations
 
+import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 
 import numpy as np
@@ -19,8 +20,11 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.recorder import Recorder
 
 
-class _AbortedError(BaseException):
-    """Ends the threads of the other programs after an error."""
+class _AbortedError(SystemExit):
+    """Ends the threads of the other programs after an error, and all of them after a signal.
+
+    As SystemExit it ends a thread without a word wherever it comes.
+    """
 
 
 class Turns:
@@ -44,22 +48,42 @@ class Turns:
         self._recorders.clear()
 
     def run(self, count: int, program: Callable[[int], None]) -> None:
-        """Runs `program` for every number; raises what the first of them that fails raises."""
+        """Runs `program` for every number; raises what the first of them that fails raises.
+
+        What interrupts it (Ctrl-C) ends the programs first, wherever they are.
+        """
         if count == 1:
             program(0)
             return
         before = recorder.active()
         self._running = set(range(count))
         threads = [threading.Thread(target=copy_context().run,
-                                    args=(self._member, number, program))
+                                    args=(self._member, number, program), daemon=True)
                    for number in range(count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        recorder.activate(before)
+        try:
+            for thread in threads:
+                thread.start()
+            with self._condition:  # A join that is interrupted takes its thread for ended.
+                self._condition.wait_for(lambda: not self._running)
+        except BaseException:
+            self._abort(threads)
+            raise
+        finally:
+            recorder.activate(before)
         if self._failure is not None:
             raise self._failure
+
+    def _abort(self, threads: Sequence[threading.Thread]) -> None:
+        """Ends the programs: those that wait, and the one that runs where it is."""
+        with self._condition:
+            self._failure = self._failure or _AbortedError()
+            self._condition.notify_all()
+        started = [thread for thread in threads if thread.ident is not None]
+        while alive := [thread for thread in started if thread.is_alive()]:
+            for thread in alive:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_AbortedError))
+            alive[0].join(0.05)
 
     def _member(self, number: int, program: Callable[[int], None]) -> None:
         try:

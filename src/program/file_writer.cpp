@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a trace to a file: whole or not at all.
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/replaced_file.hpp"
 #include "trnsim/program/writer.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <streambuf>
 #include <system_error>
 #include <vector>
@@ -148,14 +150,16 @@ void write_file(const Program& program, const std::string& path) {
         return;
     }
     std::error_code reason;
-    const bool exists = fs::exists(path, reason);
-    const fs::path target = exists ? fs::canonical(path, reason) : fs::path(path);
-    if (exists && !fs::is_regular_file(target, reason)) {
+    const fs::path target = link_target(path);
+    if (fs::exists(target, reason) && !fs::is_regular_file(target, reason)) {
         write_to(program, target, target, false);  // A pipe or a device cannot be replaced.
         return;
     }
     const Unfinished unfinished(target);
     write_to(program, unfinished.path(), target, true);
+    if (const std::optional<mode_t> kept = permissions_of(target)) {
+        fs::permissions(unfinished.path(), fs::perms{*kept}, reason);
+    }
     fs::rename(unfinished.path(), target, reason);
     if (reason) {
         fail(target, reason);

@@ -3,16 +3,18 @@
 #include "atomic_file.hpp"
 
 #include "trnsim/base/error.hpp"
-#include "trnsim/base/link_target.hpp"
+#include "trnsim/base/replaced_file.hpp"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace trnsim::timeline {
@@ -24,12 +26,17 @@ constexpr mode_t kReadableByAll = 0666;  // Before the umask.
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(link_target(path)), partial_path_(partial_path(path_)) {
+    : path_(link_target(path)), partial_path_(partial_path(path)) {
     buffer_.reserve(kBufferBytes);
-    descriptor_ =
-        ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll);
+    const std::optional<mode_t> kept = permissions_of(path_);
+    descriptor_ = ::open(partial_path_.c_str(),
+                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                         kept.value_or(kReadableByAll));
     if (descriptor_ < 0) {
         report(errno, "the file cannot be created");
+    }
+    if (kept) {
+        ::fchmod(descriptor_, *kept);  // The umask took some.
     }
 }
 
@@ -41,7 +48,7 @@ AtomicFile::~AtomicFile() {
 }
 
 std::string AtomicFile::partial_path(const std::string& path) {
-    return fmt::format("{}.partial-{}", path, ::getpid());
+    return fmt::format("{}.partial-{}", link_target(path), ::getpid());
 }
 
 void AtomicFile::write(std::string_view bytes) {

@@ -8,7 +8,8 @@
 
 namespace trnsim::timeline {
 
-/// Collects writes in memory and passes them on in large pieces to "<path>.partial-<pid>".
+/// Collects writes in memory and passes them on in large pieces to "<path>.partial-<pid>", where
+/// links lead. Keeps the permissions of the file that it replaces.
 class AtomicFile {
 public:
     /// \throws UserError if the file cannot be created
@@ -21,7 +22,7 @@ public:
     /// \throws UserError if the disk is full
     void write(std::string_view bytes);
 
-    /// "<path>.partial-<pid>".
+    /// "<path>.partial-<pid>" in the place where links lead.
     [[nodiscard]] static std::string partial_path(const std::string& path);
 
     /// Renames the partial file to its path. \throws UserError if that is not possible

@@ -3,7 +3,7 @@
 #include "output_file.hpp"
 
 #include "trnsim/base/error.hpp"
-#include "trnsim/base/link_target.hpp"
+#include "trnsim/base/replaced_file.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -25,9 +26,8 @@ namespace fs = std::filesystem;
 
 /// The permissions of a new file: those of the one it replaces, else what the umask leaves.
 mode_t permissions_for(const fs::path& destination) {
-    struct stat status {};
-    if (stat(destination.c_str(), &status) == 0) {
-        return status.st_mode & 07777U;
+    if (const std::optional<mode_t> replaced = permissions_of(destination)) {
+        return *replaced;
     }
     const mode_t mask = umask(0);
     umask(mask);

@@ -302,6 +302,37 @@ def test_an_interrupted_run_leaves_nothing(trnsim: CommandLine, signal_number: i
     assert (trnsim.folder / "out.json").read_text() == "old"
 
 
+def test_an_interrupted_run_leaves_nothing_where_links_lead(trnsim: CommandLine) -> None:
+    (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
+    (trnsim.folder / "out.pftrace").symlink_to("real.pftrace")
+    interrupt(trnsim, ["run", "long.nkt", "--timeline", "out.pftrace"], signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("out.json", ["run", "add.nkt", "-q", "--json"]),
+    ("out.pftrace", ["run", "add.nkt", "-q", "--timeline"]),
+    ("table.json", ["run", "add.nkt", "-q", "--instructions"]),
+    ("out.nkt", ["trace", "add.nkt", "-q", "-o"])])
+def test_a_file_keeps_its_permissions_and_a_link_its_place(
+        trnsim: CommandLine, name: str, words: list[str]) -> None:
+    file, link = trnsim.folder / name, trnsim.folder / "link"
+    file.write_text("old")
+    file.chmod(0o640)
+    link.symlink_to("new")
+    for output in (name, "link"):
+        outcome = trnsim(*words, output)
+        assert outcome.status == 0, outcome.error
+    assert (file.stat().st_mode & 0o777, link.is_symlink()) == (0o640, True)
+    assert (trnsim.folder / "new").stat().st_mode & 0o777 == 0o666 & ~umask()
+    assert file.read_bytes() != b"old"
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def test_an_interrupted_sweep_leaves_no_table_and_no_processes(trnsim: CommandLine) -> None:
     (trnsim.folder / "long.nkt").write_text(traces.add(128 * LONG_BLOCKS, 2))
     interrupt(trnsim, ["sweep", "long.nkt", "--policy", "dma_rings=1,2,4", "--csv", "out.csv"],

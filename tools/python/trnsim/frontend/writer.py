@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from math import prod
@@ -298,13 +299,22 @@ def save(path: Path, write: Callable[[BinaryIO], None]) -> None:
         try:
             with os.fdopen(handle, "wb") as stream:
                 write(stream)
-            os.chmod(temporary, 0o644)
+            os.chmod(temporary, _permissions_for(path))
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
             raise
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}; choose another output file") from problem
+
+
+def _permissions_for(path: Path) -> int:
+    """Those of the file that is replaced, else what the umask leaves."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def save_text(path: Path, text: str) -> None:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where symbolic links lead.
-#include "trnsim/base/link_target.hpp"
+// Where symbolic links lead, and who may read and write there.
+#include "trnsim/base/replaced_file.hpp"
 
 #include <filesystem>
 #include <system_error>
+
+#include <sys/stat.h>
 
 namespace trnsim {
 
@@ -20,6 +22,14 @@ std::string link_target(const std::string& path) {
         found = found.parent_path() / next;
     }
     return found.string();
+}
+
+std::optional<mode_t> permissions_of(const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) {
+        return std::nullopt;
+    }
+    return status.st_mode & 07777U;
 }
 
 }  // namespace trnsim

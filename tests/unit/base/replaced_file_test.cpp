@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links are followed to the file that they mean.
-#include "trnsim/base/link_target.hpp"
+// Links are followed to the file that they mean, whose permissions can be told.
+#include "trnsim/base/replaced_file.hpp"
 
 #include "support/own_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 namespace trnsim {
 namespace {
 
 namespace fs = std::filesystem;
 
-class LinkTargetTest : public testing::Test {
+class ReplacedFileTest : public testing::Test {
 protected:
     void SetUp() override { fs::create_directories(folder_ / "inner"); }
 
@@ -26,12 +28,12 @@ protected:
     const test::OwnFolder folder_;
 };
 
-TEST_F(LinkTargetTest, WhatIsNoLinkIsItself) {
+TEST_F(ReplacedFileTest, WhatIsNoLinkIsItself) {
     EXPECT_EQ(target("file"), in_folder("file"));
     EXPECT_EQ(link_target(""), "");
 }
 
-TEST_F(LinkTargetTest, FollowsLinksToWhatIsNotThere) {
+TEST_F(ReplacedFileTest, FollowsLinksToWhatIsNotThere) {
     fs::create_symlink("second", folder_ / "first");
     fs::create_symlink("inner/file", folder_ / "second");
     EXPECT_EQ(target("first"), in_folder("inner/file"));
@@ -41,7 +43,15 @@ TEST_F(LinkTargetTest, FollowsLinksToWhatIsNotThere) {
     EXPECT_EQ(target("away"), "/tmp/elsewhere");
 }
 
-TEST_F(LinkTargetTest, StaysWhereLinksGoRound) {
+TEST_F(ReplacedFileTest, PermissionsAreThoseOfTheFileThatALinkMeans) {
+    std::ofstream(folder_ / "file") << "text";
+    fs::permissions(folder_ / "file", fs::perms{0640});
+    fs::create_symlink("file", folder_ / "link");
+    EXPECT_EQ(permissions_of(folder_ / "link"), mode_t{0640});
+    EXPECT_EQ(permissions_of(folder_ / "missing"), std::nullopt);
+}
+
+TEST_F(ReplacedFileTest, StaysWhereLinksGoRound) {
     fs::create_symlink("b", folder_ / "a");
     fs::create_symlink("a", folder_ / "b");
     EXPECT_EQ(target("a"), in_folder("a"));

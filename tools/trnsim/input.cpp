@@ -46,6 +46,10 @@ Input::Input(InputOptions options, ValueOptions values)
     require_program(text());
     if (!is_kernel_) {
         require_no_kernel_options();
+    } else if (options_.is_permissive) {
+        throw UserError(fmt::format(
+            "--permissive: {} is a kernel, which is recorded whole or refused; leave it out",
+            text()));
     }
 }
 

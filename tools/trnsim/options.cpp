@@ -122,7 +122,7 @@ void add_to(CLI::App& command, InputOptions& options) {
     command.add_flag(
         "--permissive",
         options.is_permissive,
-        "simulate a trace that leaves operations out because they could not be recorded");
+        "simulate a trace that notes operations which could not be recorded, without them");
 }
 
 std::string ValueOptions::asked_by() const {

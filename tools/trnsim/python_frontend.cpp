@@ -209,19 +209,32 @@ pid_t spawn(std::vector<std::string> words, const Outputs& outputs) {
     return pid;
 }
 
-/// Everything the child says until it ends.
-std::string read_to_end(int pipe, const std::string& what) {
+/// Whether a child has ended; wait_for() still tells how.
+bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child;
+}
+
+/// Everything a child says until it ends. What it has started may keep the pipe open for longer.
+std::string read_to_end(int pipe, pid_t child, const std::string& what) {
+    constexpr int kPatience = 250;  // Milliseconds.
     std::string text;
     std::array<char, 4096> buffer{};
     Progress progress("tracing " + what);
+    bool is_over = false;
     while (true) {
         pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
-        if (poll(&ready, 1, 250) <= 0) {
+        if (poll(&ready, 1, is_over ? 0 : kPatience) <= 0) {
+            if (is_over) {
+                return text;
+            }
             progress.update(0, 0);
+            is_over = has_ended(child);
             continue;
         }
         const ssize_t count = read(pipe, buffer.data(), buffer.size());
-        if (count == 0) {
+        if (count == 0 || (count < 0 && errno != EINTR)) {
             return text;
         }
         text.append(buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
@@ -317,9 +330,9 @@ program::Program read_trace(const Descriptor& trace, const std::string& kernel) 
 
 }  // namespace
 
-std::vector<std::string> limits_among(const std::vector<std::string>& settings) {
+std::span<const std::string_view> limit_names() {
     // What frontend/chip.py reads of a chip file.
-    constexpr std::array<std::string_view, 10> kLimits{
+    static constexpr std::array<std::string_view, 10> kLimits{
         "neuron_core.psum.bank_bytes",
         "neuron_core.psum.banks",
         "neuron_core.sbuf.partition_kib",
@@ -331,10 +344,15 @@ std::vector<std::string> limits_among(const std::vector<std::string>& settings) 
         "neuron_core.tensor_engine.pe_rows",
         "neuron_core_version",
     };
+    return kLimits;
+}
+
+std::vector<std::string> limits_among(const std::vector<std::string>& settings) {
+    const std::span<const std::string_view> names = limit_names();
     std::vector<std::string> limits;
     std::ranges::copy_if(settings, std::back_inserter(limits), [&](const std::string& setting) {
         const std::string_view path = std::string_view(setting).substr(0, setting.find('='));
-        return std::ranges::find(kLimits, path) != kLimits.end();
+        return std::ranges::find(names, path) != names.end();
     });
     return limits;
 }
@@ -358,7 +376,7 @@ TracedKernel trace_kernel(const KernelReference& kernel, const std::string& chip
     int status = 0;
     {
         const EndOnSignal end_on_signal(pid);
-        words = read_to_end(words_out.get(), kernel.text);
+        words = read_to_end(words_out.get(), pid, kernel.text);
         status = wait_for(pid);
     }
     check_end(status, std::move(words), !is_empty(trace), kernel.text);

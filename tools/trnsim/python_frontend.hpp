@@ -7,13 +7,17 @@
 #include "trnsim/report/value_report.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trnsim::cli {
 
-/// Those of PATH=VALUE settings that change what a kernel may do: sizes of memories and tiles. The
-/// others change only how long it takes.
+/// The numbers of a chip that a kernel is recorded with: sizes of memories and tiles.
+[[nodiscard]] std::span<const std::string_view> limit_names();
+/// Those of PATH=VALUE settings that change what a kernel may do. The others change only how long
+/// it takes.
 [[nodiscard]] std::vector<std::string> limits_among(const std::vector<std::string>& settings);
 
 /// A kernel as the user named it.

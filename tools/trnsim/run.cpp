@@ -57,7 +57,7 @@ private:
     /// The name under which PerfettoWriter collects a timeline.
     static std::string unfinished(const std::string& path) {
         require_regular_destination("--timeline", path);
-        return fmt::format("{}.partial-{}", path, getpid());
+        return timeline::PerfettoWriter::partial_path(path);
     }
 
     RemoveOnSignal unfinished_;
@@ -105,6 +105,9 @@ void check_script(const RunCommandOptions& options) {
         refuse("--arg " + options.input.arguments.front(),
                "which gives its kernels their arguments",
                "--arg");
+    }
+    if (options.input.is_permissive) {
+        refuse("--permissive", "whose kernels are recorded whole or refused", "it");
     }
     if (!options.input.trip_counts.empty()) {
         refuse("--assume " + options.input.trip_counts.front(),
@@ -183,7 +186,6 @@ std::vector<std::string> script_words(const RunCommandOptions& options) {
     add("--instructions", options.instructions);
     add("--call", options.call == 0 ? "" : std::to_string(options.call));
     const std::vector<std::pair<bool, std::string>> flags{
-        {options.input.is_permissive, "--permissive"},
         {options.is_without_values, "--no-values"},
         {options.values.reads_unwritten, "--reads-unwritten"},
         {options.is_quiet, "--quiet"},

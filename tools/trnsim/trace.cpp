@@ -14,6 +14,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace trnsim::cli {
 namespace {
@@ -22,9 +23,34 @@ struct TraceOptions {
     InputOptions input;
     ValueOptions values;
     std::string chip;
+    std::vector<std::string> settings;
     std::string output;
     bool is_quiet = false;
 };
+
+/// \throws UserError for settings that change nothing in a trace, or nothing at all
+void check_settings(const TraceOptions& options, const Input& input) {
+    require_once("--set", options.settings);
+    for (const std::string& setting : options.settings) {
+        if (!input.is_kernel()) {
+            throw UserError(fmt::format(
+                "--set {}: {} is a trace, which has been recorded; leave --set out, or name the "
+                "kernel",
+                setting,
+                input.text()));
+        }
+        if (limits_among({setting}).empty()) {
+            throw UserError(fmt::format(
+                "--set {}: changes no trace, kernels are recorded with {}; leave it out, and give "
+                "it to run",
+                setting,
+                fmt::join(limit_names(), ", ")));
+        }
+    }
+    if (!options.settings.empty()) {
+        static_cast<void>(load_chip(chip_or_default(options.chip), options.settings));
+    }
+}
 
 void trace(const TraceOptions& options) {
     Input input(options.input, options.values);
@@ -39,7 +65,9 @@ void trace(const TraceOptions& options) {
     require_sources_kept(
         {{"-o", options.output}},
         {{"INPUT", input.is_kernel() ? input.text() : ""}, {"--chip", chip_file(options.chip)}});
-    const program::Program& program = input.program_for(chip_or_default(options.chip));
+    check_settings(options, input);
+    const program::Program& program =
+        input.program_for(chip_or_default(options.chip), options.settings);
     if (!options.input.is_permissive) {
         require_supported(program, input.text());
     }
@@ -69,6 +97,11 @@ void add_trace(CLI::App& app, int& /*exit_status*/) {
         app.add_subcommand("trace", "record a kernel, or check and convert a trace");
     add_to(*command, options->input);
     add_chip(*command, options->chip, "whose tile limits a kernel is recorded with");
+    add_repeatable(*command,
+                   "--set",
+                   options->settings,
+                   "override a limit of the chip that the kernel is recorded with, as in run")
+        ->type_name("PATH=VALUE");
     add_to(*command, options->values);
     add_output(*command,
                "-o,--output",

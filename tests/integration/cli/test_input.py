@@ -133,6 +133,13 @@ def test_operations_left_out_need_permission(trnsim: CommandLine) -> None:
     assert any("sendrecv" in warning for warning in json.loads(permitted.output)["warnings"])
 
 
+@pytest.mark.parametrize("name", ["kernel.py", "kernel.py::double"])
+def test_kernels_need_no_permission(trnsim: CommandLine, name: str) -> None:
+    (trnsim.folder / "kernel.py").write_text("raise SystemExit\n")
+    message = trnsim.fails(2, "run", name, "--permissive")
+    assert "recorded whole or refused; leave" in message and name in message
+
+
 def test_remarks_of_a_trace_have_their_lines_and_are_told_once(trnsim: CommandLine) -> None:
     note = {"record": "note", "kind": "warning", "text": "slow"}
     notes = [{"record": "file", "id": 0, "path": "far/k.py"}, note, {**note, "source": [0, 7]},

@@ -448,6 +448,14 @@ def test_the_users_python_path_is_kept(trnsim: CommandLine) -> None:
     assert outcome.status == 0, outcome.error
 
 
+def test_what_a_kernel_file_has_started_is_not_waited_for(trnsim: CommandLine) -> None:
+    (trnsim.folder / "daemon.py").write_text(
+        "import subprocess\nsubprocess.Popen(['sleep', '60'])\n" + KERNELS)
+    begun = time.monotonic()
+    outcome = trnsim("run", "daemon.py::double", "--arg", "float32[128,512]", "--quiet")
+    assert (outcome.status, time.monotonic() - begun < 30) == (0, True), outcome.error
+
+
 def test_an_interrupt_ends_the_frontend_too(trnsim: CommandLine) -> None:
     python = fake_python(trnsim.folder, "import time; open('started', 'w'); time.sleep(600)")
     process = subprocess.Popen([trnsim.binary, "run", "k.py::f"], cwd=trnsim.folder,

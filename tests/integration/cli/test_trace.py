@@ -75,3 +75,40 @@ def test_a_path_that_cannot_be_written_is_named(
 
 def test_an_output_is_required(trnsim: CommandLine, add_trace: Path) -> None:
     assert "--output" in trnsim.fails(2, "trace", "add.nkt")
+
+
+WIDE = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def wide(x):
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def test_a_kernel_is_recorded_with_the_limits_that_are_set(trnsim: CommandLine) -> None:
+    (trnsim.folder / "wide.py").write_text(WIDE)
+    larger = [f"--set=neuron_core.sbuf.{name}=500" for name in ("partition_kib",
+                                                                "usable_partition_kib")]
+    kernel = ("wide.py::wide", "--arg", "float32[128,60000]")
+    assert "240000" in trnsim.fails(3, "trace", *kernel, "-o", "wide.nkt")
+    assert trnsim("trace", *kernel, *larger, "-o", "wide.nkt").status == 0
+    assert (trnsim.result("wide.nkt", *larger)["summary"]["latency_us"]
+            == trnsim.result(*kernel, *larger)["summary"]["latency_us"])
+
+
+@pytest.mark.parametrize(("name", "setting", "message"), [
+    ("add.nkt", "neuron_core.psum.banks=4", "add.nkt is a trace, which has been recorded; leave"),
+    ("wide.py::wide", "dma.engines=8", "dma.engines=8: changes no trace, kernels are recorded with"),
+    ("wide.py::wide", "neuron_core.psum.banks=inf", 'the value is "inf", but allowed is a whole number'),
+])
+def test_settings_that_no_trace_has_are_refused(trnsim: CommandLine, add_trace: Path, name: str,
+                                                setting: str, message: str) -> None:
+    (trnsim.folder / "wide.py").write_text(WIDE)
+    assert message in trnsim.fails(2, "trace", name, "--set", setting, "-o", "out.nkt")

@@ -114,6 +114,23 @@ def test_a_kernel_may_do_what_settings_allow() -> None:
         trnsim.simulate(double, wide)
     with pytest.raises(trnsim.UserError, match="allowed is a whole number"):
         trnsim.simulate(double, X, settings={"neuron_core.sbuf.partition_kib": "inf"})
+    recorded = trnsim.trace(double, wide, settings=larger)
+    assert (trnsim.simulate(recorded, settings=larger).latency_us
+            == trnsim.simulate(double, wide, settings=larger).latency_us)
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"dma.engines": 8}, "settings: dma.engines=8 is none that a kernel is recorded with, as neuron"),
+    ({"neuron_core.psum.banks": "many"}, "settings: neuron_core.psum.banks=many is no value of a")])
+def test_a_kernel_is_recorded_with_limits_only(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(trnsim.UserError, match=message):
+        trnsim.trace(double, X, settings=settings)
+
+
+def test_permission_is_for_traces() -> None:
+    with pytest.raises(trnsim.UserError, match="permissive: .*double is a kernel, which is record"):
+        trnsim.simulate(double, X, permissive=True)
+    assert trnsim.simulate(trnsim.trace(double, X), permissive=True).latency_us > 0
 
 
 def test_settings_policies_cores_and_chips_change_the_result(tmp_path: Path) -> None:

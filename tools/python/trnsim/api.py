@@ -16,7 +16,7 @@ from trnsim.checking import (CHIPS, in_python_words, require_chip, require_chips
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.alone import alone
 from trnsim.frontend.arguments import as_tensor
-from trnsim.frontend.chip import Chip, default_chip, load_chip, set_target
+from trnsim.frontend.chip import Chip, default_chip, load_chip, require_limits, set_target
 from trnsim.frontend.host.impersonate import install
 from trnsim.frontend.host.running import run_program
 from trnsim.frontend.kernel import Kernel, bound_kernel
@@ -68,6 +68,9 @@ def simulate(kernel: KernelLike, *arguments: Any, chip: str | None = None, value
         with in_python_words():
             return run_trace(trace_bytes(kernel) if isinstance(kernel, Program)
                              else Path(str(kernel)), options, _name(kernel))
+    if permissive:
+        raise UserError(f"permissive: {_name(kernel)} is a kernel, which is recorded whole or "
+                        "refused; leave it out")
     outputs = None
     target = load_chip(chip, options.settings)
     with _found(kernel, target) as function:
@@ -108,11 +111,16 @@ def compare(kernel: KernelLike, *arguments: Any, chips: Sequence[str] = CHIPS,
 
 
 def trace(kernel: Callable[..., Any] | str, *arguments: Any, chip: str | None = None,
-          trip_counts: Mapping[str, int] | None = None, **keywords: Any) -> Program:
-    """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`."""
-    chip = _chip(chip)
+          settings: Overrides = None, trip_counts: Mapping[str, int] | None = None,
+          **keywords: Any) -> Program:
+    """What a kernel asks of the hardware: save it with `trace(...).save("kernel.nkt")`.
+
+    Of `settings` the limits of tiles count, as the bytes of a partition; give `simulate` all.
+    """
+    limits = assignments(settings)
+    require_limits(limits)
     require_trip_counts(trip_counts)
-    return _traced(kernel, arguments, keywords, load_chip(chip), trip_counts)
+    return _traced(kernel, arguments, keywords, load_chip(_chip(chip), limits), trip_counts)
 
 
 def _traced(kernel: Callable[..., Any] | str | Path, arguments: Sequence[Any],

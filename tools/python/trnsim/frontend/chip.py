@@ -27,6 +27,13 @@ GENERATIONS = (2, 3, 4)
 """Versions of the NeuronCore that NKI programs."""
 MOST = 2**31
 """What a limit is below."""
+LIMITS = ("neuron_core_version", "neuron_core.sbuf.partitions", "neuron_core.sbuf.partition_kib",
+          "neuron_core.sbuf.usable_partition_kib", "neuron_core.psum.banks",
+          "neuron_core.psum.bank_bytes", "neuron_core.tensor_engine.pe_rows",
+          "neuron_core.tensor_engine.pe_columns",
+          "neuron_core.tensor_engine.moving_free_max_32bit",
+          "neuron_core.tensor_engine.moving_free_max_16bit")
+"""What of a chip kernels are recorded with, as in limits_among() of the simulator."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,16 @@ def set_target(chip: Chip) -> None:
     """Names the chip for module-level code."""
     global _target
     _target = chip
+
+
+def require_limits(settings: Sequence[str]) -> None:
+    """UserError for a setting that no kernel is recorded with, or a value that no limit has."""
+    for setting in settings:
+        if setting.partition("=")[0] not in LIMITS:
+            raise UserError(f"settings: {setting} is none that a kernel is recorded with, as "
+                            f"{', '.join(LIMITS)}; leave it out, and give it to simulate")
+        if not _numbers([setting]):
+            raise UserError(f"settings: {setting} is no value of a limit; give a whole number")
 
 
 def _numbers(settings: Sequence[str]) -> dict[str, int]:

@@ -33,7 +33,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--policy", action="append", default=[], dest="policies")
     parser.add_argument("--method")
-    parser.add_argument("--permissive", action="store_true")
     parser.add_argument("--json", default="")
     parser.add_argument("--timeline", default="")
     parser.add_argument("--instructions", default="")
@@ -54,8 +53,7 @@ def _parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def main(words: list[str] | None = None) -> int:
     """Runs the command; returns the exit status."""
     options, arguments = _parse(sys.argv[1:] if words is None else words)
-    simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores,
-                         options.permissive)
+    simulation = Options("trn2", tuple(options.settings), tuple(options.policies), options.cores)
     if options.chip is not None and options.chip.endswith(".json"):
         options.chip = os.path.abspath(options.chip)  # Scripts may leave the folder.
     settings = Settings(str(options.script), options.chip, simulation, options.method,

@@ -21,8 +21,8 @@ def opcodes(names: Iterable[str]) -> frozenset[int]:
 
 _GET_ITER, _FOR_ITER, _EXTENDED_ARG, _CACHE = (
     opcode.opmap[name] for name in ("GET_ITER", "FOR_ITER", "EXTENDED_ARG", "CACHE"))
-_OPTIMIZED = 0x1
-"""CO_OPTIMIZED."""
+_OPTIMIZED, _GENERATOR = 0x1, 0x20
+"""CO_OPTIMIZED, CO_GENERATOR."""
 _ENDS = opcodes(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD",
                  "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"))
 _JUMPS = frozenset((*opcode.hasjrel, *opcode.hasjabs))
@@ -141,6 +141,12 @@ def head_of_for(code: CodeType, at: int) -> int | None:
     while bytecode[head] == _EXTENDED_ARG:
         head += 2
     return head if bytecode[head] == _FOR_ITER else None
+
+
+def is_for_statement(code: CodeType, at: int) -> bool:
+    """Whether an iterator that is made at an offset is that of a `for` statement alone. What a
+    generator does with its indices is done elsewhere."""
+    return head_of_for(code, at) is not None and not code.co_flags & _GENERATOR
 
 
 def body_of_for(code: CodeType, at: int) -> range | None:

@@ -79,10 +79,12 @@ class LoopReduction(Operators):
 
 def _are_first(indices: Any) -> bool:
     """Whether it is the first iteration of all loops; that of one whose indices are numbers has the
-    number that was the first one here."""
-    numbers = tuple(int(one) for one in indices if type(one) is not LoopIndex)
-    starts = session().reduction_starts.setdefault(source.stack(), numbers)
-    return numbers == starts and all(one.is_first() for one in indices if type(one) is LoopIndex)
+    number that was the first one here. Numbers of NKI's ranges begin with 0 (Execution._index)."""
+    starts, at = session().reduction_starts, source.stack()
+    are_first = [one.is_first() if type(one) is LoopIndex
+                 else int(one) == starts.setdefault((at, place), int(one))
+                 for place, one in enumerate(indices)]
+    return all(are_first)
 
 
 def _is_filled(tile: Any) -> bool:

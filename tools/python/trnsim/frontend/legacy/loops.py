@@ -8,6 +8,8 @@ the last one before the loop's horizon (see loop_index.py); those between are ex
 extrapolation.py. That is exact if the body depends on the index only through affine positions and
 comparisons, which LoopIndex watches, and the iteration executed last is compared with its
 prediction. If it deviates, `Retrace` asks for the kernel to be traced again with all iterations.
+They are executed, too, where a range is no `for` statement's: a list of its indices, or what runs
+beside it in a zip, would miss those that are left out.
 
 Where a loop inside of another one runs again, one iteration of each of its pieces is executed, see
 runs.py. Iterations that take turns are executed in rounds, see repetition.py.
@@ -22,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from trnsim.frontend import loops, recorder, source
+from trnsim.frontend.bytecode import is_for_statement
 from trnsim.frontend.legacy.allocation import ParDim, PsumRegion, SbufRegion
 from trnsim.frontend.legacy.arange import Arange, MeshGrid
 from trnsim.frontend.legacy.blocks import Blocks
@@ -84,6 +87,8 @@ class SampledRange(loops.LoopRange):
                 not active.shortcuts.are_allowed or len(values) < 2):
             return active.loop(values, self._origin()) if len(values) else iter(values)
         frame = sys._getframe(1)
+        if not is_for_statement(frame.f_code, frame.f_lasti):
+            return iterate(values, self._origin(), leaves_none_out=True)
         return iterate(values, self._origin(), (frame.f_code, frame.f_lasti), counters(frame))
 
     def _origin(self) -> LoopOrigin:
@@ -144,7 +149,7 @@ def sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any]
 
 
 def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
-            counted: Counted | None = None) -> Iterator[Any]:
+            counted: Counted | None = None, leaves_none_out: bool = False) -> Iterator[Any]:
     """The iterations of a loop that is being traced, or those of them that are executed.
 
     `place`: that of a `for` statement, which tells what it leaves behind (runs.leaks).
@@ -160,7 +165,10 @@ def iterate(values: range, origin: LoopOrigin, place: Place | None = None,
     here.loops.append(loop)
     try:
         with nullcontext() if counted is None else counted.listening(loop.give_up):
-            yield from Execution(here, frame, loop, origin, outer, place, counted).iterations()
+            execution = Execution(here, frame, loop, origin, outer, place, counted)
+            if leaves_none_out:
+                execution.leave_none_out()
+            yield from execution.iterations()
     finally:
         loop.widen(0)
         here.loops.remove(loop)
@@ -203,11 +211,19 @@ class Execution:
         if outer is not None:
             outer.runs.append(self._run)
 
+    def leave_none_out(self) -> None:
+        """All iterations are executed, each with a plain integer as its index."""
+        self._loop.give_up()
+        self._known = None
+        self._run.is_whole = False
+        self._is_counted = True
+
     def iterations(self) -> Iterator[Any]:
         """The indices of the iterations that are executed."""
         here, loop, folder, frame = self._here, self._loop, self._folder, self._frame
         active, values, last = here.recorder, loop.values, self._last
         at, marks, alike = 0, [TileMark(here, folder)], 0
+        is_whole, self._run.is_whole = self._run.is_whole, False  # The kernel may break it off.
         while at <= last:
             known = self._known
             if known is not None and at in known.jumps:
@@ -228,7 +244,7 @@ class Execution:
                 left = last + 1 - at
                 if (known is None and 1 < loop.period and self._shortcuts.are_allowed
                         and not self._is_counting and FEWEST_ROUNDS * loop.period <= left):
-                    self._run.is_whole = False
+                    is_whole = False
                     yield from self._rounds(at)
                     at = last + 1 - left % loop.period
                     self._look_for_counters(at, alike)
@@ -252,6 +268,7 @@ class Execution:
             if at - 1 > start and loop.is_affine:
                 shapes = () if is_empty else tuple(folder.shapes)
                 self._run.jumps[start] = Jump(at - 1, shapes, pattern)
+        self._run.is_whole = is_whole
 
     def _jump(self, jump: Jump, at: int, before: TileMark) -> Iterator[Any]:
         """The first iteration of a piece that is known, and the last if it is to be compared.
@@ -295,8 +312,10 @@ class Execution:
         count = folder.count + (pattern.deltas is not None)
         loop.begin(end, self._known, self._remembers)
         loop.checks = True
+        self._begin_behind_a_gap()
         yield self._index(end)
         self._end_iteration(end, alike)
+        self._end_behind_a_gap()
         if folder.count != count or not loop.is_affine or (
                 pattern.deltas is not None and folder.deltas != pattern.deltas):
             raise Retrace(pattern.is_remembered)
@@ -335,7 +354,9 @@ class Execution:
                 before = parts(folder)
                 rounds.begin(end, None, self._remembers)
                 rounds.checks = True
+                self._begin_behind_a_gap()
                 yield from self._round(rounds, at + (end - 1) * period, period)
+                self._end_behind_a_gap()
                 if step(before, parts(folder)) != one or not rounds.is_affine:
                     raise Retrace(remembers=self._remembers)
                 marks, states, number = [TileMark(here, folder)], [parts(folder)], end + 1
@@ -350,6 +371,16 @@ class Execution:
             yield (values[at] if is_plain
                    else LoopIndex(values[at], {rounds: period * values.step}))
             self._here.recorder.end_iteration(self._frame)
+
+    def _begin_behind_a_gap(self) -> None:
+        """What is executed next follows iterations that were left out."""
+        if self._counted is not None:
+            self._counted.begin_behind_a_gap()
+
+    def _end_behind_a_gap(self) -> None:
+        """It is done: what it has left behind may not come from before the gap."""
+        if self._counted is not None and self._counted.reaches_over_the_gap():
+            raise Retrace(site=self._counted.site)
 
     def _index(self, at: int) -> Any:
         """The index of an iteration."""

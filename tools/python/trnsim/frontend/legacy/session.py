@@ -67,7 +67,7 @@ class Session:
         """Tiles of constants that the frontend needs itself."""
         self.accumulators: dict[Any, Tensor] = {}
         """Tiles of loop reductions that are bound to variables, by call stack."""
-        self.reduction_starts: dict[Any, tuple[int, ...]] = {}
+        self.reduction_starts: dict[Any, int] = {}
         """The first indices of the loops of such reductions that are numbers."""
         self.addresses: dict[Any, list[Any]] = {}
         """Addresses that the program fixed, by site."""

@@ -93,6 +93,12 @@ def carried(code: CodeType, at: int) -> tuple[str, ...]:
     return _flow(code).carried(at)
 
 
+def left_behind(code: CodeType, at: int) -> tuple[str, ...]:
+    """The local variables in which the `for` statement whose iterator is made at an instruction may
+    leave something that the code after it reads."""
+    return _flow(code).left_behind(at)
+
+
 def _flow(code: CodeType) -> _Flow:
     flow = _flows.get(id(code))
     if flow is None:
@@ -168,11 +174,19 @@ class _Flow:
 
     def carried(self, at: int) -> tuple[str, ...]:
         """See the function."""
+        return self._assigned_and_live(at, is_behind=False)
+
+    def left_behind(self, at: int) -> tuple[str, ...]:
+        """See the function."""
+        return self._assigned_and_live(at, is_behind=True)
+
+    def _assigned_and_live(self, at: int, is_behind: bool) -> tuple[str, ...]:
+        """What the body assigns, and what is read from its beginning on, or from behind it."""
         offsets = body_of_for(self._code, at)
         if offsets is None or not has_local_names(self._code):
             return ()
         start, end = self._places[offsets.start], self._places[offsets.stop]
-        found = self._assigned(start, end) & self._live[start]
+        found = self._assigned(start, end) & self._live[end if is_behind else start]
         return tuple(name for number, name in enumerate(self._code.co_varnames)
                      if found >> number & 1)
 

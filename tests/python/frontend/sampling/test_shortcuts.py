@@ -50,7 +50,8 @@ HEADERS = {
             "    banks = [nl.ndarray((128, 64), nl.float32, buffer=nl.psum) for _ in range(13)]\n"
             "    fresh = [nl.ndarray((128, 64), x.dtype, buffer=nl.sbuf) for _ in range(13)]\n"
             "    sizes = Shape()\n"
-            "    count, seen, last, keep = 0, [], near, 0\n"),
+            "    count, seen, last, keep = 0, [], near, 0\n"
+            "    older = newer = near\n"),
     "neuronxcc.nki": ("import neuronxcc.nki as nki\nimport neuronxcc.nki.compiler as ncc\n"
                       "import neuronxcc.nki.isa as nisa\n"
                       "import neuronxcc.nki.language as nl\n\n\n"
@@ -74,7 +75,8 @@ HEADERS = {
                       "    near = nl.load(x[0:128, 0:512])\n"
                       "    blocks = nl.ndarray((13, nl.par_dim(128), 512), dtype=x.dtype)\n"
                       "    pairs = nl.ndarray((13, 13, nl.par_dim(128), 64), dtype=x.dtype)\n"
-                      "    count, seen, keep = 0, [], 0\n"),
+                      "    count, seen, keep = 0, [], 0\n"
+                      "    older = newer = near\n"),
 }
 RANGES = {"nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range"),
           "neuronxcc.nki": ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range")}
@@ -96,6 +98,7 @@ class Writer:
         for _ in range(self.random.randint(1, 2)):
             self.loop("    ", [], 0)
         self.lines.append(f"    {self.store('near', [('keep', 13)])}")
+        self.lines.append(f"    {self.store('older', [])}")
         return self.lines
 
     def index(self, loops: list[tuple[str, int]], most: int, step: int = 1) -> str:
@@ -131,15 +134,27 @@ class Writer:
         if guarded:
             self.lines.append(f"{indent}try:")
             indent, inner = inner, inner + "    "
-        self.lines.append(f"{indent}for {name} in {kind}({count}):")
+        self.lines.append(f"{indent}{self.head(name, f'{kind}({count})', count)}:")
         nest = [*loops, (name, count)]
         self.kinds.append(kind)
+        if "beside" in self.lines[-1]:
+            self.lines += [f"{inner}if beside_{name} == {self.random.randint(0, count)}:",
+                           f"{inner}    {self.store('near', nest)}"]
         for _ in range(self.random.randint(1, 4)):
             self.statement(inner, nest, depth)
         self.kinds.pop()
         if guarded:
             self.lines += [f"{inner}assert {name} != {self.random.randint(0, 12)}",
                            f"{indent[4:]}except AssertionError:", f"{indent}pass"]
+
+    def head(self, name: str, over: str, count: int) -> str:
+        """The `for` statement, most often of the range itself."""
+        beside = self.random.sample(range(count), count)
+        return self.random.choice((
+            *[f"for {name} in {over}"] * 12, f"for {name} in list({over})",
+            f"for beside_{name}, {name} in enumerate({over})",
+            f"for {name}, beside_{name} in zip({over}, {beside})",
+            f"for {name} in [one for one in {over}]"))
 
     def statement(self, indent: str, loops: list[tuple[str, int]], depth: int) -> None:
         name, count = loops[-1]
@@ -229,7 +244,13 @@ class Writer:
 
     def stateful(self, loops: list[tuple[str, int]]) -> list[str]:
         """Statements that a shortcut must notice."""
-        name = loops[-1][0]
+        name, count = loops[-1]
+        if self.random.random() < 0.25:
+            return self.random.choice((
+                [f"if {name} == {self.random.randint(0, count)}:", "    break"],
+                [f"older, newer = newer, loaded(x, {self.index(loops, 3900, 16)})"],
+                ["older = newer", f"newer = loaded(x, {self.index(loops, 3900, 16)})",
+                 self.store("newer", loops)]))
         if self.api != "nki" and self.random.random() < 0.6:
             return self.random.choice((
                 ["count += 1", "if count == 7:", "    " + self.store("near", loops)],

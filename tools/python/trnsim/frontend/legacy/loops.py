@@ -312,10 +312,10 @@ class Execution:
         count = folder.count + (pattern.deltas is not None)
         loop.begin(end, self._known, self._remembers)
         loop.checks = True
-        self._begin_behind_a_gap()
+        self._open_gap()
         yield self._index(end)
         self._end_iteration(end, alike)
-        self._end_behind_a_gap()
+        self._close_gap()
         if folder.count != count or not loop.is_affine or (
                 pattern.deltas is not None and folder.deltas != pattern.deltas):
             raise Retrace(pattern.is_remembered)
@@ -354,9 +354,9 @@ class Execution:
                 before = parts(folder)
                 rounds.begin(end, None, self._remembers)
                 rounds.checks = True
-                self._begin_behind_a_gap()
+                self._open_gap()
                 yield from self._round(rounds, at + (end - 1) * period, period)
-                self._end_behind_a_gap()
+                self._close_gap()
                 if step(before, parts(folder)) != one or not rounds.is_affine:
                     raise Retrace(remembers=self._remembers)
                 marks, states, number = [TileMark(here, folder)], [parts(folder)], end + 1
@@ -372,14 +372,14 @@ class Execution:
                    else LoopIndex(values[at], {rounds: period * values.step}))
             self._here.recorder.end_iteration(self._frame)
 
-    def _begin_behind_a_gap(self) -> None:
+    def _open_gap(self) -> None:
         """What is executed next follows iterations that were left out."""
         if self._counted is not None:
-            self._counted.begin_behind_a_gap()
+            self._counted.gap.open()
 
-    def _end_behind_a_gap(self) -> None:
+    def _close_gap(self) -> None:
         """It is done: what it has left behind may not come from before the gap."""
-        if self._counted is not None and self._counted.reaches_over_the_gap():
+        if self._counted is not None and self._counted.gap.is_bridged():
             raise Retrace(site=self._counted.site)
 
     def _index(self, at: int) -> Any:

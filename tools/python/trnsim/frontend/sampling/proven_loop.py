@@ -157,8 +157,7 @@ class Execution:
         folder = self._folder
         leave_out(self._active, folder, end - at, pattern.deltas, pattern.instances)
         expected = folder.count + (pattern.deltas is not None)
-        yield self._begin(end)
-        self._active.end_iteration(self._frame)
+        yield from self._behind_gap(end)
         if folder.count != expected or not self._loop.is_affine:
             raise Retrace(pattern.is_remembered, None if self._watch is None else self._site)
 
@@ -205,8 +204,7 @@ class Execution:
         first, steps = folder.first, allocated(active, folder.shapes)
         leave_out(active, folder, end - 1, None, steps)
         before = self._mark()
-        yield self._begin(end)
-        active.end_iteration(self._frame)
+        yield from self._behind_gap(end)
         moves = [divmod(delta, end) for delta in folder.deltas]
         deltas = [move for move, _ in moves]
         if (folder.count != 2 or not self._loop.is_affine or folder.first is not first
@@ -214,6 +212,16 @@ class Execution:
                 or not adds(before.instances, self._mark().instances, steps)):
             raise Retrace(remembers=True)
         folder.count, folder.deltas = end + 1, deltas
+
+    def _behind_gap(self, at: int) -> Iterator[Any]:
+        """The index of iteration number `at`, before which others were left out."""
+        watch = self._watch
+        if watch is not None:
+            watch.gap.open()
+        yield self._begin(at)
+        self._active.end_iteration(self._frame)
+        if watch is not None and watch.gap.is_bridged():
+            raise Retrace(site=self._site)
 
     def _found(self) -> Pattern | None:
         """The pattern of the latest iteration; None if it shows none."""

@@ -13,7 +13,7 @@ out.
 Names that an iteration assigns before it reads them are not state. Those that it assigns on some
 paths only are looked at after the loop: one that holds more than a number or a tensor and was
 assigned by an iteration with a LoopIndex has the kernel traced again, and so has a state that holds
-a LoopIndex: no other code is to find one.
+a LoopIndex: no other code is to find one. A tile that only changes names has it, too (gap.py).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from trnsim.frontend.kernel import Kernel
 from trnsim.frontend.loop_index import Loop, give_up
 from trnsim.frontend.nki.tensor import NkiTensor
 from trnsim.frontend.sampling.effects import Unknown, globals_of
+from trnsim.frontend.sampling.gap import Gap
 from trnsim.frontend.sampling.likeness import Likeness, is_made_since
 from trnsim.frontend.sampling.reachable import State, is_same
 from trnsim.frontend.sampling.runs import leaks
@@ -56,9 +57,10 @@ class Body(NamedTuple):
 class Watch:
     """The state that the iterations of a loop can reach, from now on."""
 
-    def __init__(self, frame: FrameType, body: Body) -> None:
+    def __init__(self, frame: FrameType, body: Body, at: int) -> None:
         self._frame = frame
         self._body = body
+        self.gap = Gap(frame, at)
         values = frame.f_locals
         self._given: dict[str, Any] = {}
         self._maybe = {name: values.get(name, _ABSENT) for name in body.maybe}
@@ -162,7 +164,7 @@ def watched(frame: FrameType, at: source.Site) -> Watch | None:
     if body is None:
         return None
     try:
-        return Watch(frame, body)
+        return Watch(frame, body, at[1])
     except Unknown:
         return None
 

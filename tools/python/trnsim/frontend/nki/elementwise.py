@@ -192,7 +192,7 @@ def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
     data = tile(x, "dropout")
     check_probability(rate)
     return emit("dropout", fresh(data.shape, result_dtype(dtype, data)), (
-        ("data", "read", data), *vectors(("operand0", "read", rate))), (rate,))
+        ("data", "read", data), *vectors("dropout", ("operand0", "read", rate))), (rate,))
 
 
 def _named(function: Callable[..., View], name: str) -> Callable[..., View]:

@@ -9,9 +9,10 @@ from typing import Any
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import NkiInstruction, float_vectors, issue, vectors
-from trnsim.frontend.nki.parameters import check_command, check_stages
+from trnsim.frontend.nki.issue import NkiInstruction, float_vectors, given, issue, vectors
+from trnsim.frontend.nki.parameters import check_command, check_operand, check_stages
 from trnsim.frontend.operators import alu, function, optional_alu
+from trnsim.frontend.recorder import Operand
 from trnsim.frontend.records.tensor import View
 
 _any = enums.engine.unknown
@@ -25,14 +26,12 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
     """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
     check_command("activation", reduce_cmd)
     attributes = {"function": function(op)}
+    operands = _scaled("activation", dst, data, bias, scale)
     _check_bias(attributes["function"], bias)
     if reduce_op is not None:
         attributes["reduce_op"] = _add_only(reduce_op)
     return issue("activation",
-                 (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias)),
-                  *float_vectors("activation", ("scale", "read", scale)),
-                  *vectors(("reduce_result", "write", reduce_res))), attributes, engine,
+                 (*operands, *given(("reduce_result", "write", reduce_res))), attributes, engine,
                  (scale, bias, reduce_cmd))
 
 
@@ -43,19 +42,14 @@ def activation_reduce(dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: 
 
     Without reduce_res the accumulator is not read out, which costs what activation costs.
     """
+    operands = _scaled("activation_reduce", dst, data, bias, scale)
     _check_bias(function(op), bias)
     if reduce_res is None:
-        return issue("activation",
-                     (("dst", "write", dst), ("data", "read", data),
-                      *vectors(("bias", "read", bias)),
-                      *float_vectors("activation_reduce", ("scale", "read", scale))),
+        return issue("activation", operands,
                      {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
                      (scale, bias, enums.reduce_cmd.reset_reduce))
     return issue("activation_reduce",
-                 (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("bias", "read", bias)),
-                  *float_vectors("activation_reduce", ("scale", "read", scale)),
-                  ("reduce_result", "write", reduce_res)),
+                 (*operands, ("reduce_result", "write", reduce_res)),
                  {"function": function(op), "reduce_op": _add_only(reduce_op)}, _any,
                  (scale, bias))
 
@@ -70,12 +64,22 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
                   "op1": optional_alu(op1, "op1"),
                   "reduce_op": optional_alu(reduce_op, "reduce_op")}
     check_stages(attributes["op0"], attributes["op1"], (imm0, imm1), (reverse0, reverse1))
+    check_operand("activate2", "imm0", imm0, attributes["op0"])
+    check_operand("activate2", "imm1", imm1, attributes["op1"])
     return issue("activate2",
                  (("dst", "write", dst), ("data", "read", data),
-                  *vectors(("operand0", "read", imm0), ("operand1", "read", imm1),
-                           ("relu_param", "read", relu_param),
-                           ("reduce_result", "write", reduce_res))), attributes, engine,
+                  *vectors("activate2", *given(("operand0", "read", imm0),
+                                               ("operand1", "read", imm1)),
+                           ("relu_param", "read", relu_param)),
+                  *given(("reduce_result", "write", reduce_res))), attributes, engine,
                  (imm0, reverse0, imm1, reverse1, relu_param, reduce_cmd))
+
+
+def _scaled(op: str, dst: Any, data: Any, bias: Any, scale: Any) -> tuple[Operand, ...]:
+    """The operands of data * scale + bias."""
+    return (("dst", "write", dst), ("data", "read", data),
+            *vectors(op, *given(("bias", "read", bias))),
+            *float_vectors(op, ("scale", "read", scale)))
 
 
 def _add_only(reduce_op: Any) -> str:

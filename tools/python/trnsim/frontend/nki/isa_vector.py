@@ -11,7 +11,7 @@ from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
 from trnsim.frontend.legality.operators import reducing, take
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import (NkiInstruction, float_vectors, issue, not_a_tensor,
+from trnsim.frontend.nki.issue import (NkiInstruction, float_vectors, given, issue, not_a_tensor,
                                        scalar_vectors, vectors)
 from trnsim.frontend.nki.parameters import (check_accumulation, check_command, check_exponential,
                                             check_fill, check_maximum, check_number,
@@ -87,10 +87,11 @@ def scalar_tensor_tensor(dst: Any, data: Any, op0: Any, operand0: Any, op1: Any,
     [NKI-ISA-2.33]
     """
     op = "scalar_tensor_tensor"
-    operands = (("dst", "write", dst), ("data", "read", data),
-                *vectors(("operand0", "read", operand0)), ("operand1", "read", operand1))
     attributes = {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}
     check_operand(op, "operand0", operand0, attributes["op0"])
+    operands = (("dst", "write", dst), ("data", "read", data),
+                *vectors(op, *given(("operand0", "read", operand0))),
+                ("operand1", "read", operand1))
     if reduce_op is None or reduce_op is Ellipsis:
         if reduce_res is not None:
             raise IllegalInstruction(f"{source.here()}: {op}: reduce_res without reduce_op; give "
@@ -123,7 +124,7 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
     check_operand("tensor_scalar_reduce", "operand0", operand0, attributes["op0"])
     check_reduction(reverse0, reduce_cmd, reduce_init)
     column = scalar_vectors(attributes["op0"], (dst, data), ("operand0", "read", operand0))
-    initial = vectors(("initial", "read", reduce_init))
+    initial = vectors("tensor_scalar_reduce", *given(("initial", "read", reduce_init)))
     if reduce_res is None:
         accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)
         return issue("tensor_scalar",
@@ -144,8 +145,8 @@ def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, 
     check_accumulation("tensor_scalar_cumulative", reduce_cmd, ("imm1", imm1))
     return issue("tensor_scalar_cumulative",
                  (("dst", "write", dst), ("data", "read", src),
-                  *float_vectors("tensor_scalar_cumulative", ("operand0", "read", imm0),
-                                 ("operand1", "read", imm1))),
+                  *float_vectors("tensor_scalar_cumulative",
+                                 *given(("operand0", "read", imm0), ("operand1", "read", imm1)))),
                  {"op0": first, "op1": second}, _any, (imm0, imm1, reduce_cmd))
 
 
@@ -194,7 +195,7 @@ def tensor_tensor_scan(dst: Any, data0: Any, data1: Any, initial: Any, op0: Any,
     """dst[i] = (data0[i] op0 dst[i - 1]) op1 data1[i]."""
     return issue("tensor_tensor_scan",
                  (("dst", "write", dst), ("data1", "read", data0), ("data2", "read", data1),
-                  *vectors(("initial", "read", initial))),
+                  *vectors("tensor_tensor_scan", ("initial", "read", initial))),
                  {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, _any,
                  (initial, reverse0, reverse1))
 
@@ -204,7 +205,7 @@ def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: boo
     """dst = src where predicate is true."""
     check_same_type("tensor_copy_predicated", src=src, dst=dst)
     return issue("tensor_copy_predicated",
-                 (("dst", "update", dst), *vectors(("data", "read", src)),
+                 (("dst", "update", dst), *vectors("tensor_copy_predicated", ("data", "read", src)),
                   ("predicate", "read", predicate)), {}, _any, (src, reverse_pred))
 
 
@@ -217,8 +218,8 @@ def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_
     return issue("select_reduce",
                  (("dst", "write", dst), ("predicate", "read", predicate),
                   ("on_true", "read", on_true),
-                  *vectors(("on_false", "read", on_false),
-                           ("reduce_result", "write", reduce_res))), {}, _any,
+                  *vectors("select_reduce", ("on_false", "read", on_false)),
+                  *given(("reduce_result", "write", reduce_res))), {}, _any,
                  (on_false, reverse_pred, reduce_cmd))
 
 
@@ -237,7 +238,7 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),
-                  *vectors(("reduce_result", "write", reduce_res))), {}, _any,
+                  *given(("reduce_result", "write", reduce_res))), {}, _any,
                  (comp_op0, comp_op1, range_start, on_false_value, reduce_cmd))
 
 
@@ -250,11 +251,12 @@ def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None
                 reduce_cmd: Any = _idle, reduce_init: Any = 0.0,
                 name: str | None = None) -> NkiInstruction:
     """dst = exp(src - max_value); optionally its sum (NeuronCore-v4)."""
+    numbers = vectors("exponential", ("max_value", "read", max_value),
+                      ("initial", "read", reduce_init))
     check_exponential(reduce_cmd, reduce_init)
     return issue("exponential",
-                 (("dst", "write", dst), ("data", "read", src),
-                  *vectors(("max_value", "read", max_value), ("initial", "read", reduce_init),
-                           ("reduce_result", "write", reduce_res))), {}, _any,
+                 (("dst", "write", dst), ("data", "read", src), *numbers,
+                  *given(("reduce_result", "write", reduce_res))), {}, _any,
                  (max_value, reduce_cmd, reduce_init))
 
 
@@ -285,7 +287,7 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: float, dst_idx: Any =
     check_number("nc_match_replace8", "imm", imm)
     return issue("nc_match_replace8", (("dst", "write", dst), ("data", "read", data),
                                        ("values", "read", vals),
-                                       *vectors(("dst_index", "write", dst_idx))), {}, _any, (imm,))
+                                       *given(("dst_index", "write", dst_idx))), {}, _any, (imm,))
 
 
 def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int],
@@ -300,7 +302,7 @@ def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> NkiInstr
     check_same_type("dropout", data=data, dst=dst)
     check_probability(prob)
     return issue("dropout", (("dst", "write", dst), ("data", "read", data),
-                             *vectors(("operand0", "read", prob))), {}, _any, (prob,))
+                             *vectors("dropout", ("operand0", "read", prob))), {}, _any, (prob,))
 
 
 def rng(dst: Any, engine: Any = enums.engine.vector, name: str | None = None) -> NkiInstruction:
@@ -313,7 +315,7 @@ def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> NkiInstructi
     if isinstance(min, (int, float)) and isinstance(max, (int, float)) and min >= max:
         raise IllegalInstruction(f"{source.here()}: rand2: min is {min} and max is {max}, but min "
                                  "is less than max; exchange them")
-    return issue("rand2", (("dst", "write", dst), *vectors(("operand0", "read", min),
+    return issue("rand2", (("dst", "write", dst), *vectors("rand2", ("operand0", "read", min),
                                                            ("operand1", "read", max))), {}, _any,
                  (min, max))
 

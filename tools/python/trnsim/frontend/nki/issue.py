@@ -16,10 +16,14 @@ from trnsim.frontend.legality.parameter_names import called
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.nki.grids import NkiGrid
+from trnsim.frontend.nki.parameters import NUMBER_OR_TENSOR, check_number
 from trnsim.frontend.operators import BITVEC
 from trnsim.frontend.recorder import Operand, Recorder
 from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shortcuts import Retrace
+
+Candidate = tuple[str, str, Any]
+"""What becomes an operand if it is a tensor: (role, access, value)."""
 
 
 class NkiInstruction:
@@ -120,14 +124,29 @@ def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
                               f"tensor; {advice}")
 
 
-def vectors(*candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
-    """Those of (role, access, value) whose value is a tensor; constants are no operands."""
+def given(*candidates: Candidate) -> tuple[Operand, ...]:
+    """Those of (role, access, value) that have a value: of parameters whose default is None."""
+    return tuple([one for one in candidates if one[2] is not None])
+
+
+def vectors(op: str, *candidates: Candidate) -> tuple[Operand, ...]:
+    """Those of (role, access, value) whose value is a tensor; constants are no operands.
+
+    IllegalInstruction if one of them is neither.
+    """
+    for role, _, value in candidates:
+        if type(value) is not float and not isinstance(value, View):
+            check_number(op, called(op, role), value, NUMBER_OR_TENSOR)
+    return _tensors(candidates)
+
+
+def _tensors(candidates: Sequence[Candidate]) -> tuple[Operand, ...]:
     return tuple([one for one in candidates if isinstance(one[2], View)])
 
 
-def float_vectors(op: str, *candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
+def float_vectors(op: str, *candidates: Candidate) -> tuple[Operand, ...]:
     """Like vectors; IllegalInstruction if one of them is no float32."""
-    found = vectors(*candidates)
+    found = vectors(op, *candidates)
     for role, _, view in found:
         if view.dtype is not float32:
             raise IllegalInstruction(
@@ -137,12 +156,13 @@ def float_vectors(op: str, *candidates: tuple[str, str, Any]) -> tuple[Operand, 
 
 
 def scalar_vectors(operator: str, tiles: Sequence[Any],
-                   *candidates: tuple[str, str, Any]) -> tuple[Operand, ...]:
-    """Like vectors, for an operator on tiles; IllegalInstruction if one of them is no float32.
+                   *candidates: Candidate) -> tuple[Operand, ...]:
+    """Those of (role, access, value) whose value is a tensor, for an operator on tiles.
 
-    An operator on bits takes integers, and integers of 32 bits alone are added as addresses are.
+    IllegalInstruction if one of them is no float32. An operator on bits takes integers, and
+    integers of 32 bits alone are added as addresses are.
     """
-    found = vectors(*candidates)
+    found = _tensors(candidates)
     for role, _, view in found:
         if view.dtype is float32 or operator in BITVEC and view.dtype.is_integer:
             continue

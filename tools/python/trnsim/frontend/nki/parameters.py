@@ -12,8 +12,8 @@ from trnsim.frontend.dtypes import float32
 from trnsim.frontend.operators import UNARY, operator_name
 from trnsim.frontend.records.tensor import View
 
-_ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass"))
-"""Operators that take no second operand."""
+_ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass", "none"))
+"""Operators that take no second operand; `none` is none at all."""
 
 _REGISTER_COMMANDS = {
     "activation": ("idle", "reset", "reduce", "reset_reduce"),
@@ -39,14 +39,22 @@ FLOAT32_MIN = -(2.0 ** 128 - 2.0 ** 104)
 """The least float32, which range_select fills with."""
 
 
-def check_number(op: str, parameter: str, value: Any) -> None:
-    """An immediate is a number."""
+_NUMBER = "a number"
+NUMBER_OR_TENSOR = "a number or a tensor with one value per partition"
+"""What an instruction takes in the place of an operand."""
+
+
+def check_number(op: str, parameter: str, value: Any, allowed: str = _NUMBER) -> None:
+    """An immediate is a number. `allowed` is what may stand in its place, in words."""
     if isinstance(value, View):
-        raise _refused(op, f"{parameter} is tensor {value.name!r}, but must be a number")
+        raise _refused(op, f"{parameter} is tensor {value.name!r}, but must be {allowed}")
     is_number = hasattr(value, "__float__") or hasattr(value, "__index__")
     shape = getattr(value, "shape", ())
-    if not is_number or isinstance(shape, tuple) and shape:
-        raise _refused(op, f"{parameter} is {value!r}, but must be a number")
+    if isinstance(shape, tuple) and shape:
+        raise _refused(op, f"{parameter} is an array of shape {list(shape)}, but must be "
+                           f"{allowed}; make it an argument of the kernel and load it")
+    if not is_number:
+        raise _refused(op, f"{parameter} is {value!r}, but must be {allowed}")
 
 
 def check_operand(op: str, parameter: str, value: Any, operator: str) -> None:
@@ -56,7 +64,7 @@ def check_operand(op: str, parameter: str, value: Any, operator: str) -> None:
     if value is None:
         raise _refused(op, f"{parameter} is None, but {operator} takes two operands; give a number "
                            "or a tensor")
-    check_number(op, parameter, value)
+    check_number(op, parameter, value, NUMBER_OR_TENSOR)
 
 
 def check_second(op1: Any, operand1: Any) -> None:
@@ -180,7 +188,7 @@ def check_exponential(command: Any, initial: Any) -> None:
     """Only load_reduce begins with a value; 0.0 stands for none."""
     check_command("exponential", command)
     name = getattr(command, "name", command)
-    if name != "load_reduce" and (isinstance(initial, View) or initial not in (None, 0)):
+    if name != "load_reduce" and (isinstance(initial, View) or initial != 0):
         what = "a tensor" if isinstance(initial, View) else initial
         raise _refused("exponential", f"reduce_init is {what}, but reduce_cmd is {name}, and only "
                                       "load_reduce loads it; leave it out")

@@ -10,6 +10,7 @@ from trnsim.frontend.legality.instruction import Instruction
 from trnsim.frontend.records.tensor import PSUM, Form, split_operand
 
 _MATMUL_16BIT = ("bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
+_16BIT = ("bfloat16", "float16")
 _MATMUL_32BIT = ("float32", "tfloat32")
 SCALED_ROWS = 8
 """Partitions of packed elements that share a scale. [NKI-ISA]"""
@@ -67,13 +68,12 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
     if {stationary, moving} == _FP8_KINDS:
         raise it.reject(f"stationary is {stationary} and moving is {moving}, but the two kinds of "
                         "float8_e4m3 are not mixed; convert one of them")
-    if it.attributes.get("is_transpose"):
-        allowed: tuple[str, ...] = ("float32", "bfloat16", "float16")
-    else:
-        allowed = ("float32", "bfloat16") if chip.generation >= 4 else ("float32",)
+    is_transpose = bool(it.attributes.get("is_transpose"))
+    allowed = _transposed(chip, stationary) if is_transpose else _products(chip)
     if dst not in allowed:
-        raise it.reject(f"dst is {dst}, but {chip.neuron_core} writes {' or '.join(allowed)}; "
-                        "declare the psum tile so")
+        what = f" a transposed {stationary} as" if is_transpose else ""
+        raise it.reject(f"dst is {dst}, but {chip.neuron_core} writes{what} "
+                        f"{' or '.join(allowed)}; declare the psum tile so")
     if it.attributes.get("perf_mode") == "double_row":
         if chip.generation < 3:
             raise it.reject(f"perf_mode double_row needs NeuronCore-v3, but {chip.name} has "
@@ -85,6 +85,19 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
         if columns != chip.pe_columns:
             raise it.reject(f"perf_mode double_row in a tile of {columns} columns, but it takes "
                             f"all {chip.pe_columns}; leave one of them out")
+
+
+def _products(chip: Chip) -> tuple[str, ...]:
+    """Types of what a matmul writes. [NKI-ISA, nc_matmul]"""
+    return ("float32", "bfloat16") if chip.generation >= 4 else ("float32",)
+
+
+def _transposed(chip: Chip, stationary: str) -> tuple[str, ...]:
+    """Types of what the transpose mode writes, which NeuronCore-v3 is the first to have: of 8 bits
+    it makes 16. [NKI-ARCH-V3] As float32 it also writes narrower ones, as AWS's kernels do."""
+    if chip.generation < 3 or stationary in _MATMUL_32BIT:
+        return ("float32",)
+    return ("float32", stationary) if stationary in _16BIT else ("float32", *_16BIT)
 
 
 def _check_row_tile(chip: Chip, it: Instruction) -> None:
@@ -140,6 +153,9 @@ def check_matmul_mx(chip: Chip, it: Instruction) -> None:
                             f"{VECTOR_BLOCK} up to {chip.pe_rows}; split or pad it")
     check_scale(it, "stationary_scale", stationary)
     check_scale(it, "moving_scale", moving)
+    if dst.dtype.name not in _products(chip):
+        raise it.reject(f"dst is {dst.dtype}, but {chip.neuron_core} writes "
+                        f"{' or '.join(_products(chip))}; declare the psum tile so")
     if stationary.partitions != moving.partitions:
         raise it.reject(f"stationary has {stationary.partitions} partitions and moving "
                         f"{moving.partitions}, but both hold the contraction; make them equal")

@@ -188,3 +188,30 @@ def test_two_rows_at_once_need_a_chip_that_has_them() -> None:
 ])
 def test_operands_of_other_kinds_are_named(body: Body, message: str) -> None:
     rejects(body, message)
+
+
+def shuffled(dst: tuple[int, int], src: tuple[int, int]) -> Body:
+    """A shuffle between (first partition, partitions) of two tiles."""
+    def part(where: tuple[int, int]) -> Any:
+        return sbuf(128, 4)[where[0]:where[0] + where[1], :]
+    return lambda h: nisa.nc_stream_shuffle(part(dst), part(src), [0] * 32)
+
+
+@pytest.mark.parametrize(("dst", "src", "message"), [
+    ((0, 64), (32, 1), "src starts at partition 32, but the larger of src and dst has 64 in whole "
+                       "quadrants, and both start at a multiple of 64 then; move it with a DMA"),
+    ((32, 32), (0, 33), "dst starts at partition 32, but the larger of src and dst has 64"),
+    ((0, 65), (32, 32), "src starts at partition 32, but the larger of src and dst has 96 in whole "
+                        "quadrants, and both start at 0 then"),
+    ((0, 128), (64, 64), "src starts at partition 64, but the larger of src and dst has 128"),
+])
+def test_a_shuffle_starts_where_the_larger_of_its_tiles_may(
+        dst: tuple[int, int], src: tuple[int, int], message: str) -> None:
+    rejects(shuffled(dst, src), f"nc_stream_shuffle: {message}")
+
+
+@pytest.mark.parametrize(("dst", "src"), [
+    ((96, 32), (32, 1)), ((64, 64), (0, 1)), ((0, 128), (0, 32)), ((32, 1), (64, 32))])
+def test_a_shuffle_goes_from_one_place_to_another(dst: tuple[int, int],
+                                                  src: tuple[int, int]) -> None:
+    assert accepts(shuffled(dst, src)) == ["nc_stream_shuffle"]

@@ -268,6 +268,22 @@ def check_shuffle(chip: Chip, it: Instruction) -> None:
     if len(mask) != VECTOR_BLOCK or any(not (0 <= one < 32 or one == 255) for one in mask):
         raise it.reject(f"shuffle_mask has {len(mask)} entries {list(mask)}, but must have 32, "
                         "each a partition 0 to 31 or 255 to keep")
+    _check_starts(it)
+
+
+def _check_starts(it: Instruction) -> None:
+    """Both start as accesses of the larger one do, in whole quadrants: that of fewer partitions
+    has passed the rule of its own count already."""
+    taken = -(-max(view.form.partitions for _, _, view in it.operands) // 32) * 32
+    step = taken if taken <= 64 else 128
+    for role, _, view in it.operands:
+        extent = view.form.buffer.extent
+        start = view.form.partition + (0 if extent is None else extent.partition)
+        if start % step:
+            allowed = f"a multiple of {step}" if step < 128 else "0"
+            raise it.reject(f"{it.called(role)} starts at partition {start}, but the larger of src "
+                            f"and dst has {taken} in whole quadrants, and both start at {allowed} "
+                            "then; move it with a DMA first")
 
 
 def check_bitvec(chip: Chip, it: Instruction) -> None:

@@ -362,7 +362,10 @@ def test_tile_sizes_are_those_of_the_chip() -> None:
     (lambda t: nl.matmul(t, t, transpose_x=True), "stationary|takes 512 partitions"),
     (lambda t: nl.var(t.reshape((128, 4, 128)), axis=1), "but it takes the last ones"),
     (lambda t: nl.matmul(t[0:64, 0:128], t, transpose_x=True), "64 partitions|contract"),
-    (lambda t: nl.bitwise_and(t, t), "but bitwise_and takes integers")])
+    (lambda t: nl.bitwise_and(t, t), "but bitwise_and takes integers"),
+    (lambda t: nl.bitwise_and(nl.copy(t, dtype=nl.int32), 1.5), "an operand is 1.5, but bitwise_and"),
+    (lambda t: nisa.tensor_scalar(nl.copy(t, dtype=nl.int32), nl.bitwise_or, 2.5),
+     "tensor_scalar: operand0 is 2.5, but bitwise_or works on the bits of integers")])
 def test_what_no_instruction_does_is_refused_with_its_line(body: Any, message: str) -> None:
     with pytest.raises((ProgramError, IllegalInstruction), match=message) as caught:
         after_load(body)

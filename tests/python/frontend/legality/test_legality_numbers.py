@@ -97,3 +97,44 @@ def test_numbers_are_those_of_python_and_of_numpy(body: Body) -> None:
 ])
 def test_an_operator_that_is_not_given_takes_no_number(body: Body) -> None:
     assert accepts(body, "trn3")
+
+
+def bits(operand0: Any, op0: Any = nl.bitwise_and, op1: Any = None, operand1: Any = None) -> Any:
+    return nisa.tensor_scalar(tile(nl.int32), tile(nl.int32), op0, operand0, False, op1, operand1)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda h: bits(3.5), "tensor_scalar: operand0 is 3.5, but bitwise_and works on the bits of "
+                          "integers; write an integer"),
+    (lambda h: bits(np.float32(2.0), nl.left_shift), "operand0 is .*2.0.*, but left_shift works on"),
+    (lambda h: bits(1, nl.left_shift, nl.bitwise_or, 0.5), "operand1 is 0.5, but bitwise_or works"),
+    (lambda h: nl.bitwise_xor(tile(nl.int32), 1.5), "bitwise_xor: an operand is 1.5, but bitwise_x"),
+])
+def test_bits_are_combined_with_integers(body: Body, message: str) -> None:
+    rejects(body, message)
+
+
+@pytest.mark.parametrize("body", [
+    lambda h: bits(3), lambda h: bits(np.int32(3)), lambda h: bits(None, nl.invert),
+    lambda h: bits(True), lambda h: bits(1, nl.left_shift, nl.bitwise_or, 7)])
+def test_integers_are_combined_bit_by_bit(body: Body) -> None:
+    assert accepts(body) == ["tensor_scalar"]
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda h: nisa.tensor_scalar(tile(nl.int32), tile(nl.uint8), nl.bitwise_and, 1),
+     "data is uint8 and dst is int32, but bitwise_and converts nothing and takes integers of one "
+     "size; convert it with nisa.tensor_copy"),
+    (lambda h: nisa.tensor_tensor(tile(nl.int16), tile(nl.int16), tile(nl.int32), nl.bitwise_or),
+     "data2 is int32 and dst is int16, but bitwise_or converts nothing"),
+    (lambda h: nisa.tensor_reduce(sbuf(64, 1, dtype=nl.int32), nl.bitwise_or, tile(nl.int8), 1),
+     "data is int8 and dst is int32, but bitwise_or converts nothing"),
+])
+def test_the_bits_of_integers_of_different_sizes_are_not_combined(body: Body,
+                                                                 message: str) -> None:
+    rejects(body, message)
+
+
+def test_a_sign_does_not_matter_to_bits() -> None:
+    assert accepts(lambda h: nisa.tensor_tensor(tile(nl.uint32), tile(nl.int32), tile(nl.uint32),
+                                                nl.bitwise_or)) == ["tensor_tensor"]

@@ -22,6 +22,7 @@ from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, is_vecto
 from trnsim.frontend.legacy.index import Index, as_integer
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import in_sbuf
+from trnsim.frontend.nki.parameters import check_bits
 from trnsim.frontend.operators import COMPARISONS, LOGICAL
 from trnsim.frontend.records.tensor import PSUM, Shape
 
@@ -121,6 +122,7 @@ def _tensor_scalar(op: str, tile: Tensor, operand: Any, swapped: bool, kind: DTy
                    dst: Tensor | None) -> Any:
     """`tile op operand`; swapped, a comparison is mirrored, and others have a reverse flag."""
     operands: list[Role] = [("data", "read", tile)]
+    check_bits(op, "an operand", operand, op)
     if isinstance(operand, Tensor):
         operand = as_vector(operand)
         operands.append(("operand0", "read", operand))

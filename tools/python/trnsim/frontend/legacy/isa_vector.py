@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
-from trnsim.frontend.nki.parameters import check_operand, check_order
+from trnsim.frontend.nki.parameters import check_bits, check_operand, check_order
 from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
 from trnsim.frontend.shapes import sizes_of
 
@@ -105,6 +105,8 @@ def tensor_scalar(data: Any, op0: Any, operand0: Any, reverse0: bool = False, op
         check_operand("tensor_scalar", "operand0", None, attributes["op0"])
     operands = [("data", "read", tile), *vector("operand0", operand0, tile),
                 *vector("operand1", operand1, tile)]
+    for name, value, operator in (("operand0", operand0, "op0"), ("operand1", operand1, "op1")):
+        check_bits("tensor_scalar", name, value, attributes.get(operator, ""))
     return produce("tensor_scalar", operands, attributes, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, engines=engine_names(engine),
                    immediates=(operand0, reverse0, operand1, reverse1))

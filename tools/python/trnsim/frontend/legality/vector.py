@@ -287,7 +287,7 @@ def _check_starts(it: Instruction) -> None:
 
 
 def check_bitvec(chip: Chip, it: Instruction) -> None:
-    """Bit operations take integers, and none of them is mixed with arithmetic."""
+    """Bit operations take integers of one size, and none of them is mixed with arithmetic."""
     ops = [it.attributes[name] for name in ("op", "op0", "op1")
            if it.attributes.get(name, "none") != "none"]
     bitvec = [op for op in ops if op in BITVEC]
@@ -300,3 +300,9 @@ def check_bitvec(chip: Chip, it: Instruction) -> None:
         if view.form.dtype.is_float:
             raise it.reject(f"{it.called(role)} is {view.form.dtype}, but {bitvec[0]} takes "
                             "integers; view or convert it")
+    dst = it.view("dst").form.dtype
+    for role, _, view in it.operands:
+        if view.form.dtype.itemsize != dst.itemsize:
+            raise it.reject(f"{it.called(role)} is {view.form.dtype} and dst is {dst}, but "
+                            f"{bitvec[0]} converts nothing and takes integers of one size; convert "
+                            "it with nisa.tensor_copy")

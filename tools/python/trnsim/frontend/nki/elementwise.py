@@ -21,7 +21,7 @@ from trnsim.frontend.nki.broadcast import over_same_partitions, spread
 from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.emit import broadcast_pair, common_shape, copy, emit, result_dtype, tile
 from trnsim.frontend.nki.issue import vectors
-from trnsim.frontend.nki.parameters import check_probability
+from trnsim.frontend.nki.parameters import check_bits, check_probability
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.records.tensor import PSUM, View
 
@@ -65,6 +65,7 @@ def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool
     operator = _FLIPPED.get(name, name) if is_reversed else name
     is_swapped = is_reversed and name not in _FLIPPED
     operands: tuple[Operand, ...] = (("data", "read", x),)
+    check_bits(name, "an operand", operand, name)
     if isinstance(operand, View):
         if operand.dtype.is_float and operand.dtype.itemsize < float32.itemsize:
             operand = copy(operand, float32)

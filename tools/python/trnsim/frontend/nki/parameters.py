@@ -9,7 +9,7 @@ from typing import Any
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.operators import UNARY, operator_name
+from trnsim.frontend.operators import BITVEC, UNARY, operator_name
 from trnsim.frontend.records.tensor import View
 
 _ALONE = frozenset((*UNARY, "invert", "logical_not", "bypass", "none"))
@@ -65,6 +65,16 @@ def check_operand(op: str, parameter: str, value: Any, operator: str) -> None:
         raise _refused(op, f"{parameter} is None, but {operator} takes two operands; give a number "
                            "or a tensor")
     check_number(op, parameter, value, NUMBER_OR_TENSOR)
+    if op == "tensor_scalar":  # The others take no operators on bits.
+        check_bits(op, parameter, value, operator)
+
+
+def check_bits(op: str, parameter: str, value: Any, operator: str) -> None:
+    """What an operator combines the bits of a tile with is an integer, if it is a number."""
+    if operator in BITVEC and value is not None and not isinstance(value, View) and not hasattr(
+            value, "__index__"):
+        raise _refused(op, f"{parameter} is {value!r}, but {operator} works on the bits of "
+                           "integers; write an integer")
 
 
 def check_second(op1: Any, operand1: Any) -> None:

@@ -17,7 +17,7 @@ import trnsim
 from helpers import ops, tensor, traced
 from kernels import nisa, nki, nl
 from trace_expander import expand, parse
-from trnsim.frontend import IllegalInstruction, ProgramError, trace
+from trnsim.frontend import IllegalInstruction, ProgramError, run_kernel, trace
 from trnsim.frontend.nki import registers
 from trnsim.frontend.nki.registers import DEFAULT_TRIPS
 
@@ -374,6 +374,25 @@ def test_an_instruction_computes_with_what_is_in_a_register() -> None:
         return out
     found = trnsim.simulate(kernel, np.ones((128, 64), np.float32), values=True).outputs
     assert (np.asarray(found) == 1 + 0 + 1 + 2).all()
+
+
+@pytest.mark.parametrize(("compute", "held"), [
+    (lambda register: register + 1, -2**31), (lambda register: register * 2, -2),
+    (lambda register: -2 - register, 2**31 - 1), (lambda register: register << 1, -2),
+    (lambda register: register << 40, 0), (lambda register: register - 1, 2**31 - 2)])
+def test_a_register_wraps_at_32_bits(compute: Any, held: int) -> None:
+    found: list[Any] = []
+    traced(lambda table: found.append(compute(nisa.register_alloc(2**31 - 1)).value), TABLE)
+    assert found == [held]
+
+
+def test_what_is_loaded_into_a_register_has_32_bits() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)
+        nisa.register_store(out, nisa.register_alloc(nl.load(x)))
+        return out
+    found = run_kernel(kernel, np.full((1, 1), 2**32 - 2, np.uint32), api="nki")
+    assert (np.asarray(found) == -2).all()
 
 
 def test_a_register_does_not_say_whether_a_matmul_accumulates() -> None:

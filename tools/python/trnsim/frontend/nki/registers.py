@@ -31,6 +31,12 @@ MOST_TRIPS = 100_000
 """Trips of a `while` after which it is taken for one that never ends. [ASSUMED]"""
 
 
+def wrapped(value: int, bits: int) -> int:
+    """An integer as a register of so many bits has it, with a sign."""
+    half = 1 << (bits - 1)
+    return (int(value) + half) % (2 * half) - half
+
+
 class _Test(NamedTuple):
     """A `while` that is being executed: where it was entered, its loop and the trips so far."""
 
@@ -40,7 +46,7 @@ class _Test(NamedTuple):
 
 
 class VirtualRegister(NKIObject):
-    """A 32-bit register. `value` is None if it is not known while tracing."""
+    """A 32-bit register, which wraps. `value` is None if it is not known while tracing."""
 
     bits = 32
 
@@ -60,7 +66,7 @@ class VirtualRegister(NKIObject):
 
     @value.setter
     def value(self, value: int | None) -> None:
-        self._value = value
+        self._value = None if value is None else wrapped(value, self.bits)
 
     def __repr__(self) -> str:
         return f"<register {self.name} {'?' if self.value is None else self.value}>"
@@ -81,7 +87,7 @@ class VirtualRegister(NKIObject):
         if self.value is None or right is None:
             return VirtualRegister(None, self.name, self._tests)
         pair = (right, self.value) if is_reversed else (self.value, right)
-        return VirtualRegister(int(compute(*pair)), self.name, self._tests)
+        return VirtualRegister(wrapped(compute(*pair), self.bits), self.name, self._tests)
 
     def __add__(self, other: Any) -> VirtualRegister:
         return self._combine(other, lambda a, b: a + b)
@@ -118,7 +124,7 @@ class VirtualRegister(NKIObject):
         return self._combine(other, lambda a, b: a | b)
 
     def __lshift__(self, other: Any) -> VirtualRegister:
-        return self._combine(other, lambda a, b: a << b)
+        return self._combine(other, lambda a, b: a << b if b < self.bits else 0)
 
     def __rshift__(self, other: Any) -> VirtualRegister:
         return self._combine(other, lambda a, b: a >> b)

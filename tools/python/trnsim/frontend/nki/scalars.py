@@ -16,7 +16,7 @@ from trnsim.frontend.dtypes import DType, int32, int64
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import NkiInstruction, issue, not_a_tensor
 from trnsim.frontend.nki.objects import NKIObject
-from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.nki.registers import VirtualRegister, wrapped
 from trnsim.frontend.records.tensor import View
 
 
@@ -48,7 +48,7 @@ class NkiScalar(VirtualRegister):
         if self.value is None or right is None:
             return self.like(None, self.name)
         pair = (right, self.value) if is_reversed else (self.value, right)
-        return self.like(_wrapped(compute(*pair), self.bits), self.name)
+        return self.like(wrapped(compute(*pair), self.bits), self.name)
 
     def __neg__(self) -> NkiScalar:
         return self._combine(0, lambda a, b: a - b, True)
@@ -80,12 +80,6 @@ class NkiScalar(VirtualRegister):
 
     def __bool__(self) -> bool:
         self._unknown("used as a condition")
-
-
-def _wrapped(value: int, bits: int) -> int:
-    """An integer as a register of so many bits has it."""
-    half = 1 << (bits - 1)
-    return (value + half) % (2 * half) - half
 
 
 def scalar_load(src: Any) -> NkiScalar:

@@ -168,6 +168,9 @@ def test_the_same_kernel_gives_the_same_bytes(kernel: Path, tmp_path: Path) -> N
     (["{k}::scale", "--arg", "real[4]"], 2, "there is no data type 'real'; NKI's are float32 "),
     (["{k}::scale", "--arg", "float32[0,4]"], 2,
      "argument x: a tensor of shape [0, 4], which has no element; give every dimension"),
+    (["{k}::scale", "--arg", "float32[99999999999999999999,2]"], 2,
+     "argument x: a tensor of shape [99999999999999999999, 2] has 199999999999999999998 elements, but "
+     "at most 281474976710656 are possible"),
     (["{k}::scale", "--arg", "float32[128,4]", "--arg", "times=3", "--arg", "times=4"], 2,
      "--arg 'times=4': times is given twice"),
     (["{k}::scale", "--arg", "float32[]"], 2, "a tensor without a shape"),

@@ -7,13 +7,14 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+from math import prod
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
 from trnsim.frontend.leaves import Path, fields_of, is_record, mapped
-from trnsim.frontend.records.tensor import View
+from trnsim.frontend.records.tensor import ELEMENTS_MAX, View
 
 _TENSOR = re.compile(r"\s*([A-Za-z_]\w*)\s*\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)?\s*\]\s*")
 _TENSOR_LIKE = re.compile(r"\s*([A-Za-z_]\w*)\s*\[.*\]\s*")
@@ -108,6 +109,9 @@ def _shape(sizes: Sequence[Any], name: str) -> tuple[int, ...]:
     if 0 in shape:
         raise UserError(f"argument {name}: a tensor of shape {list(shape)}, which has no element; "
                         "give every dimension at least 1")
+    if prod(shape) > ELEMENTS_MAX:
+        raise UserError(f"argument {name}: a tensor of shape {list(shape)} has {prod(shape)} "
+                        f"elements, but at most {ELEMENTS_MAX} are possible; make it smaller")
     return shape
 
 

@@ -358,6 +358,10 @@ def check_base(form: Form, offset: int) -> None:
             f"has {capacity} {form.dtype} elements; shrink the offset")
 
 
+ELEMENTS_MAX = 2**48
+"""Elements of a buffer (docs/trace-format.md)."""
+
+
 def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions: int,
                       partition_bytes: int) -> Shape:
     """The shape as integers. IllegalInstruction if no buffer of this shape fits the memory."""
@@ -367,6 +371,10 @@ def check_declaration(space: str, shape: Sequence[Any], dtype: DType, partitions
         raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; "
                                  "every size must be at least 1")
     if space == HBM:
+        if prod(sizes) > ELEMENTS_MAX:
+            raise IllegalInstruction(f"{where}: an hbm tensor of shape {list(sizes)} has "
+                                     f"{prod(sizes)} elements, but at most {ELEMENTS_MAX} are "
+                                     "possible; make it smaller")
         return sizes
     if len(sizes) < 2:
         raise IllegalInstruction(f"{where}: a {space} tensor of shape {list(sizes)}; on-chip "

@@ -220,3 +220,72 @@ def test_a_barrier_over_a_tensor_without_a_name_is_warned_of(name: str | None, i
     if is_warned:
         assert f"test_cores.py:{line}" in warnings[0]
         assert "'scores', which is in nl.shared_hbm without a name and is not returned" in warnings[0]
+
+
+def places(*grid: int) -> list[Any]:
+    """What every core of a grid says about its place."""
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        ranks = range(nl.program_ndim())
+        found.append((nl.program_ndim(), [nl.program_id(axis) for axis in ranks],
+                      [nl.num_programs(axis) for axis in ranks], nl.num_programs()))
+        return x
+    found: list[Any] = []
+    trace(kernel[grid] if grid else kernel, [X])
+    return found
+
+
+@pytest.mark.parametrize(("grid", "expected"), [
+    ((), [(0, [], [], 1)]), ((1,), [(1, [0], [1], 1)]),
+    ((2,), [(1, [0], [2], 2), (1, [1], [2], 2)]),
+    ((1, 2), [(2, [0, 0], [1, 2], 2), (2, [0, 1], [1, 2], 2)]),
+    ((2, 1), [(2, [0, 0], [2, 1], 2), (2, [1, 0], [2, 1], 2)])])
+def test_a_program_knows_its_place_along_every_axis_of_the_grid(
+        grid: tuple[int, ...], expected: list[Any]) -> None:
+    assert places(*grid) == expected
+
+
+@pytest.mark.parametrize(("grid", "ask", "message"), [
+    ((2,), lambda: nl.program_id(1), r"nl.program_id: axis 1, but the launch grid \[2\] has 0; choose"),
+    ((1, 2), lambda: nl.program_id(axis=2),
+     r"nl.program_id: axis 2, but the launch grid \[1, 2\] has 0, 1; choose"),
+    ((2,), lambda: nl.program_id(-1), "nl.program_id: axis -1, but"),
+    ((2,), lambda: nl.num_programs((0, 1)), "nl.num_programs: axis 1, but the launch grid"),
+    ((1,), lambda: nl.program_id("x"), "an axis of nl.program_id is 'x', but must be an integer"),
+    ((), lambda: nl.program_id(1), "nl.program_id: axis 1, but a kernel without a grid has 0; choose "
+                                   "one of them, or launch the kernel on a grid of more dimensions")])
+def test_an_axis_that_the_grid_does_not_have_is_an_error(grid: Any, ask: Any, message: str) -> None:
+    kernel = nki.jit(lambda x: (ask(), x)[1])
+    with pytest.raises(UserError, match=rf"test_cores.py:\d+: {message}"):
+        trace(kernel[grid] if grid else kernel, [X])
+
+
+def test_a_kernel_without_a_grid_is_program_0_of_1() -> None:
+    def kernel(x: Any) -> Any:
+        assert (nl.program_id(0), nl.program_id(), nl.num_programs(0), nl.num_programs()) == (
+            0, 0, 1, 1)
+        assert nl.num_programs(axes=(0,)) == 1
+        return x
+    trace(nki.jit(kernel), [X])
+
+
+@pytest.mark.parametrize(("more", "message"), [
+    ({"use_gpsimd_dma": True}, "sendrecv: use_gpsimd_dma is not a parameter; pass src, .* instead of "
+                               "use_gpsimd_dma, which NKI 0.3.0 took away, dma_engine=nisa.dma_engine"),
+    ({"engine": nisa.engine.gpsimd}, "sendrecv: engine is not a parameter; pass src, dst, send_to"),
+    ({"dma_engine": True}, "sendrecv: dma_engine is True, but must be nisa.dma_engine.dma or nisa."),
+    ({"dma_engine": nisa.engine.gpsimd}, "sendrecv: dma_engine is .*gpsimd.*, but must be nisa.dma_"),
+])
+def test_a_sendrecv_takes_its_own_parameters_only(more: Any, message: str) -> None:
+    with pytest.raises(FrontendError, match=rf"test_cores.py:\d+: {message}"):
+        trace(swap(**more)[2], [X])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("loop", [nl.affine_range, nl.sequential_range, nl.static_range])
+def test_a_range_takes_no_hints(loop: Any) -> None:
+    name = loop.__name__
+    with pytest.raises(UserError, match=rf"{name}\(\) got an unexpected keyword argument 'unroll'; it "
+                                        rf"is called as {name}\(start, stop, step\)"):
+        trace(nki.jit(lambda x: (nl.affine_range(4, unroll=2) if name == "affine_range" else
+                                 nl.sequential_range(4, unroll=2) if name == "sequential_range" else
+                                 nl.static_range(4, unroll=2), x)[1]), [X])

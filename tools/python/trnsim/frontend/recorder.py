@@ -84,7 +84,8 @@ class Recorder(Allocations):
         self.unknown_bounds: set[str] = set()
         """The registers whose loops `trip_counts` was asked about."""
         self.has_unknown_conditions = False
-        self.grid_rank = 0
+        self.grid: tuple[Any, ...] = ()
+        """The sizes of the launch grid; () if there is none."""
         self.shortcuts = Shortcuts()
         """What the dialects may leave out of loops, and what they know of them."""
         self.sample: Sampler | None = None

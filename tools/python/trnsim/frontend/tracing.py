@@ -132,7 +132,7 @@ class _Attempt:
             known = None if self._known is None else self._known[core]
             active.schedule = Schedule(self._named, known)
         active.sample = used.sample
-        active.grid_rank = len(self._grid)
+        active.grid = self._grid
         active.trip_counts = self._launch.trip_counts
         self._recorders[core] = active
         self._results[core] = _record(active, self._body, self._launch, self._grid, used)

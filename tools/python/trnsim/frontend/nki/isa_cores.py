@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
-from trnsim.errors import IllegalInstruction, UnsupportedFeature
+from trnsim.errors import IllegalInstruction, UnsupportedFeature, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.collective_rules import reduction
@@ -18,6 +18,10 @@ from trnsim.frontend.shapes import whole_number, whole_numbers
 
 PIPE_MAX = 2**31 - 1
 """The largest `pipe_id` of a trace (docs/trace-format.md)."""
+
+
+_INSTEAD = ("pass src, dst, send_to_rank, recv_from_rank, pipe_id, dma_engine and name; instead of "
+            "use_gpsimd_dma, which NKI 0.3.0 took away, dma_engine=nisa.dma_engine.gpsimd_dma")
 
 
 def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gpsimd,
@@ -48,10 +52,15 @@ def core_barrier(data: Any, cores: Sequence[int], engine: Any = enums.engine.gps
 
 def sendrecv(src: Any, dst: Any, send_to_rank: int, recv_from_rank: int, pipe_id: int = 0,
              dma_engine: Any = enums.dma_engine.dma, name: str | None = None,
-             **hints: Any) -> NkiInstruction:
+             **removed: Any) -> NkiInstruction:
     """Sends src to the dst of another core, while dst receives from one."""
     _check_ranks("sendrecv", send_to_rank, recv_from_rank)
     where = f"{source.here()}: sendrecv"
+    if removed:
+        raise UserError(f"{where}: {next(iter(removed))} is not a parameter; {_INSTEAD}")
+    if not isinstance(dma_engine, enums.dma_engine):
+        raise IllegalInstruction(f"{where}: dma_engine is {dma_engine!r}, but must be "
+                                 "nisa.dma_engine.dma or nisa.dma_engine.gpsimd_dma")
     pipe = whole_number(pipe_id, "pipe_id of sendrecv")
     if not 0 <= pipe <= PIPE_MAX:
         raise IllegalInstruction(f"{where}: pipe_id is {pipe_id}, but must be a number from 0 "

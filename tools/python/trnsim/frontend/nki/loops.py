@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 from collections.abc import Iterator
 
@@ -13,19 +14,20 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
 from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
 from trnsim.frontend.records.tensor import View
+from trnsim.frontend.shapes import whole_number
 
 
-def affine_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> AffineRange:
+def affine_range(start: Any, stop: Any = None, step: Any = 1) -> AffineRange:
     """A loop whose iterations are independent."""
     return AffineRange(*_bounds(start, stop, step))
 
 
-def sequential_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> SequentialRange:
+def sequential_range(start: Any, stop: Any = None, step: Any = 1) -> SequentialRange:
     """A loop whose iterations depend on each other."""
     return SequentialRange(*_bounds(start, stop, step))
 
 
-def static_range(start: Any, stop: Any = None, step: Any = 1, **hints: Any) -> StaticRange:
+def static_range(start: Any, stop: Any = None, step: Any = 1) -> StaticRange:
     """A loop that is unrolled."""
     return StaticRange(*_bounds(start, stop, step))
 
@@ -52,18 +54,42 @@ def ds(start: int, size: int) -> slice:
 
 
 def program_id(axis: int = 0) -> int:
-    """The program's index in the launch grid: the core that runs it."""
-    return recorder.required().core
+    """The program's index along an axis of the launch grid; 0 if there is no grid.
+
+    The last axis is the innermost: its neighbours run on neighbouring cores.
+    """
+    sizes, (chosen,) = _axes_of("program_id", (axis,))
+    return recorder.required().core // prod(sizes[chosen + 1:]) % sizes[chosen]
 
 
-def num_programs(axes: Any = 0) -> int:
-    """The programs along axes of the launch grid: one on each core."""
-    return recorder.required().cores
+def num_programs(axes: Any = None) -> int:
+    """The programs along axes of the launch grid: one on each core. Those of all axes if none is
+    given."""
+    if axes is None:
+        return recorder.required().cores
+    sizes, chosen = _axes_of("num_programs", axes)
+    return prod(sizes[axis] for axis in chosen)
+
+
+def _axes_of(function: str, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes of the launch grid, and the axes that are asked for. UserError for one that it does
+    not have; without a grid there is axis 0, of one program."""
+    sizes = recorder.required().grid or (1,)
+    given = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    chosen = tuple(whole_number(axis, f"an axis of nl.{function}") for axis in given)
+    for axis in chosen:
+        if not 0 <= axis < len(sizes):
+            grid = recorder.required().grid
+            what = f"the launch grid {list(grid)} has" if grid else "a kernel without a grid has"
+            raise UserError(f"{source.here()}: nl.{function}: axis {axis}, but {what} "
+                            f"{', '.join(map(str, range(len(sizes))))}; choose one of them, or "
+                            "launch the kernel on a grid of more dimensions")
+    return sizes, chosen
 
 
 def program_ndim() -> int:
     """The dimensions of the launch grid."""
-    return recorder.required().grid_rank
+    return len(recorder.required().grid)
 
 
 @contextmanager

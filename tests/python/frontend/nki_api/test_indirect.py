@@ -228,6 +228,48 @@ def test_dma_compute_says_what_it_cannot() -> None:
         trace(kernel(2, scales=[1.0, 2.0]), [TABLE])
 
 
+    with pytest.raises(IllegalInstruction, match="scales has 3 numbers for 2 sources, but each has"):
+        trace(kernel(2, scales=[1.0] * 3), [TABLE])
+    for reduce_op in (None, nl.multiply):
+        with pytest.raises(IllegalInstruction, match="reduce_op=None is not a|reduce_op is multiply"):
+            trace(lambda table, op=reduce_op: nisa.dma_compute(sbuf(64, 32), [sbuf(64, 32)], op),
+                  [TABLE])
+
+
+def added(dst: Any, *srcs: Any) -> Any:
+    """A dma_compute of tensors that are given by name: rows of the table, and two tiles."""
+    def kernel(table: Any) -> None:
+        first, second = (sbuf(64, 1, dtype=nl.int32) for _ in range(2))
+        views = {"tile": sbuf(64, 32), "other": sbuf(64, 32)}
+        views |= {name: table.ap([[32, 64], [1, 32]], vector_offset=rows)
+                  for name, rows in (("rows", first), ("others", second))}
+        nisa.dma_compute(views[dst], [views[one] for one in srcs], nl.add)
+    return kernel
+
+
+@pytest.mark.parametrize("names", [
+    ("tile", "other", "rows"), ("tile", "rows", "others"), ("rows", "tile", "others"),
+    ("rows", "tile", "other"), ("rows", "rows", "others"), ("tile", "rows", "rows")])
+def test_an_indirect_dma_compute_adds_to_what_it_reads(names: tuple[str, ...]) -> None:
+    with pytest.raises(IllegalInstruction, match=r"test_indirect.py:\d+: dma_compute: dst is '\w+' "
+                       "(by|without) indices, and srcs are '.* indices, but it adds a tensor to dst"):
+        trace(added(*names), [TABLE], api="nki")
+
+
+@pytest.mark.parametrize("names", [
+    ("tile", "tile", "rows"), ("tile", "rows", "tile"), ("rows", "rows", "tile"),
+    ("rows", "tile", "rows")])
+def test_a_gather_adds_to_a_tile_and_a_scatter_to_rows(names: tuple[str, ...]) -> None:
+    assert ops(traced(added(*names), TABLE)) == ["dma_compute"]
+
+
+def test_adding_rows_is_warned_of_where_a_guide_does_not_have_it() -> None:
+    def notes(chip: str) -> list[str]:
+        return [note for note in trace(added("tile", "tile", "rows"), [TABLE], chip, api="nki").notes
+                if "dma_compute gathers or scatters by a vector_offset" in note]
+    assert (len(notes("trn1")), len(notes("trn2"))) == (1, 0)
+
+
 def columns(count: int | None = None, partitions: int = 16) -> Any:
     def kernel(table: Any) -> None:
         index, data = sbuf(partitions, 4, dtype=nl.uint16), sbuf(partitions, 256)

@@ -12,8 +12,8 @@ from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki import enums
-from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, issue, not_a_tensor,
-                                       scheduled)
+from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, is_same, issue,
+                                       not_a_tensor, scheduled)
 from trnsim.frontend.nki.parameters import check_priority
 from trnsim.frontend.nki.parameters_dma import (check_dge_mode, check_oob_mode, check_rows,
                                                 check_skipped, check_transpose, check_trigger)
@@ -51,7 +51,7 @@ def dma_copy(dst: Any, src: Any, priority: int | None = None, oob_mode: Any = _e
         operands = indexed((("dst", "write", dst), ("src", "read", src)))
         attributes = _attributes(dst, src, priority, dge_mode, engine)
         for view in (dst, src):
-            check_rows(view, dge_mode)
+            check_rows("dma_copy", view, dge_mode)
         active.record("dma_copy", None, operands, _generated(attributes, operands),
                       None, (oob_mode,))
         return scheduled(active, name)
@@ -141,7 +141,7 @@ def dma_transpose(dst: Any, src: Any, axes: Sequence[int] | None = None,
     return issue("dma_transpose", operands, attributes, _any_engine, (oob_mode,))
 
 
-def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: Any = None,
+def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any, scales: Any = None,
                 unique_indices: bool = True, oob_mode: Any = _error,
                 name: str | None = None) -> NkiInstruction:
     """dst = the sum of up to 16 sources, by the DMA engines."""
@@ -149,14 +149,9 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
     if not 0 < len(srcs) <= SOURCES_MAX:
         raise IllegalInstruction(f"{where}: {len(srcs)} sources, but 1 to {SOURCES_MAX} are added; "
                                  "split it")
-    if scales is not None and not isinstance(scales, (tuple, list)):
-        raise IllegalInstruction(f"{where}: scales is {scales!r}, but must be a list of numbers; "
-                                 "reduce_op stands before it")
-    if any(scale != 1.0 for scale in scales or ()):
-        raise IllegalInstruction(f"{where}: scales is {scales!r}, but only 1.0 is possible; "
-                                 "multiply before or after")
+    _check_scales(where, scales, len(srcs))
     check_oob_mode("dma_compute", oob_mode)
-    operator = alu(reduce_op or "add", "reduce_op")
+    operator = alu(reduce_op, "reduce_op")
     take("dma_compute", "reduce_op", operator, source.here())
     operands = [("dst", "write", dst), *(("src", "read", one) for one in srcs)]
     if not any(getattr(view, "indices", None) is not None for _, _, view in operands):
@@ -166,6 +161,50 @@ def dma_compute(dst: Any, srcs: Sequence[Any], reduce_op: Any = None, scales: An
         raise IllegalInstruction(f"{where}: {len(srcs)} sources and unique_indices="
                                  f"{unique_indices}, but an indirect one adds one tensor to dst "
                                  "by unique indices; pass dst and the tensor")
+    _check_sum(where, dst, srcs)
     return issue("dma_compute", indexed(operands),
                  {"op": operator, "dge": "software"}, _any_engine,
                  (scales, oob_mode))
+
+
+def _check_scales(where: str, scales: Any, sources: int) -> None:
+    """A one for each source, or nothing."""
+    if scales is None:
+        return
+    if not isinstance(scales, (tuple, list)):
+        raise IllegalInstruction(f"{where}: scales is {scales!r}, but must be a list of numbers; "
+                                 "reduce_op stands before it")
+    if any(scale != 1.0 for scale in scales):
+        raise IllegalInstruction(f"{where}: scales is {scales!r}, but only 1.0 is possible; "
+                                 "multiply before or after")
+    if len(scales) != sources:
+        raise IllegalInstruction(f"{where}: scales has {len(scales)} numbers for {sources} "
+                                 "sources, but each has one; leave it out")
+
+
+def _check_sum(where: str, dst: Any, srcs: Sequence[Any]) -> None:
+    """An indirect dma_compute adds to what it reads: dst and a source are the same, of which either
+    both are selected by the same indices, or none and the other source is. [NKI-ISA]"""
+    for role, view in (("dst", dst), *(("src", one) for one in srcs)):
+        if not isinstance(view, View):
+            raise not_a_tensor("dma_compute", role, view)
+        check_rows("dma_compute", view, _auto)
+    if any(isinstance(view.indices, View) and view.indirection.kind == "columns"
+           for view in (dst, *srcs)):
+        return  # Which is no operand of a DMA.
+    same = [is_same(dst, one) for one in srcs]
+    plain = [one.indices is None for one in srcs]
+    if dst.indices is None and sum(plain) == 1 and same[plain.index(True)]:
+        return
+    if dst.indices is not None and sum(plain) == 1 and same[plain.index(False)]:
+        return
+    has = "by indices" if dst.indices is not None else "without indices"
+    raise IllegalInstruction(
+        f"{where}: dst is {dst.name!r} {has}, and srcs are "
+        f"{' and '.join(_described(one) for one in srcs)}, but it adds a tensor to dst by indices, "
+        "or a tensor by indices to dst: one source is dst itself, and one of the two has indices; "
+        "pass it so, or gather with dma_copy and add with tensor_tensor")
+
+
+def _described(view: View) -> str:
+    return f"{view.name!r} {'without' if view.indices is None else 'by'} indices"

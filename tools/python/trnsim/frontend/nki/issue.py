@@ -97,13 +97,21 @@ def indexed(operands: Sequence[Operand]) -> Sequence[Operand]:
         if not isinstance(indices, View) or id(indices) in views:
             continue
         for one in found:
-            if (one.storage, one.form, one.position) == (indices.storage, indices.form,
-                                                         indices.position):
+            if is_same(one, indices):
                 view.indices = one
                 break
         else:
             found.append(indices)
     return (*operands, *(("index", "read", one) for one in found))
+
+
+def is_same(one: View, other: View) -> bool:
+    """Whether two views are of the same elements, selected by the same indices if by any."""
+    if (one.storage, one.form, one.position) != (other.storage, other.form, other.position):
+        return False
+    first, second = one.indices, other.indices
+    return first is second or (isinstance(first, View) and isinstance(second, View)
+                               and is_same(first, second))
 
 
 def _reject_operands(op: str, operands: Sequence[Operand]) -> None:

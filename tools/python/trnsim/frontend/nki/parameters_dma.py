@@ -68,21 +68,21 @@ def check_skipped(src: View, mode: Any) -> None:
                          "bounds; leave it out")
 
 
-def check_rows(view: View, mode: Any) -> None:
-    """What dma_copy reads or writes by a vector_offset lies in HBM, described by software."""
+def check_rows(op: str, view: View, mode: Any) -> None:
+    """What a DMA reads or writes by a vector_offset lies in HBM, described by software."""
     if not isinstance(view.indices, View) or view.indirection.kind in _NOT_ROWS:
         return
     active = recorder.required()
     if active.chip.generation < _GATHER_GENERATION:
-        active.note("warning", "dma_copy gathers or scatters by a vector_offset, which AWS's guide "
+        active.note("warning", f"{op} gathers or scatters by a vector_offset, which AWS's guide "
                                "to descriptor generation has from NeuronCore-v"
                                f"{_GATHER_GENERATION} on")
     if view.space != HBM:
-        raise _refused("dma_copy", f"{view.name!r} in {view.space} is accessed by a vector_offset, "
-                                   "but rows are selected in hbm; use a compute instruction")
+        raise _refused(op, f"{view.name!r} in {view.space} is accessed by a vector_offset, "
+                           "but rows are selected in hbm; use a compute instruction")
     if enums.DGE_NAMES[mode] not in ("auto", "software"):
-        raise _refused("dma_copy", f"dge_mode is {mode.name}, but {view.name!r} has a "
-                                   "vector_offset, which takes swdge; leave it out")
+        raise _refused(op, f"dge_mode is {mode.name}, but {view.name!r} has a "
+                           "vector_offset, which takes swdge; leave it out")
 
 
 def check_transpose(dst: View, src: View, mode: Any) -> None:

@@ -270,6 +270,27 @@ def test_adding_rows_is_warned_of_where_a_guide_does_not_have_it() -> None:
     assert (len(notes("trn1")), len(notes("trn2"))) == (1, 0)
 
 
+@pytest.mark.parametrize(("how", "index", "kind", "message"), [
+    ("vector_offset", (32, 1), nl.int32,
+     r"'table' of 64 rows has the vector_offset 'sbuf_0', sbuf int32\[32, 1\], but must have one index "
+     r"for each, \[64, 1\]; slice or reshape it"),
+    ("vector_offset", (64, 2), nl.uint32, "'table' of 64 rows has the vector_offset 'sbuf_0', sbuf uint"),
+    ("vector_offset", (64, 1), nl.int16, "'table' has the vector_offset 'sbuf_0', int16, but must have "
+                                         "int32 or uint32; copy it into one"),
+    ("scalar_offset", (1, 2), nl.int32,
+     r"'table' has the scalar_offset 'sbuf_0', sbuf int32\[1, 2\], but one element moves all of it"),
+    ("scalar_offset", (64, 1), nl.int32, ".* but one element moves all of it; slice it"),
+    ("scalar_offset", (1, 1), nl.uint8, "'table' has the scalar_offset 'sbuf_0', uint8, but must have"),
+])
+def test_the_indices_of_a_dma_are_one_in_all_or_one_for_a_row(
+        how: str, index: tuple[int, int], kind: Any, message: str) -> None:
+    def kernel(table: Any) -> None:
+        rows = sbuf(*index, dtype=kind)
+        nisa.dma_copy(sbuf(64, 32), table.ap([[32, 64], [1, 32]], **{how: rows}))
+    with pytest.raises(IllegalInstruction, match=rf"test_indirect.py:\d+: dma_copy: {message}"):
+        trace(kernel, [TABLE], api="nki")
+
+
 def columns(count: int | None = None, partitions: int = 16) -> Any:
     def kernel(table: Any) -> None:
         index, data = sbuf(partitions, 4, dtype=nl.uint16), sbuf(partitions, 256)

@@ -24,6 +24,8 @@ ELEMENT_BYTES = 2
 TRIGGERS = ("sync", "scalar")
 """Engines that have the hardware make descriptors."""
 _ROWS = (1, 2, 4, 8, 16)
+_OFFSET_TYPES = ("int32", "uint32")
+"""Of indices of a DMA. [NKI-ISA, dma_copy]"""
 _NOT_ROWS = ("scalar", "columns")
 """Kinds of indirection that select no rows."""
 _GATHER_GENERATION = 3
@@ -70,7 +72,10 @@ def check_skipped(src: View, mode: Any) -> None:
 
 def check_rows(op: str, view: View, mode: Any) -> None:
     """What a DMA reads or writes by a vector_offset lies in HBM, described by software."""
-    if not isinstance(view.indices, View) or view.indirection.kind in _NOT_ROWS:
+    if not isinstance(view.indices, View):
+        return
+    _check_offset(op, view)
+    if view.indirection.kind in _NOT_ROWS:
         return
     active = recorder.required()
     if active.chip.generation < _GATHER_GENERATION:
@@ -83,6 +88,25 @@ def check_rows(op: str, view: View, mode: Any) -> None:
     if enums.DGE_NAMES[mode] not in ("auto", "software"):
         raise _refused(op, f"dge_mode is {mode.name}, but {view.name!r} has a "
                            "vector_offset, which takes swdge; leave it out")
+
+
+def _check_offset(op: str, view: View) -> None:
+    """Indices are integers of 32 bits: one in all, or one in each partition for a row each."""
+    index, kind = view.indices.form, view.indirection.kind
+    if kind == "columns":
+        return
+    name, what = view.indices.name, "scalar_offset" if kind == "scalar" else "vector_offset"
+    if index.dtype.name not in _OFFSET_TYPES:
+        raise _refused(op, f"{view.name!r} has the {what} {name!r}, {index.dtype}, but must have "
+                           f"{' or '.join(_OFFSET_TYPES)}; copy it into one")
+    if kind == "scalar" and index.elements != 1:
+        raise _refused(op, f"{view.name!r} has the scalar_offset {name!r}, {index.describe()}, but "
+                           "one element moves all of it; slice it")
+    rows = view.shape[0]
+    if kind == "vector" and (index.partitions, index.free_elements) != (rows, 1):
+        raise _refused(op, f"{view.name!r} of {rows} rows has the vector_offset {name!r}, "
+                           f"{index.describe()}, but must have one index for each, [{rows}, 1]; "
+                           "slice or reshape it")
 
 
 def check_transpose(dst: View, src: View, mode: Any) -> None:

@@ -522,3 +522,22 @@ def test_every_operation_has_an_evaluator() -> None:
     from trnsim.frontend.legality.rules import RULES
     from trnsim.frontend.values.evaluate import EVALUATORS
     assert set(RULES) <= set(EVALUATORS)
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    ({}, lambda x, y: x + y), ({"op1": nl.subtract, "operand1": 3}, lambda x, y: x + y - 3),
+    ({"op1": nl.subtract, "operand1": 3, "reverse1": True}, lambda x, y: 3 - (x + y))])
+def test_a_column_of_integers_is_added_to_integers_exactly(more: Any, expected: Any) -> None:
+    x = np.array([[2**24 + 1, 2**31 - 1], [-5, 7]], np.int32)
+    y = np.array([[2], [2**30 + 1]], np.int32)
+    found = evaluate(lambda a, b: into(a.shape, lambda d: nisa.tensor_scalar(
+        d, a, nl.add, b, **more), nl.int32), x, y)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(found, expected(x, y))
+
+
+def test_a_column_of_integers_is_added_to_unsigned_ones_exactly() -> None:
+    x, y = np.array([[2**32 - 1, 0]], np.uint32), np.array([[2]], np.int32)
+    found = evaluate(lambda a, b: into(a.shape, lambda d: nisa.tensor_scalar(d, a, nl.subtract, b),
+                                       nl.uint32), x, y)
+    assert found.tolist() == [[2**32 - 3, 2**32 - 2]]

@@ -71,6 +71,11 @@ def scaled(op0: Any, operand0: Any, dtype: Any = nl.float32, **more: Any) -> Bod
     (scaled(nl.add, nl.int32), "operand0 is int32, but one value per partition is a float32"),
     (scaled(nl.multiply, nl.uint8, nl.bfloat16), "operand0 is uint8, but one value"),
     (scaled(nl.add, nl.int16, nl.int16), "operand0 is int16, but one value"),
+    (scaled(nl.multiply, nl.int32, nl.int32),
+     "operand0 is int32, but one value per partition is a float32, unless int32 and uint32 alone are "
+     "added or subtracted; convert it"),
+    (scaled(nl.less, nl.uint32, nl.int32), "operand0 is uint32, but one value per partition is a"),
+    (scaled(nl.add, nl.int32, nl.int32, op1=nl.maximum, operand1=nl.float32), "operand0 is int32, but"),
     (scaled(nl.bitwise_and, nl.bfloat16, nl.int32), "operand0 is bfloat16, but one value"),
     (scaled(nl.add, nl.float32, op1=nl.multiply, operand1=nl.uint32), "operand1 is uint32, but"),
     (lambda h: nisa.tensor_scalar_reduce(
@@ -87,7 +92,8 @@ def test_arithmetic_takes_a_float32_per_partition(body: Body, message: str) -> N
 @pytest.mark.parametrize("body", [
     scaled(nl.add, nl.float32, nl.int32), scaled(nl.bitwise_and, nl.int32, nl.int32),
     scaled(nl.left_shift, nl.uint8, nl.uint8), scaled(nl.add, nl.int32, nl.int32),
-    scaled(nl.add, nl.uint32, nl.int32)])
+    scaled(nl.subtract, nl.uint32, nl.int32),
+    scaled(nl.add, nl.int32, nl.int32, op1=nl.subtract, operand1=nl.int32)])
 def test_bits_and_addresses_take_an_integer_per_partition(body: Body) -> None:
     assert accepts(body) == ["tensor_scalar"]
 

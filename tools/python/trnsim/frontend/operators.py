@@ -16,6 +16,7 @@ from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
 
 BITVEC = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+SUMS = ("add", "subtract")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "mod", "fmod",

@@ -72,8 +72,8 @@ def tensor_scalar(dst: Any, data: Any, op0: Any, operand0: Any, reverse0: bool =
         check_operand("tensor_scalar", "operand1", operand1, attributes["op1"])
     return issue("tensor_scalar",
                  (("dst", "write", dst), ("data", "read", data),
-                  *scalar_vectors(first, (dst, data), ("operand0", "read", operand0),
-                                  ("operand1", "read", operand1))),
+                  *scalar_vectors((first, attributes.get("op1")), (dst, data),
+                                  ("operand0", "read", operand0), ("operand1", "read", operand1))),
                  attributes, engine, (operand0, reverse0, operand1, reverse1))
 
 
@@ -123,7 +123,7 @@ def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op
         check_unary("tensor_scalar_reduce", attributes["op0"], operand0)
     check_operand("tensor_scalar_reduce", "operand0", operand0, attributes["op0"])
     check_reduction(reverse0, reduce_cmd, reduce_init)
-    column = scalar_vectors(attributes["op0"], (dst, data), ("operand0", "read", operand0))
+    column = scalar_vectors((attributes["op0"],), (dst, data), ("operand0", "read", operand0))
     initial = vectors("tensor_scalar_reduce", *given(("initial", "read", reduce_init)))
     if reduce_res is None:
         accumulation = (attributes.pop("reduce_op"), reduce_cmd, reduce_init)

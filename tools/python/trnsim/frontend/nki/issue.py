@@ -17,7 +17,7 @@ from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.enums import engine_names
 from trnsim.frontend.nki.grids import NkiGrid
 from trnsim.frontend.nki.parameters import NUMBER_OR_TENSOR, check_number
-from trnsim.frontend.operators import BITVEC
+from trnsim.frontend.operators import BITVEC, SUMS
 from trnsim.frontend.recorder import Operand, Recorder
 from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shortcuts import Retrace
@@ -163,20 +163,21 @@ def float_vectors(op: str, *candidates: Candidate) -> tuple[Operand, ...]:
     return found
 
 
-def scalar_vectors(operator: str, tiles: Sequence[Any],
+def scalar_vectors(operators: Sequence[str | None], tiles: Sequence[Any],
                    *candidates: Candidate) -> tuple[Operand, ...]:
-    """Those of (role, access, value) whose value is a tensor, for an operator on tiles.
+    """Those of (role, access, value) whose value is a tensor, for operators on tiles.
 
-    IllegalInstruction if one of them is no float32. An operator on bits takes integers, and
-    integers of 32 bits alone are added as addresses are.
+    IllegalInstruction if one of them is no float32. Operators on bits take integers, and integers
+    of 32 bits alone are added and subtracted, as addresses are. [NKI-ISA, tensor_scalar]
     """
+    is_sum = all([one is None or one in SUMS for one in operators])
     found = _tensors(candidates)
     for role, _, view in found:
-        if view.dtype is float32 or operator in BITVEC and view.dtype.is_integer:
+        if view.dtype is float32 or operators[0] in BITVEC and view.dtype.is_integer:
             continue
-        if all([getattr(one, "dtype", None) in _ADDRESSES for one in (*tiles, view)]):
+        if is_sum and all([getattr(one, "dtype", None) in _ADDRESSES for one in (*tiles, view)]):
             continue
         raise IllegalInstruction(
-            f"{source.here()}: {role} is {view.dtype}, but one value per partition is a float32; "
-            "convert it")
+            f"{source.here()}: {role} is {view.dtype}, but one value per partition is a float32, "
+            "unless int32 and uint32 alone are added or subtracted; convert it")
     return found

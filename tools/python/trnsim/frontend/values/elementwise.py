@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trnsim.frontend.operators import SUMS
 from trnsim.frontend.recorder import required
 from trnsim.frontend.records.tensor import PSUM, View
 from trnsim.frontend.values import activation as functions
@@ -92,12 +93,38 @@ def tensor_scalar(call: Call, operand0: Any = 0.0, reverse0: bool = False, opera
                                        reverse1)
         call.write(result)
         return
+    if accumulation is None and _is_sum_of_integers(call, op0, op1, operand0, operand1):
+        call.write(_sum_of_integers(call, operand0, reverse0, operand1, reverse1))
+        return
     result = _two_operators(call, operand0, reverse0, op1, operand1, reverse1)
     call.write(result)
     if accumulation is not None:
         op, command, initial = accumulation
         call.accumulate("vector", command_name(command), op, _reduced(call, op, result),
                         call.number("initial", initial))
+
+
+def _is_sum_of_integers(call: Call, op0: str, op1: str, operand0: Any, operand1: Any) -> bool:
+    """Whether integers of 32 bits alone are added, with a tensor among the operands: addresses."""
+    immediates = [one for role, one in (("operand0", operand0), ("operand1", operand1))
+                  if role not in call.views and one is not None]
+    return (op0 in SUMS and op1 in (*SUMS, "none") and len(call.views) > 2
+            and all(view.form.dtype.name in _NATIVE for view in call.views.values())
+            and all(hasattr(one, "__index__") for one in immediates))
+
+
+def _sum_of_integers(call: Call, operand0: Any, reverse0: bool, operand1: Any,
+                     reverse1: bool) -> Array:
+    """(data op0 operand0) op1 operand1, which wraps at 32 bits in the type of dst."""
+    result = call.rows("data").astype(np.int64)
+    steps = (("op0", "operand0", operand0, reverse0), ("op1", "operand1", operand1, reverse1))
+    for name, role, immediate, is_reversed in steps:
+        op = call.attributes.get(name, "none")
+        if op != "none":
+            other = call.rows(role) if role in call.views else np.int64(int(immediate))
+            result = alu.apply(op, result, other.astype(np.int64), is_reversed)
+    kind = call.views["dst"].form.dtype.name
+    return result.astype(np.uint32).view(np.dtype(kind))
 
 
 def _two_operators(call: Call, operand0: Any, reverse0: bool, op1: str, operand1: Any,

@@ -173,6 +173,11 @@ def test_result_types_are_the_widest_of_the_operands() -> None:
         assert nl.add(u, half).dtype == nl.float32
         assert nl.add(u, nl.copy(u, nl.int32)).dtype == nl.bfloat16
         assert nl.add(t, u, dtype=nl.float16).dtype == nl.float16
+        columns = [nl.copy(one[:, 0:1]) for one in (t, u)]
+        for wide, narrow in ((t, columns[1]), (u, columns[0]), (u, columns[1])):
+            expected = nl.bfloat16 if narrow is columns[1] and wide is u else nl.float32
+            assert nl.add(wide, narrow).dtype == nl.add(narrow, wide).dtype == expected
+        assert nl.add(u, columns[0], dtype=nl.bfloat16).dtype == nl.add(u, 2.0).dtype == nl.bfloat16
     lowering(body)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import dtype as dtype_of, float32, uint8
+from trnsim.frontend.dtypes import float32, uint8
 from trnsim.frontend.nki import known_issues
 from trnsim.frontend.nki.broadcast import over_same_partitions, spread
 from trnsim.frontend.nki.creation import fresh
@@ -61,7 +61,8 @@ def _with_tile(name: str, x: View, y: View, dtype: Any) -> View:
 
 
 def _with_scalar(name: str, x: View, operand: Any, dtype: Any, is_reversed: bool) -> View:
-    kind = dtype_of(dtype) if dtype is not None else x.dtype
+    """x op operand, of which a column counts for the result's type as a tile does."""
+    kind = result_dtype(dtype, x, operand)
     operator = _FLIPPED.get(name, name) if is_reversed else name
     is_swapped = is_reversed and name not in _FLIPPED
     operands: tuple[Operand, ...] = (("data", "read", x),)

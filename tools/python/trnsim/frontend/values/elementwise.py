@@ -105,7 +105,7 @@ def tensor_scalar(call: Call, operand0: Any = 0.0, reverse0: bool = False, opera
 
 
 def _is_sum_of_integers(call: Call, op0: str, op1: str, operand0: Any, operand1: Any) -> bool:
-    """Whether integers of 32 bits alone are added, with a tensor among the operands: addresses."""
+    """Whether integers of 32 bits alone are added, a column among them: addresses. [ASSUMED]"""
     immediates = [one for role, one in (("operand0", operand0), ("operand1", operand1))
                   if role not in call.views and one is not None]
     return (op0 in SUMS and op1 in (*SUMS, "none") and len(call.views) > 2

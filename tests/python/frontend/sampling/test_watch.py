@@ -222,3 +222,19 @@ def test_a_second_iteration_that_the_others_do_not_follow_is_found_out(
     body = ("start = 0 if i < 1 else i * 64 + 8\n"
             "nisa.dma_copy(dst=other, src=x[start:start + 128, 0:64])\nhelper(tile)")
     assert loads(body, tmp_path / "second.py", monkeypatch) <= 12
+
+
+@pytest.mark.parametrize("body", [
+    "keep = other\nother = box.next_tile()", "keep = [other]\nother = box.next_tile()",
+    "if i < 10:\n    keep = other\nother = box.next_tile()",
+    "keep, other, tile = other, tile, box.next_tile()"])
+def test_a_tile_that_changes_names_is_that_of_the_last_iterations(
+        body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    after = "helper(keep[0] if type(keep) is list else keep)"
+    assert loads(f"helper(tile)\n{body}", tmp_path / "names.py", monkeypatch, after) >= 20
+
+
+def test_a_tile_that_keeps_its_name_is_no_reason_to_execute_all(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert loads("keep = box.next_tile()\nlast = tile\nhelper(tile)", tmp_path / "names.py",
+                 monkeypatch, "helper(keep)\n    helper(last)") <= 5

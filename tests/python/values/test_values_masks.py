@@ -109,6 +109,27 @@ def test_a_condition_on_indices_is_masked_too() -> None:
     np.testing.assert_array_equal(found, kept(np.where(COLUMN < 5, DATA, DATA[:, 3:4]), ROW < 9))
 
 
+CHOICES: dict[str, tuple[Callable[[Any, Any, Any, Any], Any], Any]] = {
+    "values": (lambda t, p, f, m: nl.where(t > 0, t, nl.exp(t), mask=m), np.where(DATA > 0, DATA, np.exp(DATA))),
+    "a number": (lambda t, p, f, m: nl.where(t > 0, t, 2.0, mask=m), np.where(DATA > 0, DATA, 2.0)),
+    "rows": (lambda t, p, f, m: nl.where(p >= 20, t, nl.exp(t), mask=m), np.where(ROW >= 20, DATA, np.exp(DATA))),
+    "columns": (lambda t, p, f, m: nl.where(f < 20, t, nl.exp(t), mask=m), np.where(COLUMN < 20, DATA, np.exp(DATA))),
+    "both": (lambda t, p, f, m: nl.where(p + f < 20, 5.0, t, mask=m), np.where(ROW + COLUMN < 20, 5.0, DATA)),
+    "affine_select": (lambda t, p, f, m: nl.where(p + f < 20, t, 5.0, mask=m), np.where(ROW + COLUMN < 20, DATA, 5.0))}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize(("mask", "true"), [
+    (lambda p, f: p >= f, ROW >= COLUMN), (lambda p, f: (p >= f) & (p < 30), (ROW >= COLUMN) & (ROW < 30)),
+    (lambda p, f: f % 2 == 0, COLUMN % 2 == 0)], ids=["coupled", "clipped", "every second"])
+def test_a_choice_leaves_what_a_mask_that_couples_axes_leaves_out(
+        choice: str, mask: Callable[[Any, Any], Any], true: Any) -> None:
+    """Its assignment copies no more than the mask, which several instructions have followed."""
+    body, expected = CHOICES[choice]
+    found = masked(lambda t, p, f: body(t, p, f, mask(p, f)))
+    np.testing.assert_allclose(found, kept(expected, true), rtol=1e-5)
+
+
 @pytest.mark.parametrize("body", [
     lambda t, p, f: nl.copy(t, mask=(p >= f) & (f < 40)),
     lambda t, p, f: nl.copy(t, mask=(f < 40) & (p < 50) & (p >= f))])

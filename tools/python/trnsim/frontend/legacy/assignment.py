@@ -76,13 +76,15 @@ def _assign_tile(target: Tensor, value: Tensor) -> None:
         return
     if _fits(value, target) and retarget(target, value):
         return
-    held = value.held
+    held, mask = value.held, None
     release(value)
-    if held is not None and held.clip is not None and value.shape == target.shape:
-        value, target = value.clipped(held.clip), target.clipped(held.clip)
+    if held is not None and value.shape == target.shape:
+        mask = held.mask
+        if held.clip is not None and mask is None:
+            value, target = value.clipped(held.clip), target.clipped(held.clip)
     if value.shape != target.shape:
         value = matched(value, target.shape, "assignment")
-    issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {})
+    issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {}, mask=mask)
 
 
 def _fits(value: Tensor, target: Tensor) -> bool:

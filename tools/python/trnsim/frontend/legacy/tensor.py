@@ -31,11 +31,13 @@ from trnsim.frontend.shapes import sizes_of
 class Held(NamedTuple):
     """The dst of a held-back instruction, and the clip that a mask made of it.
 
-    `view` is None if the mask left nothing: there is no instruction.
+    `view` is None if the mask left nothing: there is no instruction. `mask` is one that leaves less
+    than its clip, of a tile that several instructions made: its assignment copies no more.
     """
 
     view: View | None
     clip: Any
+    mask: Mask | None = None
 
 
 UNCLIPPED = Held(None, None)

@@ -20,7 +20,7 @@ from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, flush, i
 from trnsim.frontend.legacy.index import broadcast_shapes
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.mask import Mask, clip
-from trnsim.frontend.legacy.tensor import UNCLIPPED, Tensor
+from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor
 from trnsim.frontend.legacy.views import view_as
 from trnsim.frontend.records.tensor import Shape
 
@@ -51,7 +51,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     issue("tensor_copy_predicated",
           [*operands, ("predicate", "read", _spread(test, shape))], {}, mask=mask,
           immediates=(x,))
-    return _holding(result, made)
+    return _holding(result, made, mask)
 
 
 def _where_indices(condition: Mask, x: Any, y: Any, dtype: Any, mask: Any) -> Tensor:
@@ -77,7 +77,7 @@ def _where_indices(condition: Mask, x: Any, y: Any, dtype: Any, mask: Any) -> Te
     else:
         other = _spread(as_tile(x, "x of nl.where"), shape)
         issue("tensor_copy", [("dst", "write", result), ("data", "read", other)], {}, mask=reached)
-    return _holding(result, made)
+    return _holding(result, made, mask)
 
 
 def _tiles(x: Any, y: Any) -> list[Tensor]:
@@ -93,9 +93,11 @@ def _filled(y: Any, shape: Shape, kind: Any, mask: Any) -> Tensor:
     return produce("tensor_copy", [("data", "read", other)], {}, shape, kind, mask=mask)
 
 
-def _holding(result: Tensor, made: Any) -> Tensor:
+def _holding(result: Tensor, made: Any, mask: Any) -> Tensor:
     """The result: its assignment copies what the mask of y's copy left, and no more."""
-    if made is not UNCLIPPED:
+    if not clip(mask, result.shape)[1]:
+        result.held = Held(result if made is UNCLIPPED else made.view, made.clip, mask)
+    elif made is not UNCLIPPED:
         result.held = made
     return result
 

@@ -183,10 +183,21 @@ def test_random_masks_keep_what_numpy_keeps(change: str) -> None:
     (lambda t, p, f: nl.mean(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].mean(1), 9)),
     (lambda t, p, f: nl.var(t, axis=1, mask=(p < 9) & (f < 5)), column_of(DATA[:, :5].var(1), 9)),
     (lambda t, p, f: nl.max(t, axis=1, mask=f < 5), column_of(DATA[:, :5].max(1), 64)),
-], ids=["mean", "var", "max"])
+    (lambda t, p, f: nl.mean(t, axis=1, mask=(f + 0 * p) % 2 == 0), column_of(DATA[:, ::2].mean(1), 64)),
+], ids=["mean", "var", "max", "mean of every second"])
 def test_masks_clip_what_is_reduced(body: Callable[[Any, Any, Any], Any], expected: Any) -> None:
     """What a mask leaves out is not reduced, nor does it count for a mean."""
     np.testing.assert_allclose(masked(body, (64, 1)), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("mask", "message"), [
+    (lambda p, f: f <= p, "mask= leaves 1 elements of one row and 64 of another"),
+    (lambda p, f: (f <= p) & (p < 9), "mask= leaves 1 elements of one row and 9 of another"),
+    (lambda p, f: (p < 9) | (p > 20), "mask= leaves 0 elements of one row and 64 of another, but all rows are "
+                                      "divided by one number; use nl.sum, and multiply by a tile of one over")])
+def test_a_mean_of_other_elements_in_each_row_is_refused(mask: Callable[[Any, Any], Any], message: str) -> None:
+    with pytest.raises(IllegalInstruction, match=f"nl.mean: {message}"):
+        masked(lambda t, p, f: nl.mean(t, axis=1, mask=mask(p, f)), (64, 1))
 
 
 @pytest.mark.parametrize(("name", "reference", "neutral"), [

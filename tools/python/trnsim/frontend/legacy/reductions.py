@@ -107,11 +107,26 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None,
     tile = as_tile(x, "x of nl.mean")
     kind = result_dtype(dtype, fraction(tile.dtype))
     total = reduce("add", tile, axis, dtype=fraction(kind), mask=mask, keepdims=keepdims)
-    kept = clip_of(mask, tile.shape)[0] or [(0, size) for size in tile.shape]
-    count = prod(kept[at][1] for at in axes_of(axis, len(tile.shape)))
+    count = _elements(mask, tile.shape, axes_of(axis, len(tile.shape)))
     left = None if total.held is None else total.held.clip
     return binary("multiply", total, 1.0 / count,  # type: ignore[no-any-return]
                   dtype=kind, mask=left)
+
+
+def _elements(mask: Any, shape: Shape, axes: tuple[int, ...]) -> int:
+    """How many elements a mean is of; IllegalInstruction if a mask leaves other rows others."""
+    bounds, is_exact = clip_of(mask, shape)
+    kept = bounds or tuple((0, size) for size in shape)
+    if is_exact:
+        return prod(kept[at][1] for at in axes)
+    counts = mask.within(kept, shape).index_values().sum(axis=axes)
+    least, most = int(counts.min()), int(counts.max())
+    if least != most:
+        raise IllegalInstruction(
+            f"{source.here()}: nl.mean: mask= leaves {least} elements of one row and {most} of "
+            "another, but all rows are divided by one number; use nl.sum, and multiply by a tile "
+            "of one over each row's count")
+    return max(least, 1)
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:

@@ -280,6 +280,30 @@ def test_masks_of_transposes_have_the_axes_of_the_data(turn: Callable[[Any, Any]
                                   kept(DATA.T, (ROW < 7) & (COLUMN < 20)))
 
 
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t, m: nl.var(t, axis=1, mask=m), r"nl.var: the mask couples axes of a tile of shape \[64, 64\], or is no "
+     "conjunction of affine comparisons, but must clip each axis by itself here; compare one index at a time, or"),
+    (lambda t, m: nisa.max8(src=t, mask=m), "max8: the mask couples"),
+    (lambda t, m: nisa.nc_find_index8(data=t, vals=nisa.max8(src=t), mask=m), "nc_find_index8: the mask couples"),
+    (lambda t, m: nisa.nc_match_replace8(data=t, vals=nisa.max8(src=t), imm=0.0, mask=m),
+     "nc_match_replace8: the mask couples"),
+    (lambda t, m: nisa.bn_stats(t, mask=m), "bn_stats: the mask couples"),
+    (lambda t, m: nisa.bn_aggr(t, mask=m), "bn_aggr: the mask couples"),
+    (lambda t, m: nisa.tensor_partition_reduce(np.add, t, mask=m), "tensor_partition_reduce: the mask couples"),
+    (lambda t, m: nisa.local_gather(t, nl.zeros((64, 64), nl.uint16), mask=m), "local_gather: the mask couples"),
+    (lambda t, m: nl.transpose(t, mask=m), "nl.transpose: the mask couples"),
+    (lambda t, m: nisa.nc_transpose(t, mask=m), "nc_transpose: the mask couples"),
+    (lambda t, m: nisa.dma_transpose(t, mask=m), "dma_transpose: the mask couples"),
+], ids=["var", "max8", "nc_find_index8", "nc_match_replace8", "bn_stats", "bn_aggr", "tensor_partition_reduce",
+        "local_gather", "transpose", "nc_transpose", "dma_transpose"])
+@pytest.mark.parametrize("mask", [lambda p, f: f <= p + 10, lambda p, f: (f + 0 * p) % 2 == 0],
+                         ids=["coupled", "every second"])
+def test_a_mask_of_what_is_no_element_of_the_result_couples_no_axes(
+        body: Callable[[Any, Any], Any], message: str, mask: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(IllegalInstruction, match=message):
+        masked(lambda t, p, f: body(t, mask(p, f)))
+
+
 def test_masks_of_reductions_over_partitions_leave_rows_out() -> None:
     """tensor_partition_reduce adds up the partitions that a mask leaves."""
     def body(tile: Any, row: Any, column: Any) -> Any:

@@ -20,7 +20,7 @@ from trnsim.frontend.legacy.elementwise import binary, is_number, kind_of, recip
 from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, mask_bounds,
                                          produce, produce_clipped, produce_per_row, result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.mask import EMPTY, rectangle
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -133,7 +133,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **others: Any) -> 
         raise ProgramError(f"{source.here()}: nl.transpose of a tile with {len(tile.shape)} axes, "
                            "but it has two; reshape it")
     release(tile)
-    kind, bounds = result_dtype(dtype, tile.dtype), mask_bounds(mask, tile.shape)
+    kind, bounds = result_dtype(dtype, tile.dtype), rectangle("nl.transpose", mask, tile.shape)
     if bounds is None:
         return copy(flush(transpose_to_psum(tile)), dtype=kind)
     if bounds == EMPTY:

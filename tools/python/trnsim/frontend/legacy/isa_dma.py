@@ -11,7 +11,7 @@ from trnsim.frontend import recorder, source
 from trnsim.frontend.legacy.emit import (as_tile, issue, mask_bounds, produce_clipped,
                                          result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.mask import EMPTY, rectangle
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.transfer import matched, with_indices
 from trnsim.frontend.nki.enums import DGE_NAMES, dge_mode, oob_mode
@@ -92,7 +92,7 @@ def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = 
         raise ProgramError(f"{source.here()}: dma_transpose with axes {axes} of a tensor with "
                            f"{len(data.shape)} axes, but {allowed} are possible; reshape it")
     shape = tuple(data.shape[axis] for axis in order)
-    kind, bounds = result_dtype(dtype, data.dtype), mask_bounds(mask, data.shape)
+    kind, bounds = result_dtype(dtype, data.dtype), rectangle("dma_transpose", mask, data.shape)
     operands = [("src", "read", data)] if bounds else with_indices(("src", "read", data))
     return produce_clipped("dma_transpose", operands, _dge(dge_mode), shape, kind,
                            bounds and (tuple(bounds[axis] for axis in order), bounds))

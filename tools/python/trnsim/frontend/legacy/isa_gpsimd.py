@@ -11,12 +11,12 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
 from trnsim.frontend.legacy.elementwise import is_number
-from trnsim.frontend.legacy.emit import (Role, as_tile, mask_bounds, produce, produce_clipped,
-                                         produce_per_row, result_dtype)
+from trnsim.frontend.legacy.emit import (Role, as_tile, produce, produce_clipped, produce_per_row,
+                                         result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
 from trnsim.frontend.legacy.isa_vector import into, vector
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import Mask
+from trnsim.frontend.legacy.mask import Mask, rectangle
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf
 from trnsim.frontend.nki.parameters import check_probability
@@ -102,7 +102,7 @@ def _per_row(op: str, tile: Tensor, values: int, dtype: Any, mask: Any) -> Tenso
     """An instruction that makes a few values of each row; a mask clips what is read."""
     return produce_per_row(op, [("data", "read", tile)], {}, (tile.shape[0], values),
                            result_dtype(dtype, tile.dtype), masked=tile,
-                           bounds=mask_bounds(mask, tile.shape))
+                           bounds=rectangle(op, mask, tile.shape))
 
 
 def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
@@ -113,7 +113,7 @@ def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
     return produce_per_row(
         "nc_find_index8", [("data", "read", tile), ("values", "read", values)], {},
         (tile.shape[0], FOUND), result_dtype(dtype, uint32), masked=tile,
-        bounds=mask_bounds(mask, tile.shape))
+        bounds=rectangle("nc_find_index8", mask, tile.shape))
 
 
 def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, mask: Any = None,
@@ -126,7 +126,8 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
         operands.append(("dst_index", "write", as_tile(dst_idx, "dst_idx of nc_match_replace8")))
     return produce_per_row("nc_match_replace8", operands, {}, tile.shape,
                            result_dtype(dtype, tile.dtype), masked=tile,
-                           bounds=mask_bounds(mask, tile.shape), immediates=(imm,))
+                           bounds=rectangle("nc_match_replace8", mask, tile.shape),
+                           immediates=(imm,))
 
 
 def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None,
@@ -148,7 +149,7 @@ def local_gather(src_buffer: Any, index: Any, num_elem_per_idx: int = 1,
     count = whole_number(num_valid_indices or columns * GATHER_PARTITIONS, "num_valid_indices")
     gathered = (count,) if count % columns else (columns, count // columns)
     shape = (tile.shape[0], *gathered, group)
-    if mask_bounds(mask, indices.shape) is not None:
+    if rectangle("local_gather", mask, indices.shape) is not None:
         raise IllegalInstruction(f"{source.here()}: local_gather: the mask leaves out some of the "
                                  "indices; say how many are valid with num_valid_indices")
     return produce("local_gather", [("data", "read", tile), ("index", "read", indices)],
@@ -161,7 +162,7 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
     ignored(others)
     tile = as_tile(data, "data of tensor_partition_reduce", spaces=(SBUF,))
     shape, kind = (1, *tile.shape[1:]), result_dtype(dtype, tile.dtype)
-    bounds = mask_bounds(mask, tile.shape)
+    bounds = rectangle("tensor_partition_reduce", mask, tile.shape)
     return produce_clipped("tensor_partition_reduce", [("data", "read", tile)],
                            {"op": alu(op, "op")}, shape, kind,
                            bounds and (((0, 1), *bounds[1:]), bounds))

@@ -9,10 +9,9 @@ from typing import Any
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
-from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, mask_bounds, produce_clipped,
-                                         result_dtype)
+from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, produce_clipped, result_dtype)
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.mask import EMPTY, rectangle
 from trnsim.frontend.legacy.matmul import matmul_tile
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import brought_to_sbuf, copy
@@ -77,7 +76,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     shape = (tile.form.free_elements, tile.shape[0])
     vector = engines == ("vector",) or (engines is None and tile.form.space == PSUM)
     space = SBUF if vector else PSUM
-    bounds = mask_bounds(mask, tile.shape)
+    bounds = rectangle("nc_transpose", mask, tile.shape)
     if bounds == EMPTY:
         return dropped(shape, result_dtype(dtype, tile.dtype), space)
     if bounds and len(bounds) > 2:

@@ -3,8 +3,9 @@
 """Masks: which elements of an instruction's tile are processed.
 
 A mask is a conjunction of predicates `expression >= 0`. A predicate on one axis shortens that axis
-and costs nothing. One that couples two axes cannot be an access pattern: the instruction keeps its
-full tile, which is an upper bound, and the trace says so in a note. [NKI-SHARED-2.26]
+and costs nothing. One that couples two axes cannot be an access pattern: an instruction element by
+element keeps its full tile, which is an upper bound, and the trace says so in a note; others are
+refused (`rectangle`). [NKI-SHARED-2.26]
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trnsim.errors import UserError
+from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import source
 from trnsim.frontend.legacy.index import (ArrayIndex, Index, broadcast_shapes, form, from_values,
                                           values_of)
@@ -188,3 +189,16 @@ def _clip_axes(mask: Mask, shape: tuple[int, ...]) -> tuple[Any, bool]:
     clipped = tuple((first, last - first) for first, last in zip(start, stop))
     full = all(count == size for (_, count), size in zip(clipped, shape))
     return (FULL if full else clipped), exact
+
+
+def rectangle(what: str, mask: Any, shape: tuple[int, ...]) -> Any:
+    """The clip of a mask whose elements are not those of a result: IllegalInstruction if it is not
+    exact.
+    """
+    bounds, is_exact = clip(mask, shape)
+    if not is_exact:
+        raise IllegalInstruction(
+            f"{source.here()}: {what}: the mask couples axes of a tile of shape {list(shape)}, or "
+            "is no conjunction of affine comparisons, but must clip each axis by itself here; "
+            "compare one index at a time, or choose elements with nl.where first")
+    return bounds

@@ -21,7 +21,7 @@ from trnsim.frontend.legacy.emit import (as_tile, dropped, flush, fresh, issue, 
                                          produce, result_dtype, touch)
 from trnsim.frontend.legacy.index import as_integer
 from trnsim.frontend.legacy.keywords import ignored
-from trnsim.frontend.legacy.mask import EMPTY, clip as clip_of
+from trnsim.frontend.legacy.mask import EMPTY, clip as clip_of, rectangle
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.legality.operators import reducing
@@ -139,7 +139,7 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **others: Any
         raise IllegalInstruction(f"{source.here()}: nl.var over axes {list(axes)} of a tile with "
                                  f"{rank} axes, but it takes the last ones; put them there first")
     shape, kind = _reduced(tile.shape, axes, False), result_dtype(dtype, tile.dtype)
-    bounds = mask_bounds(mask, tile.shape)
+    bounds = rectangle("nl.var", mask, tile.shape)
     if bounds == EMPTY:
         return dropped(shape, kind, SBUF)
     clip = None if bounds is None else _kept_bounds(bounds, axes, False, shape)

@@ -304,6 +304,16 @@ def test_a_mask_of_what_is_no_element_of_the_result_couples_no_axes(
         masked(lambda t, p, f: body(t, mask(p, f)))
 
 
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t, p, f: nl.matmul(t, t, transpose_x=True, mask=f <= p), "nc_matmul: the mask couples axes of a tile of shape"),
+    (lambda t, p, f: nisa.nc_matmul(t, t, mask=f <= p), "nc_matmul: the mask couples axes of a tile of shape"),
+    (lambda t, p, f: nl.matmul(t[f <= p], t, transpose_x=True), "the mask couples axes of a tile of shape")])
+def test_a_mask_of_a_product_couples_no_axes(body: Callable[[Any, Any, Any], Any], message: str) -> None:
+    """Its axes are the contraction and the columns, and the result has none of the contraction."""
+    with pytest.raises(IllegalInstruction, match=message):
+        masked(body)
+
+
 def test_masks_of_reductions_over_partitions_leave_rows_out() -> None:
     """tensor_partition_reduce adds up the partitions that a mask leaves."""
     def body(tile: Any, row: Any, column: Any) -> Any:

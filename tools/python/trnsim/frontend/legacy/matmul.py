@@ -9,8 +9,8 @@ from typing import Any
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import float32
-from trnsim.frontend.legacy.emit import dropped, fresh, mask_bounds, touch
-from trnsim.frontend.legacy.mask import EMPTY
+from trnsim.frontend.legacy.emit import dropped, fresh, touch
+from trnsim.frontend.legacy.mask import EMPTY, rectangle
 from trnsim.frontend.legacy.session import Session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, MaskedTensor, Tensor
 from trnsim.frontend.legality.instruction import Instruction
@@ -54,7 +54,7 @@ def matmul_tile(stationary: Tensor, moving: Tensor, attributes: dict[str, Any], 
     columns = moving.form.free_elements
     shape = shape or (stationary.form.free_elements, *(
         moving.shape[1:] if mask is None else (columns,)))
-    bounds = None if mask is None else mask_bounds(mask, (moving.shape[0], columns))
+    bounds = None if mask is None else rectangle("nc_matmul", mask, (moving.shape[0], columns))
     if bounds == EMPTY:
         return dropped(shape, float32, PSUM)
     if bounds is None and (type(stationary) is MaskedTensor or type(moving) is MaskedTensor):

@@ -21,7 +21,7 @@ from trnsim.frontend.legacy.arithmetic import Operators
 from trnsim.frontend.legacy.index import Index
 from trnsim.frontend.legacy.index import form as index_form
 from trnsim.frontend.legacy.late import assignment, language, views
-from trnsim.frontend.legacy.mask import Mask, clip
+from trnsim.frontend.legacy.mask import Mask, rectangle
 from trnsim.frontend.legacy.selection import DynamicIndex, DynamicSlice, Excess
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.records.tensor import HBM, Form, Indirection, Shape, Storage, View
@@ -285,7 +285,7 @@ class MaskedTensor(Tensor):
     @classmethod
     def made(cls, whole: Tensor, mask: Mask) -> Tensor:
         """The tile itself where the mask leaves all of it."""
-        bounds = clip(mask, whole.shape)[0]
+        bounds = rectangle(repr(whole.name), mask, whole.shape)
         view = whole.clipped(bounds)
         if bounds is None:
             return view

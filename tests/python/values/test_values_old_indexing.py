@@ -48,6 +48,26 @@ def test_indices_in_steps_are_those_of_numpy(first: Callable[[Any], Any], second
     np.testing.assert_array_equal(stepped(first, second), DATA[first(at), second(at)])
 
 
+@pytest.mark.parametrize("decode", [
+    lambda i: (i // 16, i % 16 // 2, i % 2), lambda i: (i // 16, i % 8, i // 8), lambda i: (i // 8, i // 4, i // 2),
+    lambda i: (i % 2, i % 4, i % 8), lambda i: (i // 16, i, i % 2), lambda i: (3 - i // 8, 15 - i % 16, 1)])
+def test_indices_that_repeat_at_several_levels_are_walked_by_the_steps_of_all(decode: Callable[[Any], Any]) -> None:
+    """Of tensors and of tiles: an axis is split as often as the indices together need."""
+    data = normal(16, 4, 32, 16)
+
+    def loaded(x: Any) -> Any:
+        tile = nl.load(x[(nl.arange(16)[:, None], *decode(nl.arange(32)[None, :]))])
+        output = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(output, tile)
+        return output
+
+    def copied(t: Any) -> Any:
+        return nl.copy(t[(nl.arange(16)[:, None], *decode(nl.arange(32)[None, :]))])
+    wanted = data[(slice(None), *decode(np.arange(32)))]
+    np.testing.assert_array_equal(run_kernel(loaded, data, api="neuronxcc.nki"), wanted)
+    np.testing.assert_array_equal(evaluate_old(copied, data), wanted)
+
+
 @pytest.mark.parametrize(("first", "second"), [(lambda i: i // 2, lambda i: i // 3), (lambda i: i // 2, lambda i: i % 3)])
 def test_indices_in_different_steps_are_an_error(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
     with pytest.raises(FrontendError, match="two indices that are not affine split axis 1 differently; copy the data"):

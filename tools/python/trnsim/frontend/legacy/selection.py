@@ -16,6 +16,7 @@ first and a tile has at least two axes. [NKI-PROGRAMMING-2.26]
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 from trnsim.errors import ProgramError, UserError
@@ -322,39 +323,48 @@ def _advanced(tokens: list[Any], shape: Shape) -> Selection:
 
 
 def _refinement(tokens: list[Any], common: Shape) -> list[Shape]:
-    """The counts into which each axis is split: by the Steps among the tokens, which agree."""
-    counts: list[Shape] = [(size,) for size in common]
-    for token in tokens:
-        if isinstance(token, Steps):
-            for axis, steps in enumerate(token.axes, len(common) - len(token.axes)):
-                split = tuple(count for _, count in steps)
-                if len(split) > 1 and len(counts[axis]) > 1 and counts[axis] != split:
-                    raise ProgramError(f"{source.here()}: two indices that are not affine split "
-                                       f"axis {axis} differently; copy the data in two steps")
-                if len(split) > 1:
-                    counts[axis] = split
-    return counts
+    """The counts into which each axis is split: the coarsest that all Steps among the tokens are
+    walked by.
+    """
+    found: list[Shape] = []
+    for axis, size in enumerate(common):
+        spans = {1, size}
+        for token in tokens:
+            at = axis - len(common) + (len(token.axes) if isinstance(token, Steps) else 0)
+            if isinstance(token, Steps) and at >= 0 and token.shape[at] > 1:
+                spans.update(_spans(tuple(count for _, count in token.axes[at])))
+        chain = sorted(spans, reverse=True)
+        if any(whole % part for whole, part in zip(chain, chain[1:])):
+            raise ProgramError(f"{source.here()}: two indices that are not affine split "
+                               f"axis {axis} differently; copy the data in two steps")
+        found.append(tuple(whole // part for whole, part in zip(chain, chain[1:])) or (1,))
+    return found
+
+
+def _spans(counts: Shape) -> list[int]:
+    """How many elements one step of each count goes, outermost first."""
+    return [prod(counts[at + 1:]) for at in range(len(counts))]
 
 
 def _row(token: Any, counts: list[Shape]) -> Shape:
     """The coefficients of a token for the refined axes."""
-    row: list[int] = []
     if isinstance(token, Steps):
         axes = ((((0, 1),),) * (len(counts) - len(token.axes))) + token.axes
-        for steps, split in zip(axes, counts):
-            row += ([stride for stride, _ in steps] if len(steps) == len(split)
-                    else _spread(steps[0][0], split))
-        return tuple(row)
-    for coefficient, split in zip(pad(token.coefficients, len(counts)), counts):
-        row += _spread(coefficient, split)
-    return tuple(row)
+    else:
+        axes = tuple(((one, 1),) for one in pad(token.coefficients, len(counts)))
+    return tuple(coefficient for steps, split in zip(axes, counts)
+                 for coefficient in _spread(steps, split))
 
 
-def _spread(coefficient: int, split: Shape) -> list[int]:
-    """An affine axis as several: the coefficients of counts whose product is its size."""
-    row = [coefficient]
-    for count in reversed(split[1:]):
-        row.insert(0, row[0] * count)
+def _spread(steps: tuple[tuple[int, int], ...], split: Shape) -> list[int]:
+    """An axis walked in more steps: a stride is that of the next inner span, times how often it
+    fits.
+    """
+    inner = list(zip(_spans(tuple(count for _, count in steps)), (stride for stride, _ in steps)))
+    row = []
+    for span in _spans(split):
+        own, stride = next(one for one in inner if one[0] <= span)
+        row.append(stride * (span // own))
     return row
 
 

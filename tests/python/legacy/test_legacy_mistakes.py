@@ -102,6 +102,15 @@ def test_errors(body: Callable[[Any], Any], message: str) -> None:
         tracing(body)
 
 
+@pytest.mark.parametrize(("body", "which"), [
+    (lambda t: t[:, nl.ds(0, 0)], r"nl.ds\(0, 0\)"), (lambda t: t[:, nl.ds(3, -2)], r"nl.ds\(3, -2\)"),
+    (lambda t: [t[:, nl.ds(i + 5, i)] for i in nl.affine_range(4)], r"nl.ds\(5, 0\)"),
+    (lambda t: t[:, nl.ds(t[0, 0], 0)], "nl.ds"), (lambda t: t[:, 3:3], "3:3:1"), (lambda t: t[:, 3:1], "3:1:1")])
+def test_a_slice_has_an_element(body: Callable[[Any], Any], which: str) -> None:
+    with pytest.raises(FrontendError, match=f"the slice {which}.* is empty or runs backwards; a tile has at least one"):
+        tracing(body)
+
+
 @pytest.mark.parametrize(("body", "what"), [
     (lambda t: nl.rand((128, 4.5)), "a size of the shape is 4.5"),
     (lambda t: nisa.memset((128, 4.5), 0.0, nl.float32), "a size of the shape is 4.5"),

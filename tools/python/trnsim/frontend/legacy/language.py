@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as _np
 
+from trnsim.errors import ProgramError as _ProgramError
+from trnsim.frontend import source as _source
 from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.dtypes import (bfloat16, bool_, float8_e4m3, float8_e5m2, float16, float32,
                                     int8, int16, int32, int64, tfloat32, uint8, uint16, uint32)
@@ -67,7 +69,11 @@ def sizeinbytes(dtype: Any) -> int:
 
 def ds(start: Any, size: Any) -> _DynamicSlice:
     """The slice of `size` elements from `start`."""
-    return _DynamicSlice(start, _whole_number(size, "size of nl.ds"))
+    count = _whole_number(size, "size of nl.ds")
+    if count < 1:
+        raise _ProgramError(f"{_source.here()}: the slice nl.ds({start}, {count}) is empty or runs "
+                            "backwards; a tile has at least one element")
+    return _DynamicSlice(start, count)
 
 
 _binary = _composite.binary_function

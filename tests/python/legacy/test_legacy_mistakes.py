@@ -48,6 +48,16 @@ def test_a_name_and_a_hint_are_taken_without_a_word(body: Callable[[Any], Any]) 
     assert tracing(body) == []
 
 
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t: nl.program_id(-1), "axis of nl.program_id is -1, but axes of a launch grid are counted from 0"),
+    (lambda t: nl.num_programs(-2), "an axis of nl.num_programs is -2, but axes of a launch grid are counted from 0"),
+    (lambda t: nl.num_programs(axes=(0, -1)), "an axis of nl.num_programs is -1, but .* from 0; this one has 0"),
+    (lambda t: nl.num_programs("a"), "an axis of nl.num_programs is 'a', but must be an integer")])
+def test_an_axis_of_the_grid_is_counted_from_its_first(body: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        tracing(body)
+
+
 def test_outside_of_a_kernel_nothing_is_warned_of() -> None:
     """The function says what it says there."""
     with pytest.raises(FrontendError, match="outside"):

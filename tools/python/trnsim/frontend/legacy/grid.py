@@ -135,7 +135,7 @@ def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
 def program_id(axis: int = 0) -> Any:
     """The program's index along an axis of the launch grid."""
     program = session().program
-    axis = whole_number(axis, "axis of nl.program_id")
+    axis = _axis(axis, "axis of nl.program_id")
     return program[axis] if axis < len(program) else 0
 
 
@@ -144,8 +144,19 @@ def num_programs(axes: Any = None) -> int:
     grid = session().grid
     if axes is None:
         return prod(grid)
-    chosen = axes if isinstance(axes, (list, tuple)) else (axes,)
+    given = axes if isinstance(axes, (list, tuple)) else (axes,)
+    chosen = [_axis(axis, "an axis of nl.num_programs") for axis in given]
     return prod(grid[axis] if axis < len(grid) else 1 for axis in chosen)
+
+
+def _axis(given: Any, what: str) -> int:
+    """An axis of the launch grid, counted from its first. A grid may have fewer than are asked for.
+    """
+    axis = whole_number(given, what)
+    if axis < 0:
+        raise UserError(f"{source.here()}: {what} is {axis}, but axes of a launch grid are counted "
+                        f"from 0; this one has {len(session().grid)}")
+    return axis
 
 
 def program_ndim() -> int:

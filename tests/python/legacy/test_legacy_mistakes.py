@@ -58,6 +58,40 @@ def test_an_axis_of_the_grid_is_counted_from_its_first(body: Callable[[Any], Any
         tracing(body)
 
 
+def stored(value: Any) -> list[str]:
+    """The notes on a kernel that stores something."""
+    def kernel(x: Any) -> Any:
+        nl.store(x, value)
+        return x
+    return program(kernel, F32).notes
+
+
+@pytest.mark.parametrize("value", [None, "2", [1, 2], {}, np.ones((2, 2))])
+def test_what_is_stored_is_a_tile_or_a_number(value: Any) -> None:
+    with pytest.raises(FrontendError, match=f"value of nl.store is {type(value).__name__}, but must be a tile or a"):
+        stored(value)
+
+
+@pytest.mark.parametrize("value", [2, 2.5, True, np.float32(2)])
+def test_a_number_is_stored_everywhere(value: Any) -> None:
+    assert stored(value) == []
+
+
+@pytest.mark.parametrize("value", [None, "2", [1, 2]])
+def test_a_tensor_is_filled_with_a_number(value: Any) -> None:
+    with pytest.raises(FrontendError, match=f"fill_value of nl.full is {type(value).__name__}, but must be a number"):
+        tracing(lambda t: nl.full((128, 4), value, nl.float32))
+
+
+@pytest.mark.parametrize(("n", "message"), [
+    (0, "n of nl.rms_norm is 0, but must be the number of elements that a mean is of, which is 1 or more"),
+    (-3, "n of nl.rms_norm is -3, but must be the number of elements"),
+    (None, "n of nl.rms_norm is NoneType, but must be a number")])
+def test_a_root_mean_square_is_one_of_some_elements(n: Any, message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        tracing(lambda t: nl.rms_norm(t, t[0:1, :], axis=1, n=n))
+
+
 def test_outside_of_a_kernel_nothing_is_warned_of() -> None:
     """The function says what it says there."""
     with pytest.raises(FrontendError, match="outside"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shapes and whole numbers as kernels give them.
-"""Sizes and other integers, or what stands for one, like a loop's index or 4.0."""
+# Shapes and numbers as kernels give them.
+"""Sizes and other integers, or what stands for one, like a loop's index or 4.0; and numbers."""
 
 from __future__ import annotations
 
@@ -45,3 +45,15 @@ def whole_number(value: Any, what: str) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     raise UserError(f"{source.here()}: {what} is {value!r}, but must be an integer")
+
+
+def number(value: Any, what: str, allowed: str) -> float:
+    """The number that `what` has to be, if it is nothing else that is allowed. UserError if it is
+    none.
+    """
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise UserError(f"{source.here()}: {what} is {type(value).__name__}, but must be {allowed}")

@@ -23,7 +23,7 @@ from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.nki.creation import identity
 from trnsim.frontend.records.frame import Frame
 from trnsim.frontend.records.tensor import HBM, PSUM, Shape
-from trnsim.frontend.shapes import given_sizes, sizes_of
+from trnsim.frontend.shapes import given_sizes, number, sizes_of
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **others: Any) -> Any:
@@ -48,7 +48,8 @@ def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: s
          **others: Any) -> Any:
     """A tensor filled with a constant."""
     ignored(others)
-    return _declared(shape, dtype, buffer, name, float(fill_value))
+    return _declared(shape, dtype, buffer, name,
+                     number(fill_value, "fill_value of nl.full", "a number"))
 
 
 def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",

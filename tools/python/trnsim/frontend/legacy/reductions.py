@@ -28,6 +28,7 @@ from trnsim.frontend.legality.operators import reducing
 from trnsim.frontend.operators import legacy_alu as alu, operator_name
 from trnsim.frontend.recorder import required
 from trnsim.frontend.records.tensor import PSUM, SBUF, Shape
+from trnsim.frontend.shapes import number
 
 BN_STATS_COLUMNS = 512
 """Elements per partition that one bn_stats takes. [NKI-ISA]"""
@@ -202,12 +203,16 @@ def rms_norm(x: Any, w: Any, axis: Any, n: int, epsilon: float = 1e-6, *, dtype:
              compute_dtype: Any = None, mask: Any = None, **others: Any) -> Tensor:
     """x / sqrt(mean(x * x) + epsilon) * w."""
     ignored(others)
+    elements = number(n, "n of nl.rms_norm", "a number")
+    if elements <= 0:
+        raise UserError(f"{source.here()}: n of nl.rms_norm is {n}, but must be the number of "
+                        "elements that a mean is of, which is 1 or more")
     tile = as_tile(x, "x of nl.rms_norm")
     release(tile)
     total = _sum_of_squares(tile, axis, mask)
     mean_square = flush(produce("tensor_scalar", (("data", "read", total),),
                                 {"op0": "multiply", "op1": "add"}, total.shape, float32,
-                                immediates=(1.0 / n, False, epsilon)))
+                                immediates=(1.0 / elements, False, epsilon)))
     inverse = flush(unary("rsqrt", mean_square))
     kind = result_dtype(compute_dtype if dtype is None else dtype, tile.dtype)
     scaled = flush(binary("multiply", tile, inverse, dtype=fraction(kind), mask=mask))

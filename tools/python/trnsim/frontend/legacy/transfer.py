@@ -14,6 +14,7 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.records.tensor import HBM, PSUM, Shape
+from trnsim.frontend.shapes import number
 
 
 def load(src: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Tensor:
@@ -49,7 +50,8 @@ def store(dst: Any, value: Any, *, mask: Any = None, **others: Any) -> None:
     target = _tile_like(dst)
     shape = target.shape
     if not isinstance(value, (Tensor, Blocks)):
-        value = produce("memset", (), {"value": float(value)}, shape, dst.dtype)
+        filling = number(value, "value of nl.store", "a tile or a number")
+        value = produce("memset", (), {"value": filling}, shape, dst.dtype)
     tile = in_sbuf(as_tile(value, "value of nl.store"))
     release(tile)
     if tile.shape != shape:

@@ -92,6 +92,15 @@ def test_a_root_mean_square_is_one_of_some_elements(n: Any, message: str) -> Non
         tracing(lambda t: nl.rms_norm(t, t[0:1, :], axis=1, n=n))
 
 
+@pytest.mark.parametrize("constant", [5, 2.5, [1, 2], None, nl.float32])
+def test_a_constant_in_hbm_is_an_array(constant: Any) -> None:
+    with pytest.raises(FrontendError, match=f"the constant of nl.shared_constant is {type(constant).__name__}, but must "
+                                            "be a numpy array; for one number, use nl.full"):
+        tracing(lambda t: nl.shared_constant(constant))
+    with pytest.raises(FrontendError, match="the constant of nl.shared_constant is Tensor, but must be a numpy array"):
+        tracing(nl.shared_constant)
+
+
 def test_outside_of_a_kernel_nothing_is_warned_of() -> None:
     """The function says what it says there."""
     with pytest.raises(FrontendError, match="outside"):

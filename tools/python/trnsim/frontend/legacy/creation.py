@@ -10,6 +10,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import DType
@@ -194,6 +196,10 @@ def _declared_in_hbm(shape: Shape, kind: DType, region: Region, name: str,
 def shared_constant(constant: Any, dtype: Any = None, **others: Any) -> Tensor:
     """A tensor in HBM that holds a numpy array from the start."""
     ignored(others)
+    if not isinstance(constant, np.ndarray):
+        raise UserError(f"{source.here()}: the constant of nl.shared_constant is "
+                        f"{type(constant).__name__}, but must be a numpy array; for one number, "
+                        "use nl.full")
     kind = dtype_of(constant.dtype if dtype is None else dtype)
     active = recorder.required()
     storage = active.storage(HBM, kind, tuple(constant.shape), kind="constant")

@@ -80,6 +80,24 @@ def test_reshaped_tiles_have_the_elements_of_numpy(shape: Any) -> None:
     np.testing.assert_array_equal(found, DATA.reshape(shape))
 
 
+@pytest.mark.parametrize("axis", [1, 2, -1, -2, (1, 2), (2, -1), (-2, -1), (3, 1), [1, -1]], ids=str)
+def test_axes_are_inserted_where_numpy_inserts_them(axis: Any) -> None:
+    found = evaluate_old(lambda t: nl.copy(nl.expand_dims(t, axis)), DATA)
+    np.testing.assert_array_equal(found, np.expand_dims(DATA, tuple(axis) if isinstance(axis, list) else axis))
+
+
+@pytest.mark.parametrize(("axis", "message"), [
+    (5, "expand_dims at axis 5 of a tile with 2 axes, but the result has 3, -3 to 2; name some of them, each once"),
+    (-4, "expand_dims at axis -4 of a tile with 2 axes, but the result has 3"),
+    ((1, 1), r"expand_dims at axis \(1, 1\) of a tile with 2 axes, but the result has 4, -4 to 3"),
+    ((1, -3), r"expand_dims at axis \(1, -3\) of a tile with 2 axes"),
+    (-3, "expand_dims at axis 0, which is the partition axis of a tile; use a free axis"),
+    ("a", "axis of expand_dims is 'a', but must be an integer")], ids=str)
+def test_axes_that_a_result_does_not_have_are_not_inserted(axis: Any, message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        evaluate_old(lambda t: nl.copy(nl.expand_dims(t, axis)), DATA)
+
+
 @pytest.mark.parametrize("rows", [slice(0, 64), slice(32, 64)])
 def test_a_view_of_another_type_has_the_same_bytes(rows: slice) -> None:
     found = evaluate_old(lambda t: nl.copy(t[rows, 0:40].view(nl.int16)), DATA)

@@ -12,6 +12,7 @@ from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.records.tensor import PARTITION_UNIT, Form, Shape
+from trnsim.frontend.shapes import whole_number
 
 
 def with_form(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
@@ -61,10 +62,17 @@ def _reshaped_strides(form: Form, shape: Shape, first: int) -> Shape | None:
 
 
 def expand_dims(data: Tensor, axis: Any) -> Tensor:
-    """The tile with axes of size 1 at the given places."""
+    """The tile with axes of size 1 at the given places of the result, as numpy counts them."""
+    given = [whole_number(one, "axis of expand_dims")
+             for one in (axis if isinstance(axis, (list, tuple)) else (axis,))]
     shape, strides = list(data.shape), list(data.form.strides)
-    for one in sorted(axis if isinstance(axis, (list, tuple)) else (axis,)):
-        at = one if one >= 0 else len(shape) + 1 + one
+    rank = len(shape) + len(given)
+    places = sorted(one + rank if one < 0 else one for one in given)
+    if len(set(places)) < len(places) or places and (places[0] < 0 or places[-1] >= rank):
+        raise ProgramError(f"{source.here()}: expand_dims at axis {axis} of a tile with "
+                           f"{len(shape)} axes, but the result has {rank}, {-rank} to {rank - 1}; "
+                           "name some of them, each once")
+    for at in places:
         if at == 0 and data.form.is_on_chip:
             raise ProgramError(f"{source.here()}: expand_dims at axis 0, which is the partition "
                                "axis of a tile; use a free axis")

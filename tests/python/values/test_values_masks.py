@@ -190,6 +190,12 @@ def test_masks_clip_what_is_reduced(body: Callable[[Any, Any, Any], Any], expect
     np.testing.assert_allclose(masked(body, (64, 1)), expected, rtol=1e-4)
 
 
+def test_a_mask_of_rows_that_is_not_affine_leaves_rows_out_of_reductions() -> None:
+    """What is assigned stays there."""
+    found = masked(lambda t, p, f: nl.max(t, axis=1, mask=(p < 9) | (p > 20)), (64, 1))
+    np.testing.assert_array_equal(found, kept(DATA.max(1, keepdims=True), (ROW[:, :1] < 9) | (ROW[:, :1] > 20)))
+
+
 @pytest.mark.parametrize(("mask", "message"), [
     (lambda p, f: f <= p, "mask= leaves 1 elements of one row and 64 of another"),
     (lambda p, f: (f <= p) & (p < 9), "mask= leaves 1 elements of one row and 9 of another"),

@@ -20,15 +20,15 @@ def tensor_reduce(call: Call) -> None:
     """dst = the reduction of data over its last dimensions."""
     op = call.attributes["op"]
     rows = call.rows("data") if alu.is_bitwise(op) else call.floats("data")
-    if call.kept is not None and call.kept.size == rows.size:
+    kept = call.kept
+    if kept is not None and kept.size == rows.size:
         identity = np.asarray(alu.IDENTITIES[op]).astype(rows.dtype)
-        rows = np.where(call.kept.reshape(rows.shape), rows, identity)
+        rows = np.where(kept.reshape(rows.shape), rows, identity)
+        call.kept = None
     dst = call.views["dst"].form
     unwritten = call.take_garbage()
     if unwritten is not None:
         call.put_garbage(unwritten.reshape(dst.shape[0], dst.free_elements, -1).any(axis=-1))
-    kept = call.kept
-    call.kept = None
     result = alu.reduce(op, rows.reshape(dst.shape[0], dst.free_elements, -1))
     call.write(-result if call.attributes.get("negate") else result)
     call.kept = kept

@@ -147,8 +147,9 @@ private:
         return sum;
     }
 
+    /// What a loop around it keeps in order stays apart.
     void visit(LoopTree& item, std::int32_t depth) {
-        if (!item.is_loop()) {
+        if (!item.is_loop() || program_.loops[item.index].is_in_order) {
             return;
         }
         for (LoopTree& inner : item.body) {

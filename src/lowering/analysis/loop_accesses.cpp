@@ -31,6 +31,7 @@ void LoopAccesses::gather(const LoopTree& item, std::size_t child, bool is_direc
         return;
     }
     if (item.is_loop()) {
+        is_opaque_ = is_opaque_ || program_.loops[item.index].is_in_order;
         inner_counts_.push_back(program_.loops[item.index].count);
         for (const LoopTree& inner : item.body) {
             gather(inner, child, false);
@@ -104,7 +105,8 @@ bool LoopAccesses::is_own(const std::vector<Use>& uses) const {
     std::int64_t low = first.low;
     std::int64_t high = first.high;
     for (const Use& use : uses) {
-        if (!same_base(use.at->instance, first.at->instance, depth_) ||
+        if (use.operand->dtype != first.operand->dtype ||  // Offsets count other elements.
+            !same_base(use.at->instance, first.at->instance, depth_) ||
             has_inner_terms(use.at->instance, depth_)) {
             return false;
         }

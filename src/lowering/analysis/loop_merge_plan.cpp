@@ -315,7 +315,7 @@ std::optional<LoopMergePlan> plan_merge(const Program& program,
                                         const LoopTree& loop,
                                         std::int32_t depth) {
     const program::Loop& source = program.loops[loop.index];
-    if (source.kind != program::LoopKind::Affine || source.is_in_order || source.count < 2) {
+    if (source.kind != program::LoopKind::Affine || source.count < 2) {
         return std::nullopt;
     }
     return Planner(program, counts, core, loop, depth).plan();

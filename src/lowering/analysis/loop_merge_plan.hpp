@@ -23,6 +23,7 @@ struct LoopMergePlan {
 };
 
 /// The plan for a loop of the tree at `depth`; nothing where merging is not possible or of no use.
+/// \pre neither it nor a loop around it keeps its order
 [[nodiscard]] std::optional<LoopMergePlan> plan_merge(const program::Program& program,
                                                       const BufferCounts& counts,
                                                       const NeuronCoreSpec& core,

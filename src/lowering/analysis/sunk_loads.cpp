@@ -33,6 +33,7 @@ struct Touch {
     std::optional<std::uint32_t> run{};
     std::size_t operand = 0;
     bool reads = false;
+    bool is_in_order = false;  ///< A loop around it passes nothing, and nothing passes that.
 };
 
 /// A site whose loads can be moved into the loop that a route leads to.
@@ -55,7 +56,7 @@ public:
     [[nodiscard]] std::vector<Candidate> candidates() const {
         std::vector<std::vector<Touch>> touches(program_->buffers.size());
         Route route;
-        gather(tree_, route, touches);
+        gather(tree_, route, false, touches);
         std::vector<Candidate> found;
         for (std::uint32_t site = 0; site < touches.size(); ++site) {
             if (is_loadable_[site]) {
@@ -152,14 +153,18 @@ private:
     }
 
     /// By site: who touches it, of those whose loads may be moved.
-    void gather(const Items& items, Route& route, std::vector<std::vector<Touch>>& touches) const {
+    void gather(const Items& items,
+                Route& route,
+                bool is_in_order,
+                std::vector<std::vector<Touch>>& touches) const {
         for (std::size_t i = 0; i < items.size(); ++i) {
             route.push_back(i);
             if (items[i].is_loop()) {
-                gather(items[i].body, route, touches);
+                const bool is_kept = program_->loops[items[i].index].is_in_order;
+                gather(items[i].body, route, is_in_order || is_kept, touches);
             } else if (items[i].is_alloc()) {
                 if (is_loadable_[items[i].index]) {
-                    touches[items[i].index].push_back({.route = route});
+                    touches[items[i].index].push_back({.route = route, .is_in_order = is_in_order});
                 }
             } else {
                 const auto& operands = template_of(items[i].index).operands;
@@ -168,7 +173,8 @@ private:
                         touches[operands[k].buffer].push_back({.route = route,
                                                                .run = items[i].index,
                                                                .operand = k,
-                                                               .reads = !operands[k].writes()});
+                                                               .reads = !operands[k].writes(),
+                                                               .is_in_order = is_in_order});
                     }
                 }
             }
@@ -180,7 +186,8 @@ private:
                                                      const std::vector<Touch>& touches) const {
         const auto reader = std::ranges::find(touches, true, &Touch::reads);
         const auto loader = std::ranges::find(touches, false, &Touch::reads);
-        if (reader == touches.end() || loader == touches.end()) {
+        if (reader == touches.end() || loader == touches.end() ||
+            std::ranges::any_of(touches, &Touch::is_in_order)) {
             return std::nullopt;
         }
         const std::size_t depth = common_start(loader->route, reader->route);

@@ -155,6 +155,55 @@ TEST(IterationMergingTest, ALoopInOrderStaysAsItIs) {
     EXPECT_EQ(merged(program), program);
 }
 
+/// Small fills in a loop, with a loop around it and another one in it.
+program::Program fills_in_loops(bool is_outer_in_order, bool is_inner_in_order) {
+    ProgramBuilder builder;
+    const auto x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, 1});
+    const auto y = builder.tile("y", Space::Sbuf, Dtype::Float32, {kRows, 1});
+    const auto fill = [&](std::uint32_t tile) {
+        return builder.add(
+            Opcode::Memset, {Engine::Vector}, {builder.whole(Role::Dst, tile)}, {.value = 1.0});
+    };
+    const auto one = fill(x);
+    const auto other = fill(y);
+    builder.loop(2, is_outer_in_order).loop(8).alloc(x).run(one, {at(affine(0, {8, 1}))});
+    builder.loop(3, is_inner_in_order).alloc(y).run(other, {at(affine(0, {24, 3, 1}))}).end();
+    builder.end().end();
+    return builder.build();
+}
+
+TEST(IterationMergingTest, ALoopAroundOrInsideOfOneInOrderStaysAsItIs) {
+    EXPECT_NE(merged(fills_in_loops(false, false)), fills_in_loops(false, false));
+    EXPECT_EQ(merged(fills_in_loops(true, false)), fills_in_loops(true, false));
+    EXPECT_EQ(executed(merged(fills_in_loops(false, true))), executed(fills_in_loops(false, true)));
+}
+
+TEST(IterationMergingTest, BytesThatAreReadAsAnotherTypeAreNotTakenApart) {
+    const auto program_with = [](Dtype read_as) {
+        ProgramBuilder builder;
+        const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 64});
+        const auto out = builder.tile("out", Space::Sbuf, read_as, {kRows, 64});
+        const auto column = [&](Role role, std::uint32_t buffer, Dtype dtype) {
+            Operand operand = builder.part(role, buffer, 1);
+            operand.dtype = dtype;
+            return operand;
+        };
+        const auto fill = builder.add(Opcode::Memset,
+                                      {Engine::Vector},
+                                      {column(Role::Dst, all, Dtype::Float32)},
+                                      {.value = 1.0});
+        const auto copy =
+            builder.add(Opcode::TensorCopy,
+                        {Engine::Vector},
+                        {column(Role::Dst, out, read_as), column(Role::Data, all, read_as)});
+        const auto step = at({}, affine(0, {1}));
+        builder.alloc(all).alloc(out).loop(64).run(fill, {step}).run(copy, {step, step}).end();
+        return builder.build();
+    };
+    EXPECT_NE(merged(program_with(Dtype::Float32)), program_with(Dtype::Float32));
+    EXPECT_EQ(merged(program_with(Dtype::Bfloat16)), program_with(Dtype::Bfloat16));
+}
+
 /// Loops over a chain of small instructions on tiles of their own, some of them in a loop inside.
 class Chains {
 public:

@@ -154,6 +154,14 @@ TEST(SunkLoadsTest, EveryIterationLoadsWhatDoesNotFitBesideTheLoop) {
     EXPECT_EQ(sinking(program, kFull).passes, (Passes{{kTile, kSteps}}));
 }
 
+TEST(SunkLoadsTest, WhatALoopKeepsInOrderStaysWhereItIs) {
+    for (const std::size_t loop : {0U, 1U, 2U}) {  // Of passes, of loads, of rows.
+        Program program = hoisted();
+        program.loops[loop].is_in_order = true;
+        EXPECT_EQ(sunk(program, kFull), program) << loop;
+    }
+}
+
 TEST(SunkLoadsTest, LoopsOfLoadsAreDeeperThen) {
     const Program program = of_passes([](Hoisted& kernel) {
         kernel.load_tiles(kernel.tile);

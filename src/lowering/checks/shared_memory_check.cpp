@@ -3,11 +3,13 @@
 #include "trnsim/lowering/checks/shared_memory_check.hpp"
 
 #include "trnsim/base/error.hpp"
+#include "trnsim/base/rounding.hpp"
 #include "trnsim/lowering/dependencies/meeting.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace trnsim::lowering {
@@ -158,7 +160,7 @@ void SharedMemoryCheck::check(std::size_t core,
         if (is_harmless) {
             continue;
         }
-        for (std::int64_t i = 0; i < other.count; ++i) {
+        for (auto [i, end] = places_near(other, access.first); i < end; ++i) {
             const Region region = other.first.moved_by(i * other.step);
             if (!overlap(region, access.first) || is_same_work(access, other, region, records)) {
                 continue;
@@ -180,6 +182,22 @@ void SharedMemoryCheck::check(std::size_t core,
                                      : ""));
         }
     }
+}
+
+std::pair<std::int64_t, std::int64_t> SharedMemoryCheck::places_near(const Record& record,
+                                                                     const Region& region) {
+    const std::int64_t step = std::abs(record.step);
+    if (step == 0) {
+        return {0, record.count};
+    }
+    // Of the way that its regions go: the bytes before the first one meets it, and until the last.
+    const bool is_down = record.step < 0;
+    const std::int64_t until =
+        is_down ? record.first.begin() - region.end() : region.begin() - record.first.end();
+    const std::int64_t beyond =
+        is_down ? record.first.end() - region.begin() : region.end() - record.first.begin();
+    return {std::max<std::int64_t>(0, floor_divide(until, step) + 1),
+            std::min(record.count, floor_divide(beyond - 1, step) + 1)};
 }
 
 std::string SharedMemoryCheck::text_of(const Record& record) const {

@@ -86,6 +86,9 @@ private:
     bool hold(const Meeting& meeting);
     /// What each member of a meeting knows after it: all that any of them knew.
     [[nodiscard]] Clock known_after(const std::vector<std::size_t>& members) const;
+    /// From which of its accesses to before which a record may meet a region.
+    [[nodiscard]] static std::pair<std::int64_t, std::int64_t> places_near(const Record& record,
+                                                                           const Region& region);
     [[nodiscard]] std::string text_of(const Record& record) const;
 
     std::vector<Core> cores_;

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Programs of two cores on one shared tensor of 1024 x 128 float32, each with tiles of its own.
+/// Programs of two cores on one shared tensor of 1048576 x 128 float32, each with tiles of its own.
 /// Instructions of a core: 3 x core is a load of 128 elements, the next a store, then a barrier.
 class TwoCores {
 public:
@@ -39,7 +39,7 @@ public:
                          2 * number));
         line(
             fmt::format(R"({{"record":"buffer","id":{},"name":"out","space":"hbm","kind":"output",)"
-                        R"("dtype":"float32","shape":[1024,128],"shared":"out"}})",
+                        R"("dtype":"float32","shape":[1048576,128],"shared":"out"}})",
                         2 * number + 1));
         copy(0, 2 * number, 2 * number + 1);
         copy(1, 2 * number + 1, 2 * number);
@@ -222,6 +222,23 @@ TEST(SharedMemoryCheck, ALoopThatComesBackToItsBytesTakesNoMoreRecords) {
     cores.core(1).loop("l", 100).loop("j", 512).read(R"({"base":65536,"j":128})").end().end();
     cores.read("0");
     EXPECT_THAT(cores.error(), HasSubstr("bytes 0 to 511 of out"));
+}
+
+TEST(SharedMemoryCheck, OfALongLoopOnlyWhatIsNearIsLookedAt) {
+    constexpr int kManyRows = 200'000;  // All of them with all others would take minutes.
+    const auto rows = [](std::int64_t first, std::int64_t step) {
+        TwoCores cores;
+        cores.core(0).loop("i", kManyRows).write(R"({"base":256,"i":256})").end();
+        cores.core(1).loop("j", kManyRows);
+        cores.write(fmt::format(R"({{"base":{},"j":{}}})", first, step)).end();
+        return cores.error();
+    };
+    constexpr std::int64_t kLast = 256L * kManyRows;
+    EXPECT_EQ(rows(128, 256), "");
+    EXPECT_EQ(rows(kLast - 128, -256), "");
+    EXPECT_THAT(rows(kLast - 127, -256), HasSubstr("race"));
+    EXPECT_THAT(rows(kLast + 127, 256), HasSubstr(fmt::format("bytes {} to ", 4 * kLast)));
+    EXPECT_EQ(rows(kLast + 128, 256), "");
 }
 
 TEST(SharedMemoryCheck, CoresThatNeverMeetAreLeftToTheDeadlock) {

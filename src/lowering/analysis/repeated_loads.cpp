@@ -90,7 +90,8 @@ public:
     explicit Finder(Program program)
         : program_(std::move(program)),
           is_written_(written_buffers(program_)),
-          uses_(program_.buffers.size()) {
+          uses_(program_.buffers.size()),
+          writes_(program_.buffers.size()) {
         Path path;
         for (std::uint32_t i = 0; i < program_.nodes.size(); ++i) {
             const Node& node = program_.nodes[i];
@@ -102,6 +103,7 @@ public:
                 const auto& operands = template_of(node.index).operands;
                 for (std::size_t k = 0; k < operands.size(); ++k) {
                     uses_[operands[k].buffer].push_back({node.index, k, order_.size()});
+                    writes_[operands[k].buffer] += operands[k].writes() ? 1 : 0;
                 }
                 order_.emplace_back(node.index, path);
             }
@@ -137,12 +139,6 @@ private:
         return program_.templates[program_.runs[run].instruction];
     }
 
-    [[nodiscard]] bool is_only_written_once(std::uint32_t site) const {
-        return std::ranges::count_if(uses_[site], [this](const Use& use) {
-                   return template_of(use.run).operands[use.operand].writes();
-               }) == 1;
-    }
-
     /// A run as a load, if it is one.
     [[nodiscard]] std::optional<Load> load_of(std::uint32_t run, const Path& path) const {
         const InstructionTemplate& instruction = template_of(run);
@@ -159,7 +155,7 @@ private:
             src.indirect || is_written_[src.buffer] || !is_given(program_.buffers[src.buffer]) ||
             src.dtype != dst.dtype || dst.dtype != site.dtype ||
             src.dtype != program_.buffers[src.buffer].dtype || !stride ||
-            !dst.pattern.is_contiguous() || !is_only_written_once(dst.buffer)) {
+            !dst.pattern.is_contiguous() || writes_[dst.buffer] != 1) {
             return std::nullopt;
         }
         return Load{.run = run,
@@ -286,7 +282,8 @@ private:
 
     Program program_;
     const std::vector<bool> is_written_;
-    std::vector<std::vector<Use>> uses_;                 ///< By buffer.
+    std::vector<std::vector<Use>> uses_;                 ///< By buffer,
+    std::vector<std::int64_t> writes_;                   ///< and how many of them write.
     std::vector<std::pair<std::uint32_t, Path>> order_;  ///< Runs in program order.
 };
 

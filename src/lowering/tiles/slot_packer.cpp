@@ -6,9 +6,33 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace trnsim::lowering {
+
+SlotPacker::SlotPacker(std::vector<PackedSite> sites, std::int64_t capacity)
+    : sites_(std::move(sites)), by_first_step_(sites_.size()), capacity_(capacity) {
+    std::iota(by_first_step_.begin(), by_first_step_.end(), std::size_t{0});
+    by_last_step_ = by_first_step_;
+    std::ranges::sort(by_first_step_, {}, [this](std::size_t i) { return sites_[i].first_step; });
+    std::ranges::sort(by_last_step_, {}, [this](std::size_t i) { return sites_[i].last_step; });
+}
+
+std::int64_t SlotPacker::most_at_once() const {
+    std::int64_t most = 0;
+    std::int64_t live = 0;
+    auto ended = by_last_step_.begin();
+    for (const std::size_t i : by_first_step_) {
+        for (; sites_[*ended].last_step < sites_[i].first_step; ++ended) {
+            live -= sites_[*ended].bytes();
+        }
+        live += sites_[i].bytes();
+        most = std::max(most, live);
+    }
+    return most;
+}
 
 bool SlotPacker::place_apart() {
     std::int64_t address = 0;
@@ -64,6 +88,7 @@ bool SlotPacker::shrink() {
             }
         }
         if (largest == nullptr) {
+            place_shared();  // Says how much it takes.
             return false;
         }
         largest->slots -= std::max<std::int64_t>(1, largest->excess() / 4);

@@ -2,9 +2,9 @@
 // Addresses for the slots of sites in one memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -33,8 +33,7 @@ struct PackedSite {
 class SlotPacker {
 public:
     /// `capacity` in bytes per partition.
-    SlotPacker(std::vector<PackedSite> sites, std::int64_t capacity)
-        : sites_(std::move(sites)), capacity_(capacity) {}
+    SlotPacker(std::vector<PackedSite> sites, std::int64_t capacity);
 
     /// Addresses one after the other; false if they exceed the capacity.
     bool place_apart();
@@ -43,8 +42,8 @@ public:
     /// exceed the capacity.
     bool place_shared();
 
-    /// Apart if that fits, else shared.
-    bool place() { return place_apart() || place_shared(); }
+    /// Apart if that fits, else shared if that can fit.
+    bool place() { return place_apart() || (most_at_once() <= capacity_ && place_shared()); }
 
     /// As many slots as wanted, or as fit: takes slots beyond the live tiles away until the rest
     /// fits, from the sites that keep the largest share (a tile or two more than live are what lets
@@ -59,6 +58,8 @@ public:
     [[nodiscard]] bool shares() const { return shares_; }
 
 private:
+    /// Bytes of all sites that live at a step, at the fullest one: no place takes less.
+    [[nodiscard]] std::int64_t most_at_once() const;
     bool shrink();
     void refill();
     /// The most slots that the site can have, up to those wanted.
@@ -70,6 +71,8 @@ private:
                                   std::span<const PackedSite* const> placed);
 
     std::vector<PackedSite> sites_;
+    std::vector<std::size_t> by_first_step_;  ///< Places in sites_,
+    std::vector<std::size_t> by_last_step_;   ///< in two orders.
     std::int64_t capacity_;
     std::int64_t used_ = 0;
     bool shares_ = false;

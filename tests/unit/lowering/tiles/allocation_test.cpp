@@ -469,6 +469,22 @@ TEST(AllocationTest, RoomThatIsTooLittleForAllGoesBackToTheSmallerTiles) {
     EXPECT_EQ(result.sites[small].slots, 14);
 }
 
+TEST(AllocationTest, ThousandsOfSitesAreDealtOutAtOnce) {  // It took minutes once.
+    constexpr std::int64_t kSites = 3000;
+    Sites sites;
+    sites.core().sbuf.usable_partition_kib = 200;
+    for (std::int64_t i = 0; i < kSites; ++i) {
+        sites.add(Space::Sbuf, 64, 1, 100, i % 10, 100 + i % 7);
+    }
+    const Allocation allocation = sites.allocate({.buffer_factor = 4.0});
+    std::int64_t slots = 0;
+    for (const SitePlacement& site : allocation.sites) {
+        EXPECT_GE(site.slots, 1);
+        slots += site.slots;
+    }
+    EXPECT_EQ(slots, 200 * kKib / 64);
+}
+
 TEST(AllocationTest, SitesKeepSlotsInProportionToTheirLiveTiles) {
     Sites sites;
     const auto few = sites.add(Space::Sbuf, kKib, 1, 100);

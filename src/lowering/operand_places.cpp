@@ -39,6 +39,23 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
             planned.engine == Engine::Scalar && operand.role == Role::ReduceResult;
         place(instruction, at, operand_plan.shape, resolved);
     }
+    if (plan.is_transfer) {
+        find_lanes(planned);
+    }
+}
+
+void OperandPlaces::find_lanes(PlannedStep& planned) {
+    std::int16_t lane = 0;
+    for (const ResolvedOperand& operand : planned.operands) {
+        if (operand.operand->space != Space::Hbm && operand.operand->role != Role::Index) {
+            lane = static_cast<std::int16_t>(operand.region.partition());
+        }
+    }
+    for (ResolvedOperand& operand : planned.operands) {
+        if (operand.operand->space == Space::Hbm) {
+            operand.lane = lane;
+        }
+    }
 }
 
 void OperandPlaces::place(const InstructionTemplate& instruction,

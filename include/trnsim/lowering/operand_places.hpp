@@ -51,6 +51,8 @@ private:
     [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
                                              const Operand& operand,
                                              std::int64_t instance);
+    /// Tells the operands in HBM on which DMA engines they are.
+    static void find_lanes(PlannedStep& planned);
     [[nodiscard]] MemoryHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,

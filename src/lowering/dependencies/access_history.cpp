@@ -20,8 +20,9 @@ bool has_flow(Access access) {
 
 void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& waits) const {
     const std::uint32_t own = 1U << access.queue;
-    const std::uint32_t done_queues = has_flow(access.access) ? ~0U : ~own;
-    const std::uint32_t read_queues = access.access != Access::Read ? ~own : 0U;
+    const std::uint32_t others = access.lane == RegionAccess::kInOrder ? ~own : ~0U;
+    const std::uint32_t done_queues = has_flow(access.access) ? ~0U : others;
+    const std::uint32_t read_queues = access.access != Access::Read ? others : 0U;
     if (waits.knows(former_, done_queues, read_queues) &&
         waits.knows(merged_, done_queues, read_queues)) {
         known_by_[static_cast<std::size_t>(access.access)] |= own;
@@ -37,7 +38,7 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
         collect_everywhere(access, waits);
     }
     for (const Entry& write : writes_) {
-        if ((is_flow || write.queue != access.queue) &&
+        if ((is_flow || !is_in_order(write, access)) &&
             waits.lacks_done(write.queue, write.number) && overlap(write.region, access.region)) {
             waits.need_done(write.queue, write.number);
         }
@@ -46,17 +47,25 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
         return;
     }
     for (const Entry& read : reads_) {
-        if (read.queue != access.queue && waits.lacks_read(read.queue, read.number) &&
+        if (!is_in_order(read, access) && waits.lacks_read(read.queue, read.number) &&
             overlap(read.region, access.region)) {
             waits.need_read(read.queue, read.number);
         }
     }
 }
 
+bool AccessHistory::is_in_order(const Entry& earlier, const RegionAccess& access) {
+    return earlier.queue == access.queue &&
+           (access.lane == RegionAccess::kInOrder ||
+            (earlier.lane == access.lane && contains(earlier.region, access.region) &&
+             contains(access.region, earlier.region)));
+}
+
 void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     const bool writes = access.access != Access::Read;
     reads_.erase_if([&](const Entry& read) {
-        return (writes || read.queue == access.queue) && contains(access.region, read.region);
+        const bool is_of_queue = read.queue == access.queue && read.lane == access.lane;
+        return (writes || is_of_queue) && contains(access.region, read.region);
     });
     if (writes) {
         is_written_ = true;
@@ -66,6 +75,7 @@ void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     entry.region = access.region;
     entry.number = access.number;
     entry.queue = access.queue;
+    entry.lane = access.lane;
     entry.age = recorded_++;
     if (is_longer_than(most)) {
         merge_oldest();

@@ -20,14 +20,19 @@ struct RegionAccess {
     Access access = Access::Read;
     neuron_core::QueueId queue = 0;
     std::uint64_t number = 0;  ///< Of the instruction within its queue, from 1.
+    /// It comes after those of its queue without a wait, but for what it reads of them: kInOrder.
+    /// Of transfers that meet in HBM those of a ring do so only if each byte is on the same DMA
+    /// engine: the same bytes, from or to partitions that begin with the same one, which this is.
+    std::int16_t lane = kInOrder;
+    static constexpr std::int16_t kInOrder = -1;
 };
 
 /// Accesses to one slot (or one HBM tensor) that later ones may have to wait for.
 ///
 /// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow
-/// dependencies need a wait: a queue starts in order. Additions into PSUM by the Tensor Engine do
-/// not wait for one another. Older accesses beyond a number of them are merged by queue and then
-/// overlap with everything (waits stay correct, some are not needed).
+/// dependencies need a wait where that is in order (RegionAccess::lane). Additions into PSUM by the
+/// Tensor Engine do not wait for one another. Older accesses beyond a number of them are merged by
+/// queue and then overlap with everything (waits stay correct, some are not needed).
 class AccessHistory {
 public:
     static constexpr std::size_t kMaxEntries = 96;
@@ -58,6 +63,7 @@ private:
         Region region;
         std::uint64_t number = 0;
         neuron_core::QueueId queue = 0;
+        std::int16_t lane = RegionAccess::kInOrder;
         std::uint32_t age = 0;  ///< Its place among all that were recorded.
     };
     using Entries = InlineVector<Entry, 2>;  ///< In order of their recording.
@@ -75,6 +81,8 @@ private:
         return size() + kMaxMerged > most && size() + merged_size() > most;
     }
     void merge_oldest();
+    /// Whether an access comes after an earlier one of its own queue without a wait.
+    [[nodiscard]] static bool is_in_order(const Entry& earlier, const RegionAccess& access);
     /// What an access waits for wherever its bytes are.
     void collect_everywhere(const RegionAccess& access, WaitSet& waits) const;
 

@@ -61,6 +61,22 @@ std::string waits_after(const std::vector<RegionAccess>& before, const RegionAcc
     return text;
 }
 
+RegionAccess in_lane(std::int16_t lane, RegionAccess access) {
+    access.lane = lane;
+    return access;
+}
+
+TEST(AccessHistoryTest, AQueueWaitsForItselfWhereBytesChangeLanes) {
+    const std::vector<RegionAccess> before{in_lane(8, write(kVector, 1)),
+                                           in_lane(8, read(kVector, 2))};
+    EXPECT_EQ(waits_after(before, in_lane(8, write(kVector, 3))), "");
+    EXPECT_EQ(waits_after(before, in_lane(0, write(kVector, 3))), "vector done 1, vector read 2");
+    EXPECT_EQ(waits_after(before, in_lane(8, write(kVector, 3, 5))), "vector done 1, vector read 2")
+        << "other bytes of a lane are in other partitions";
+    EXPECT_EQ(waits_after(before, in_lane(0, write(kVector, 3, 10))), "");
+    EXPECT_EQ(waits_after({in_lane(8, read(kVector, 1))}, in_lane(0, read(kVector, 2))), "");
+}
+
 TEST(RegionTest, OverlapNeedsACommonPartitionAndACommonByte) {
     const RegionShape quadrant = dense(10, 32);
     const Region a(quadrant, 0, 0);

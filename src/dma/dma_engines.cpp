@@ -53,12 +53,17 @@ void DmaEngines::connect(int ring, Completion completion) {
 
 void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arrival) {
     const auto service = static_cast<double>(cost.service.value);
-    const double engine_time = service * std::popcount(cost.engine_mask);
+    const auto engine_time = static_cast<double>(cost.engine_time().value);
     const Bytes hbm_bytes = cost.bytes_read_hbm + cost.bytes_written_hbm;
     Ring& queue = rings_[static_cast<std::size_t>(ring)];
     Transfer& transfer = queue.transfers.append();
     transfer.even_remaining = service;
-    transfer.is_even = true;
+    transfer.is_even = cost.uneven.empty();
+    if (!transfer.is_even) {
+        std::ranges::transform(cost.uneven, transfer.remaining.begin(), [](Picoseconds one) {
+            return static_cast<double>(one.value);
+        });
+    }
     transfer.live = cost.engine_mask;
     transfer.served = 0;
     transfer.demand = 0.0;
@@ -78,9 +83,15 @@ void DmaEngines::submit(int ring, const DmaTransferCost& cost, Picoseconds arriv
 }
 
 Picoseconds DmaEngines::next_change(const Transfer& to_come) const {
-    return hbm_.is_shared(hbm_client_)
-               ? to_come.arrival
-               : to_come.arrival + Picoseconds{static_cast<std::int64_t>(to_come.even_remaining)};
+    if (hbm_.is_shared(hbm_client_)) {
+        return to_come.arrival;
+    }
+    double first = to_come.even_remaining;
+    if (!to_come.is_even) {
+        for_each_bit(to_come.live,
+                     [&](std::size_t e) { first = std::min(first, to_come.remaining[e]); });
+    }
+    return to_come.arrival + Picoseconds{static_cast<std::int64_t>(first)};
 }
 
 void DmaEngines::step() {

@@ -97,19 +97,26 @@ double efficiency(const DmaSpec& spec, const InstructionTemplate& instruction) {
     }
 }
 
-/// Which engines take part, and how many of `count` descriptors the busiest one has.
+/// Which engines take part, and how many descriptors each of them has.
 struct Split {
     std::uint32_t mask = 0;
-    std::int64_t busiest = 0;
+    std::array<std::int64_t, kMostDmaEngines> descriptors{};
+
+    [[nodiscard]] std::int64_t busiest() const { return std::ranges::max(descriptors); }
+    [[nodiscard]] bool is_even() const {
+        return std::ranges::all_of(
+            descriptors, [most = busiest()](std::int64_t one) { return one == 0 || one == most; });
+    }
 };
 
 Split split_evenly(const DmaSpec& spec, std::int64_t count, std::int64_t first_engine) {
     Split split;
     const std::int64_t used = std::min(spec.engines, count);
     for (std::int64_t i = 0; i < used; ++i) {
-        split.mask |= 1U << ((first_engine + i) % spec.engines);
+        const auto engine = static_cast<std::size_t>((first_engine + i) % spec.engines);
+        split.mask |= 1U << engine;
+        split.descriptors[engine] = (count + used - 1 - i) / used;
     }
-    split.busiest = (count + used - 1) / used;
     return split;
 }
 
@@ -119,17 +126,17 @@ Split split_by_partition(const DmaSpec& spec,
                          std::int64_t first) {
     Split split;
     std::array<std::int64_t, kMostDmaEngines> rows_of_engine{};
-    std::int64_t most_rows = 0;
     for (std::int64_t row = first; row < first + rows;) {
         const std::int64_t group = row / spec.partitions_per_engine;
         const std::int64_t next = std::min((group + 1) * spec.partitions_per_engine, first + rows);
         const auto engine = static_cast<std::size_t>(group % spec.engines);
         split.mask |= 1U << engine;
         rows_of_engine[engine] += next - row;
-        most_rows = std::max(most_rows, rows_of_engine[engine]);
         row = next;
     }
-    split.busiest = (count * most_rows + rows - 1) / rows;
+    std::ranges::transform(rows_of_engine, split.descriptors.begin(), [&](std::int64_t own) {
+        return (count * own + rows - 1) / rows;
+    });
     return split;
 }
 
@@ -170,6 +177,11 @@ std::int64_t serving_engines(const DmaSpec& spec, std::int64_t partitions) {
     return std::min(spec.engines, (partitions + each - 1) / each);
 }
 
+Picoseconds DmaTransferCost::engine_time() const {
+    return uneven.empty() ? std::popcount(engine_mask) * service
+                          : std::accumulate(uneven.begin(), uneven.end(), Picoseconds{});
+}
+
 DmaTransferCost transfer_cost(const DmaSpec& spec,
                               const HbmSpec& hbm,
                               const DgeModeSpec& mode,
@@ -189,7 +201,14 @@ DmaTransferCost transfer_cost(const DmaSpec& spec,
 
     DmaTransferCost cost;
     cost.engine_mask = split.mask;
-    cost.service = from_nanoseconds(static_cast<double>(split.busiest) * descriptor_ns);
+    const auto time_of = [descriptor_ns](std::int64_t count) {
+        return from_nanoseconds(static_cast<double>(count) * descriptor_ns);
+    };
+    cost.service = time_of(split.busiest());
+    if (!split.is_even()) {
+        cost.uneven.resize(split.descriptors.size());
+        std::ranges::transform(split.descriptors, cost.uneven.begin(), time_of);
+    }
     cost.spread =
         reads_hbm(instruction) ? read_spread(spec, split.mask, mean_bytes) : Picoseconds{};
     cost.descriptors = pieces.count;

@@ -9,6 +9,7 @@
 #include "trnsim/neuron_core/sync_engine_spec.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace trnsim::dma {
 
@@ -37,17 +38,22 @@ struct DmaTransferCost {
     Bytes bytes_read_hbm{};
     Bytes bytes_written_hbm{};
     double hbm_page_efficiency = 1.0;  ///< Of the stack's rate, for pieces this short.
+    /// By engine: its own time, where that is not `service` for each of the mask. Else empty.
+    std::vector<Picoseconds> uneven{};
+
+    /// Of all engines.
+    [[nodiscard]] Picoseconds engine_time() const;
 };
 
 /// Engine e serves the partitions e x partitions_per_engine and following, so P rows from
 /// `first_partition` use ceil(P / 8) engines; transposes and transfers between HBM addresses are
-/// dealt out by descriptor. Of an engine: sum over its descriptors of max(overhead + bytes / rate /
-/// efficiency, descriptor_min of `mode`). Efficiency is 1 for copies and casts, else that of
-/// dma_transpose or dma_compute, which reads every source and writes a sum of two at its
-/// efficiency. The engines of a read of HBM begin one after the other, the later the longer its
-/// descriptors, and end so: each has the same lag in every transfer, which costs latency and no
-/// throughput. [TRACES-TRN2] [M-VOYAGER] [NKI-DMA] [ACCURACY-STUDY, 3, 4.3] Leaves out the
-/// latencies before and after.
+/// dealt out by descriptor: some engines may have fewer than others. Of an engine: sum over its
+/// descriptors of max(overhead + bytes / rate / efficiency, descriptor_min of `mode`). Efficiency
+/// is 1 for copies and casts, else that of dma_transpose or dma_compute, which reads every source
+/// and writes a sum of two at its efficiency. The engines of a read of HBM begin one after the
+/// other, the later the longer its descriptors, and end so: each has the same lag in every
+/// transfer, which costs latency and no throughput. [TRACES-TRN2] [M-VOYAGER] [NKI-DMA]
+/// [ACCURACY-STUDY, 3, 4.3] Leaves out the latencies before and after.
 [[nodiscard]] DmaTransferCost transfer_cost(const DmaSpec& spec,
                                             const HbmSpec& hbm,
                                             const DgeModeSpec& mode,

@@ -83,10 +83,14 @@ void TimeEstimate::trigger(QueueId ring, const IssueTemplate& what, Picoseconds 
     const std::int64_t taken = std::popcount(transfer.engine_mask);
     const Picoseconds first =
         std::max(start + what.dge_cost.first_byte, std::min(dma_free_at_, kLongestTime));
-    const auto service = Picoseconds{
-        static_cast<std::int64_t>(static_cast<double>(transfer.service.value) / dma_rate_)};
+    const auto at_rate = [this](Picoseconds time) {
+        return Picoseconds{static_cast<std::int64_t>(static_cast<double>(time.value) / dma_rate_)};
+    };
+    const Picoseconds service = at_rate(transfer.service);
     const Picoseconds moved = first + service;
-    dma_free_at_ = first + Picoseconds{service.value * taken / std::max(taken, dma_engines_)};
+    const Picoseconds all =
+        transfer.uneven.empty() ? taken * service : at_rate(transfer.engine_time());
+    dma_free_at_ = first + Picoseconds{all.value / std::max(taken, dma_engines_)};
     Queue& queue = queues_[ring];
     const bool is_there = follows_plan_ && transfer.bytes_read_hbm.value > 0;
     append(queue, is_there ? moved : moved + transfer.spread + chip_.dma.completion_ns);

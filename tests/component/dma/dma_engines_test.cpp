@@ -87,6 +87,19 @@ TEST_F(DmaEnginesTest, ATransferAloneTakesItsServiceTime) {
     EXPECT_EQ(engines_->stats().active, ns(1000));
 }
 
+TEST_F(DmaEnginesTest, AnEngineWithLessOfATransferIsFreeForTheNextOneEarlier) {
+    build();
+    const DmaTransferCost uneven{
+        .engine_mask = 0b11, .service = ns(1000), .descriptors = 9, .uneven = {ns(1000), ns(100)}};
+    engines_->submit(0, uneven, ns(0));
+    submit(1, 0b10, 500, 200);
+    sc_core::sc_start();
+    EXPECT_THAT(ends(0), ElementsAre(1000));
+    EXPECT_THAT(ends(1), ElementsAre(700));
+    EXPECT_EQ(busy(0), ns(1000));
+    EXPECT_EQ(busy(1), ns(600));
+}
+
 TEST_F(DmaEnginesTest, TransfersOfOneRingFollowEachOther) {
     build();
     submit(0, kAll, 1000);

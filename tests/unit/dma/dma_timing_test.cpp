@@ -163,6 +163,20 @@ TEST(DmaEngines, MoveASingleRowByThatOfItsPartition) {
         << "one engine and the same descriptors";
 }
 
+TEST(DmaEngines, AreBusyWithTheirOwnDescriptorsOnly) {
+    EXPECT_TRUE(on("trn2", load(128, 512, 512)).uneven.empty());
+    const DmaTransferCost nine = on("trn2", load(9, 512, 512));
+    ASSERT_EQ(nine.uneven.size(), std::size_t{kMostDmaEngines});
+    EXPECT_EQ(nine.uneven[0], nine.service);
+    EXPECT_NEAR(nine.uneven[1].nanoseconds(), nine.service.nanoseconds() / 8, 0.001);
+    EXPECT_EQ(nine.engine_time(), nine.uneven[0] + nine.uneven[1]);
+    const DmaTransferCost copy = on("trn2", in_hbm(17L * 1024));
+    EXPECT_EQ(copy.service, on("trn2", in_hbm(32L * 1024)).service);
+    EXPECT_NEAR(copy.engine_time().nanoseconds(),
+                17.0 / 32.0 * on("trn2", in_hbm(32L * 1024)).engine_time().nanoseconds(),
+                0.01);
+}
+
 TEST(DmaEngines, ShareHbmCopiesByDescriptor) {
     EXPECT_EQ(on("trn2", in_hbm(1 << 20)).engine_mask, kAllEngines);
     EXPECT_EQ(on("trn2", in_hbm(3L * 1024)).engine_mask, 0x7U) << "three descriptors";

@@ -100,16 +100,19 @@ ClockGateRun stream(const ClockGateSpec& spec,
         static_cast<double>(work.columns) / static_cast<double>(work.cycles.value);
     double now = windows.cycles(start);
     auto left = static_cast<double>(work.cycles.value);
-    ClockGateRun run{.state = state, .end = {}};
+    ClockGateRun run{.state = state};
+    double cold = 0.0;
     windows.idle_until(run.state, now);
     while (true) {
         const double speed = rate(spec, run.state);
         const double in_window = (windows.end_of(run.state.window) - now) * speed;
         const double done = std::min(left, in_window);
+        cold += speed < 1.0 ? done / speed : 0.0;
         run.state.busy_columns += done * columns_per_cycle;
         run.state.active_columns += done * columns_per_cycle * work.row_share;
         if (left <= in_window) {
             run.end = windows.time(now + left / speed);
+            run.cold = windows.time(cold);
             return run;
         }
         left -= done;

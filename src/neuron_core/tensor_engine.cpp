@@ -92,9 +92,7 @@ Sequencer::Issue TensorEngine::multiply_moving(const IssueTemplate& what, std::u
         begin + std::min(interval, to_picoseconds(what.issue_interval, spec_.clock_ghz));
     const Picoseconds last_pass = run.end - pass_time(interval, what.passes);
     array_.multiply(what.pe_blocks, last_pass, run.end, sequence);
-    if (interval > to_picoseconds(what.tensor_interval, spec_.clock_ghz)) {
-        tensor_stats_.cold += Picoseconds{share_of_array(what.pe_blocks, interval.value)};
-    }
+    tensor_stats_.cold += Picoseconds{share_of_array(what.pe_blocks, run.cold.value)};
     if (what.is_transpose) {
         tensor_stats_.transpose_macs += what.macs;
         tensor_stats_.weighted_transpose_macs += what.peak_weight * static_cast<double>(what.macs);

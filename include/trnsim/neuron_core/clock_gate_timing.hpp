@@ -47,6 +47,7 @@ struct ClockGateState {
 struct ClockGateRun {
     ClockGateState state;  ///< At `end`.
     Picoseconds end{};     ///< When the array is free: the interval is end - start.
+    Picoseconds cold{};    ///< How long it was cold until then.
 };
 
 /// What an instruction does to the array.

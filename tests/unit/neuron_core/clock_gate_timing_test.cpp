@@ -237,6 +237,7 @@ TEST(ClockGate, RateChangesInTheMiddleOfAnInstruction) {
                 2.0);
     EXPECT_TRUE(run.state.is_warm);
     EXPECT_NEAR(run.state.busy_columns, 520 - 96, 0.01);
+    EXPECT_NEAR(static_cast<double>(run.cold.value), static_cast<double>(cycles(192).value), 2.0);
 }
 
 TEST(ClockGate, PhaseShiftsTheWindows) {

@@ -443,6 +443,21 @@ def test_what_is_no_operator_does_not_reduce_over_a_loop() -> None:
         traced(kernel, F32)
 
 
+def reduced_over_a_name(x: Any) -> None:
+    for _ in nl.affine_range(2):
+        total = nl.loop_reduce(nl.load(x), op=nl.add, loop_indices=["i"])
+    nl.store(x, total)
+
+
+@pytest.mark.parametrize(("kernel", "message"), [
+    (reduced_over_a_name, "one of loop_indices is 'i', but must be an integer"),
+    (lambda x: nl.store(x, nisa.memset((128, 512), None, nl.float32)),
+     "value of memset is NoneType, but must be a number")])
+def test_what_is_no_number_is_named(kernel: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        traced(kernel, F32)
+
+
 def header_api(kernel: Any, *values: Any, api: str | None = None) -> str:
     """`api` in the header of a kernel's trace."""
     made = trace(kernel, values or [F32], api=api)

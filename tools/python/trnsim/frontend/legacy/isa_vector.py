@@ -25,7 +25,7 @@ from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki.enums import engine, engine_names, reduce_cmd
 from trnsim.frontend.nki.parameters import check_bits, check_operand, check_order
 from trnsim.frontend.operators import LEGACY_FUNCTIONS, function, legacy_alu as alu
-from trnsim.frontend.shapes import sizes_of
+from trnsim.frontend.shapes import number, sizes_of
 
 _any = engine.unknown
 _idle = reduce_cmd.idle
@@ -357,6 +357,7 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
            **others: Any) -> Tensor:
     """A tile filled with a constant."""
     ignored(others)
-    return produce("memset", (), {"value": float(value)}, sizes_of(shape),
+    filled = number(value, "value of memset", "a number")
+    return produce("memset", (), {"value": filled}, sizes_of(shape),
                    result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
                    engines=engine_names(engine))

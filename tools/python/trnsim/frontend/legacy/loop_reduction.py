@@ -19,6 +19,7 @@ from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import copy
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.records.tensor import Shape
+from trnsim.frontend.shapes import whole_number
 
 
 class LoopReduction(Operators):
@@ -81,10 +82,13 @@ def _are_first(indices: Any) -> bool:
     """Whether it is the first iteration of all loops; that of one whose indices are numbers has the
     number that was the first one here. Numbers of NKI's ranges begin with 0 (Execution._index)."""
     starts, at = session().reduction_starts, source.stack()
-    are_first = [one.is_first() if type(one) is LoopIndex
-                 else int(one) == starts.setdefault((at, place), int(one))
-                 for place, one in enumerate(indices)]
-    return all(are_first)
+
+    def is_first(place: int, index: Any) -> bool:
+        if type(index) is LoopIndex:
+            return index.is_first()
+        value = whole_number(index, "one of loop_indices")
+        return value == starts.setdefault((at, place), value)
+    return all([is_first(place, one) for place, one in enumerate(indices)])
 
 
 def _is_filled(tile: Any) -> bool:

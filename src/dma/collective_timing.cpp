@@ -166,8 +166,10 @@ Picoseconds collective_time(const ChipSpec& chip,
             return slowest(groups, [&](const CollectiveGroup& group) {
                 return all_to_all_time(spec, group, static_cast<double>(bytes));
             });
-        default:
-            return permute_time(spec, static_cast<double>(bytes), attributes.channels);
+        default: {
+            const std::int64_t sent = attributes.op0 == "none" ? bytes : bytes / 2;
+            return permute_time(spec, static_cast<double>(sent), attributes.channels);
+        }
     }
 }
 

@@ -46,7 +46,8 @@ struct CollectivePhase {
 /// Time of an exchange from its trigger to the result, of its slowest group:
 ///     all_gather, reduce_scatter   one phase; all_reduce: two
 ///     all_to_all                   launch + step + bytes a chip sends / all_to_all
-///     collective_permute           launch + hop + bytes / (ring / 4 x channels), at most ring
+///     collective_permute           launch + hop + bytes / (ring / 4 x channels), at most ring;
+///                                  half the bytes if it first reduces two sources to one
 ///     sendrecv                     sendrecv_ns, or sendrecv_gpsimd_ns; its bytes are DMA's
 /// `cores` NeuronCores are one rank. \pre is_exchange(instruction.op)
 [[nodiscard]] Picoseconds collective_time(const ChipSpec& chip,

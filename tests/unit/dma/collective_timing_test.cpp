@@ -157,6 +157,11 @@ TEST(CollectiveTime, OfAPermuteFallsWithItsChannels) {
     const double four = collective_time(chip("trn2"), instruction, 2).microseconds();
     EXPECT_NEAR(one, 5.1 + 1.5 + 33554432.0 / 128e3, 1e-3);
     EXPECT_NEAR(four, 5.1 + 1.5 + 33554432.0 / 512e3, 1e-3);
+    instruction.attributes.op0 = "add";
+    EXPECT_NEAR(collective_time(chip("trn2"), instruction, 2).microseconds(),
+                5.1 + 1.5 + 16777216.0 / 512e3,
+                1e-3)
+        << "what the sum of two sources takes";
 }
 
 TEST(CollectiveGroupOf, CountsChipsAndInstances) {

@@ -51,7 +51,7 @@ BYTES = 128 * 64 * 4
      "collective_permute", {"pairs": RING, "channels": 1, "bytes": BYTES}),
     (lambda x: collectives.collective_permute_implicit_reduce([[x]], [[x]], [[hbm(128, 64)]], GROUP,
                                                               nl.add),
-     "collective_permute", {"pairs": RING, "channels": 1, "op": "add", "bytes": BYTES})])
+     "collective_permute", {"pairs": RING, "channels": 1, "op": "add", "bytes": 2 * BYTES})])
 def test_a_collective_is_traced_with_its_ranks_and_bytes(body: Any, op: str,
                                                          expected: dict[str, Any]) -> None:
     one = collective(body)

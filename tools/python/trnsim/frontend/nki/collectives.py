@@ -119,9 +119,8 @@ def _check_parts(op: str, srcs: Any, dimension: int, ranks: Sequence[int]) -> No
 
 
 def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any], priority: int | None,
-                metadata: Any = None, immediates: tuple[Any, ...] = (),
-                reduced: int = 1) -> NkiInstruction:
-    """Records a collective. `bytes` is what each rank puts in, after `reduced` srcs were one."""
+                metadata: Any = None, immediates: tuple[Any, ...] = ()) -> NkiInstruction:
+    """Records a collective. `bytes` is what each rank puts in."""
     check_priority(op, priority)
     sources, targets = tensors_of(op, "srcs", srcs), tensors_of(op, "dsts", dsts)
     memory_of(op, (*sources, *targets))
@@ -130,7 +129,7 @@ def _collective(op: str, srcs: Any, dsts: Any, attributes: dict[str, Any], prior
     if metadata is not None:
         operands.append(("index", "read", metadata))
     moved = sum(view.size * view.dtype.itemsize for view in sources)
-    return issue(op, operands, {**attributes, "bytes": moved // reduced}, immediates=immediates)
+    return issue(op, operands, {**attributes, "bytes": moved}, immediates=immediates)
 
 
 def _counted(op: str, srcs: Any, dsts: Any, replica_group: Any) -> tuple[tuple[int, ...], ...]:
@@ -306,7 +305,7 @@ def collective_permute_implicit_reduce(srcs0_by_channel: Any, srcs1_by_channel: 
                                                                    srcs1_by_channel)
     return _collective("collective_permute", srcs, dsts_by_channel,
                        {"pairs": _ring(groups), "channels": channels, "op": reduction(op)},
-                       priority, reduced=2)
+                       priority)
 
 
 def collective_permute_implicit_current_processing_rank_id(

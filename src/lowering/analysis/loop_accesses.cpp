@@ -105,8 +105,7 @@ bool LoopAccesses::is_own(const std::vector<Use>& uses) const {
     std::int64_t low = first.low;
     std::int64_t high = first.high;
     for (const Use& use : uses) {
-        if (use.operand->dtype != first.operand->dtype ||  // Offsets count other elements.
-            !same_base(use.at->instance, first.at->instance, depth_) ||
+        if (!same_base(use.at->instance, first.at->instance, depth_) ||
             has_inner_terms(use.at->instance, depth_)) {
             return false;
         }
@@ -118,7 +117,8 @@ bool LoopAccesses::is_own(const std::vector<Use>& uses) const {
     }
     const std::int64_t step = coefficient(first.at->offset, depth_);
     return std::abs(step) > high - low && std::ranges::all_of(uses, [&](const Use& use) {
-               return same_base(use.at->offset, first.at->offset, depth_);
+               return use.operand->dtype == first.operand->dtype &&  // It counts their elements.
+                      same_base(use.at->offset, first.at->offset, depth_);
            });
 }
 

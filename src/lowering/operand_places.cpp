@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace trnsim::lowering {
 
 using program::Step;
@@ -40,22 +43,46 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
         place(instruction, at, operand_plan.shape, resolved);
     }
     if (plan.is_transfer) {
-        find_lanes(planned);
+        find_lanes(plan, planned);
     }
 }
 
-void OperandPlaces::find_lanes(PlannedStep& planned) {
-    std::int16_t lane = 0;
-    for (const ResolvedOperand& operand : planned.operands) {
-        if (operand.operand->space != Space::Hbm && operand.operand->role != Role::Index) {
-            lane = static_cast<std::int16_t>(operand.region.partition());
+void OperandPlaces::find_lanes(const InstructionPlan& plan, PlannedStep& planned) {
+    std::int32_t partition = 0;
+    std::int64_t rows = 1;
+    for (const ResolvedOperand& resolved : planned.operands) {
+        if (resolved.operand->space != Space::Hbm && resolved.operand->role != Role::Index) {
+            partition = resolved.region.partition();
+            rows = std::max<std::int64_t>(rows, resolved.operand->partitions);
         }
     }
-    for (ResolvedOperand& operand : planned.operands) {
-        if (operand.operand->space == Space::Hbm) {
-            operand.lane = lane;
+    for (std::size_t i = 0; i < planned.operands.size(); ++i) {
+        ResolvedOperand& resolved = planned.operands[i];
+        if (resolved.operand->space == Space::Hbm) {
+            resolved.lanes =
+                resolved.operand->indirect
+                    ? Lanes{.partition = Lanes::kNowhere}
+                    : lanes(plan.operands[i].row_bytes, resolved.region, rows, partition);
         }
     }
+}
+
+Lanes OperandPlaces::lanes(std::int64_t row_bytes,
+                           const Region& region,
+                           std::int64_t rows,
+                           std::int32_t partition) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t stride = row_bytes == OperandPlan::kOneRow ? kMost : row_bytes;
+    if (stride <= 0 || stride > kMost || region.begin() / stride > kMost) {
+        return {.partition = partition};
+    }
+    // A row may not reach over what is a row of those that begin with byte 0.
+    const std::int64_t width = region.end() - region.begin() - (rows - 1) * stride;
+    if (region.begin() % stride + width > stride) {
+        return {.partition = partition};
+    }
+    return {.row_bytes = static_cast<std::int32_t>(stride),
+            .partition = partition - static_cast<std::int32_t>(region.begin() / stride)};
 }
 
 void OperandPlaces::place(const InstructionTemplate& instruction,

@@ -51,8 +51,12 @@ private:
     [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
                                              const Operand& operand,
                                              std::int64_t instance);
-    /// Tells the operands in HBM on which DMA engines they are.
-    static void find_lanes(PlannedStep& planned);
+    /// Tells the operands of a transfer in HBM on which DMA engines they are.
+    static void find_lanes(const InstructionPlan& plan, PlannedStep& planned);
+    static Lanes lanes(std::int64_t row_bytes,
+                       const Region& region,
+                       std::int64_t rows,
+                       std::int32_t partition);
     [[nodiscard]] MemoryHistory& memory_of(std::uint32_t buffer, std::int64_t instance);
     [[noreturn]] void not_allocated(const InstructionTemplate& instruction,
                                     const Operand& operand,

@@ -20,7 +20,7 @@ bool has_flow(Access access) {
 
 void AccessHistory::collect_everywhere(const RegionAccess& access, WaitSet& waits) const {
     const std::uint32_t own = 1U << access.queue;
-    const std::uint32_t others = access.lane == RegionAccess::kInOrder ? ~own : ~0U;
+    const std::uint32_t others = access.lanes.partition == Lanes::kInOrder ? ~own : ~0U;
     const std::uint32_t done_queues = has_flow(access.access) ? ~0U : others;
     const std::uint32_t read_queues = access.access != Access::Read ? others : 0U;
     if (waits.knows(former_, done_queues, read_queues) &&
@@ -55,16 +55,18 @@ void AccessHistory::collect(const RegionAccess& access, WaitSet& waits) const {
 }
 
 bool AccessHistory::is_in_order(const Entry& earlier, const RegionAccess& access) {
-    return earlier.queue == access.queue &&
-           (access.lane == RegionAccess::kInOrder ||
-            (earlier.lane == access.lane && contains(earlier.region, access.region) &&
-             contains(access.region, earlier.region)));
+    if (earlier.queue != access.queue || access.lanes.partition == Lanes::kInOrder) {
+        return earlier.queue == access.queue;
+    }
+    return earlier.lanes == access.lanes && access.lanes.partition != Lanes::kNowhere &&
+           (access.lanes.row_bytes > 0 ||
+            (contains(earlier.region, access.region) && contains(access.region, earlier.region)));
 }
 
 void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     const bool writes = access.access != Access::Read;
     reads_.erase_if([&](const Entry& read) {
-        const bool is_of_queue = read.queue == access.queue && read.lane == access.lane;
+        const bool is_of_queue = read.queue == access.queue && read.lanes == access.lanes;
         return (writes || is_of_queue) && contains(access.region, read.region);
     });
     if (writes) {
@@ -75,7 +77,7 @@ void AccessHistory::record(const RegionAccess& access, std::size_t most) {
     entry.region = access.region;
     entry.number = access.number;
     entry.queue = access.queue;
-    entry.lane = access.lane;
+    entry.lanes = access.lanes;
     entry.age = recorded_++;
     if (is_longer_than(most)) {
         merge_oldest();

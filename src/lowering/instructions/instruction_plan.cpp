@@ -26,6 +26,25 @@ bool is_fence(const InstructionTemplate& instruction) {
     }
 }
 
+/// OperandPlan::row_bytes.
+std::int64_t row_bytes(const InstructionTemplate& instruction, const Operand& operand) {
+    std::int64_t rows = 0;
+    for (const Operand& other : instruction.operands) {
+        if (other.space != Space::Hbm && other.role != Role::Index) {
+            rows = std::max<std::int64_t>(rows, other.partitions);
+        }
+    }
+    const auto dims = operand.pattern.dims();
+    const bool has_rows = operand.space == Space::Hbm && !operand.indirect && !dims.empty() &&
+                          instruction.op != Opcode::DmaTranspose && rows > 0 &&
+                          dims.front().count % rows == 0 && dims.front().stride > 0;
+    if (!has_rows) {
+        return 0;
+    }
+    return rows == 1 ? OperandPlan::kOneRow
+                     : dims.front().count / rows * dims.front().stride * size_bytes(operand.dtype);
+}
+
 bool loads_copy(const InstructionTemplate& instruction, const std::vector<bool>& is_written) {
     return instruction.op == Opcode::DmaCopy &&
            std::ranges::all_of(instruction.operands, [&](const Operand& operand) {
@@ -55,7 +74,8 @@ std::vector<InstructionPlan> plan_instructions(const program::Program& program,
                 {.shape = RegionShape(operand.indirect ? whole_buffer(program, operand.buffer)
                                                        : operand),
                  .is_loaded = plan.uses_array && is_loaded(instruction, operand),
-                 .is_streamed = !plan.uses_array || is_streamed(instruction, operand)});
+                 .is_streamed = !plan.uses_array || is_streamed(instruction, operand),
+                 .row_bytes = is_dma(instruction.op) ? row_bytes(instruction, operand) : 0});
         }
         for (const Engine engine : table.engines(index)) {
             plan.costs.push_back(is_dma(instruction.op)

@@ -6,7 +6,7 @@ namespace trnsim::lowering {
 
 void ResolvedOperand::collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const {
     const RegionAccess access{
-        .region = region, .access = operand->access, .queue = queue, .number = 0, .lane = lane};
+        .region = region, .access = operand->access, .queue = queue, .number = 0, .lanes = lanes};
     if (slot != nullptr) {
         slot->history.collect(access, waits);
     } else if (memory != nullptr) {
@@ -19,7 +19,7 @@ void ResolvedOperand::record(neuron_core::QueueId queue, std::uint64_t number, b
                               .access = operand->access,
                               .queue = queue,
                               .number = number,
-                              .lane = lane};
+                              .lanes = lanes};
     if (tile != nullptr) {
         tile->slot->history.record(access);
         tile->is_dirty = tile->is_dirty || (operand->writes() && !is_copy);

@@ -14,23 +14,31 @@
 
 namespace trnsim::lowering {
 
+/// Which DMA engine moves which byte of a region in HBM: each has its partitions of SBUF, and those
+/// of a transfer are one row each. Two transfers of a ring that agree in this are in order on every
+/// engine, others may overtake each other.
+struct Lanes {
+    static constexpr std::int32_t kInOrder = 1'000'000;  ///< No transfer, or not in HBM.
+    static constexpr std::int32_t kNowhere = 2'000'000;  ///< Indices say where.
+
+    std::int32_t row_bytes = 0;         ///< From one partition's to the next one's; 0: not known.
+    std::int32_t partition = kInOrder;  ///< Of the row of byte 0, or, if not known, of the first.
+    friend bool operator==(const Lanes&, const Lanes&) = default;
+};
+
 /// One access by one instruction.
 struct RegionAccess {
     Region region;
     Access access = Access::Read;
     neuron_core::QueueId queue = 0;
     std::uint64_t number = 0;  ///< Of the instruction within its queue, from 1.
-    /// It comes after those of its queue without a wait, but for what it reads of them: kInOrder.
-    /// Of transfers that meet in HBM those of a ring do so only if each byte is on the same DMA
-    /// engine: the same bytes, from or to partitions that begin with the same one, which this is.
-    std::int16_t lane = kInOrder;
-    static constexpr std::int16_t kInOrder = -1;
+    Lanes lanes{};             ///< What it does not read of its own queue it comes after.
 };
 
 /// Accesses to one slot (or one HBM tensor) that later ones may have to wait for.
 ///
 /// Flow (RAW), anti (WAR) and output (WAW) dependencies by exact region. Within one queue only flow
-/// dependencies need a wait where that is in order (RegionAccess::lane). Additions into PSUM by the
+/// dependencies need a wait where that is in order (Lanes). Additions into PSUM by the
 /// Tensor Engine do not wait for one another. Older accesses beyond a number of them are merged by
 /// queue and then overlap with everything (waits stay correct, some are not needed).
 class AccessHistory {
@@ -63,8 +71,8 @@ private:
         Region region;
         std::uint64_t number = 0;
         neuron_core::QueueId queue = 0;
-        std::int16_t lane = RegionAccess::kInOrder;
         std::uint32_t age = 0;  ///< Its place among all that were recorded.
+        Lanes lanes{};
     };
     using Entries = InlineVector<Entry, 2>;  ///< In order of their recording.
 

@@ -16,6 +16,9 @@ struct OperandPlan {
     RegionShape shape;
     bool is_loaded = false;   ///< By LoadStationary, where the Tensor Engine runs the template,
     bool is_streamed = true;  ///< and by MultiplyMoving; elsewhere the instruction accesses it.
+    /// In HBM, of a transfer: from a partition's row to the next one's; kOneRow; 0: not known.
+    std::int64_t row_bytes = 0;
+    static constexpr std::int64_t kOneRow = -1;
 };
 
 /// A template of the program, looked at once.

@@ -25,7 +25,7 @@ struct ResolvedOperand {
     bool is_streamed = true;      ///< by the instruction itself; indices may be by both.
     bool is_accumulated = false;  ///< Written by the ACTIVATION_READ_ACCUMULATOR after it.
     bool is_collected = false;    ///< What it waits for is among its step's conditions.
-    std::int16_t lane = RegionAccess::kInOrder;  ///< As RegionAccess has it.
+    Lanes lanes{};                ///< Of a transfer, in HBM.
 
     /// Adds what an access by `queue` has to wait for; `slot`: the tile's bytes.
     void collect(neuron_core::QueueId queue, const Slot* slot, WaitSet& waits) const;

@@ -61,8 +61,8 @@ std::string waits_after(const std::vector<RegionAccess>& before, const RegionAcc
     return text;
 }
 
-RegionAccess in_lane(std::int16_t lane, RegionAccess access) {
-    access.lane = lane;
+RegionAccess in_lane(std::int32_t partition, RegionAccess access, std::int32_t row_bytes = 0) {
+    access.lanes = {.row_bytes = row_bytes, .partition = partition};
     return access;
 }
 
@@ -75,6 +75,12 @@ TEST(AccessHistoryTest, AQueueWaitsForItselfWhereBytesChangeLanes) {
         << "other bytes of a lane are in other partitions";
     EXPECT_EQ(waits_after(before, in_lane(0, write(kVector, 3, 10))), "");
     EXPECT_EQ(waits_after({in_lane(8, read(kVector, 1))}, in_lane(0, read(kVector, 2))), "");
+    EXPECT_EQ(
+        waits_after({in_lane(8, write(kVector, 1), 64)}, in_lane(8, write(kVector, 2, 5), 64)), "")
+        << "rows of both begin alike";
+    EXPECT_EQ(waits_after({in_lane(Lanes::kNowhere, write(kVector, 1))},
+                          in_lane(Lanes::kNowhere, write(kVector, 2))),
+              "vector done 1");
 }
 
 TEST(RegionTest, OverlapNeedsACommonPartitionAndACommonByte) {

@@ -48,6 +48,12 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
 }
 
 void OperandPlaces::find_lanes(const InstructionPlan& plan, PlannedStep& planned) {
+    const auto matters = [](const ResolvedOperand& resolved) {
+        return resolved.memory != nullptr && resolved.operand->space == Space::Hbm;
+    };
+    if (std::ranges::none_of(planned.operands, matters)) {
+        return;
+    }
     std::int32_t partition = 0;
     std::int64_t rows = 1;
     for (const ResolvedOperand& resolved : planned.operands) {
@@ -58,7 +64,7 @@ void OperandPlaces::find_lanes(const InstructionPlan& plan, PlannedStep& planned
     }
     for (std::size_t i = 0; i < planned.operands.size(); ++i) {
         ResolvedOperand& resolved = planned.operands[i];
-        if (resolved.operand->space == Space::Hbm) {
+        if (matters(resolved)) {
             resolved.lanes =
                 resolved.operand->indirect
                     ? Lanes{.partition = Lanes::kNowhere}

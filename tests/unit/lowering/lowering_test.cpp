@@ -441,6 +441,45 @@ TEST(LoweringTest, WhatIsReadBackFromHbmWaitsForItsStore) {
                 testing::HasSubstr(std::to_string(test::done_semaphore(stored.queue)) + ">=1"));
 }
 
+/// Where a store of some columns of 16 partitions goes in a tensor of rows of 64.
+struct Store {
+    std::int64_t columns = 64;
+    std::int64_t element = 0;
+    std::int64_t partition = 0;
+};
+
+/// Whether the second of two stores on one ring waits for the first, of all columns.
+bool waits_on_its_ring(const Store& second) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto out = builder.output("out", Dtype::Float32, {128, 64});
+    builder.alloc(tile);
+    for (const Store& store : {Store{.element = 64}, second}) {
+        const auto copy = builder.add(Opcode::DmaCopy,
+                                      {Engine::Dma},
+                                      {builder.rows(Role::Dst, out, 16, store.columns),
+                                       builder.part(Role::Src, tile, store.columns, 16)},
+                                      {.dge = DgeMode::None});
+        builder.run(copy, {at({}, affine(store.element)), at({}, {}, affine(store.partition))});
+    }
+    const LoweredProgram lowered(builder.build(), {.dma_rings = 1, .trigger_in_queues = false});
+    const auto on_ring = lowered.of(queue_of_ring(0));
+    EXPECT_EQ(on_ring.size(), 2U);
+    return waits_of(on_ring.back()) ==
+           std::to_string(test::done_semaphore(queue_of_ring(0))) + ">=1";
+}
+
+TEST(LoweringTest, TransfersOfARingWaitForEachOtherOnlyWhereBytesChangeTheirDmaEngine) {
+    EXPECT_FALSE(waits_on_its_ring({.element = 64})) << "the same";
+    EXPECT_FALSE(waits_on_its_ring({.columns = 16, .element = 64 + 40})) << "parts of its rows";
+    EXPECT_FALSE(waits_on_its_ring({.columns = 16, .element = 128, .partition = 1}))
+        << "from row 1";
+    EXPECT_FALSE(waits_on_its_ring({.element = 64 * 64, .partition = 8})) << "other rows";
+    EXPECT_TRUE(waits_on_its_ring({.element = 64, .partition = 8}));
+    EXPECT_TRUE(waits_on_its_ring({.columns = 16, .element = 128})) << "row 1 from partition 0";
+    EXPECT_TRUE(waits_on_its_ring({.columns = 32, .element = 64 + 40})) << "over ends of rows";
+}
+
 /// The waits of Scalar's copy behind Vector's, each onto a tile at an address of its own.
 std::string waits_behind(Space space,
                          const ProgramBuilder::FixedAddress& first,

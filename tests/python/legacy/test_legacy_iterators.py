@@ -158,8 +158,40 @@ def until_the_tenth(x: Any) -> None:
     nl.store(part(x, 200), last)
 
 
+def kept_in_a_table(x: Any) -> None:
+    lately = {"old": nl.load(part(x, 0)), "new": nl.load(part(x, 1))}
+    for i in nl.affine_range(20):
+        tile = nl.load(part(x, i))
+        nl.store(part(x, 100 + i), tile)
+        lately = {"old": lately["new"], "new": tile}
+    nl.store(part(x, 200), lately["old"])
+
+
+def read_in_the_last(x: Any) -> None:
+    last = current = nl.load(part(x, 0))
+    for i in nl.affine_range(20):
+        if i == 19:
+            nl.store(part(x, 200), last)
+        last = current
+        current = nl.load(part(x, i))
+        nl.store(part(x, 100 + i), current)
+
+
+def named_in_the_last(x: Any) -> None:
+    last = current = nl.load(part(x, 0))
+    kept = None
+    for i in nl.affine_range(20):
+        if i == 19:
+            kept = last
+        last = current
+        current = nl.load(part(x, i))
+        nl.store(part(x, 100 + i), current)
+    nl.store(part(x, 200), kept)
+
+
 @pytest.mark.parametrize("kernel", [previous, two_before, turned_round, kept_in_a_list,
-                                    until_the_tenth])
+                                    kept_in_a_table, until_the_tenth, read_in_the_last,
+                                    named_in_the_last])
 def test_a_tile_that_a_loop_leaves_behind_is_that_of_its_last_iterations(
         kernel: Callable[..., None]) -> None:
     assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))

@@ -227,6 +227,7 @@ def test_a_second_iteration_that_the_others_do_not_follow_is_found_out(
 @pytest.mark.parametrize("body", [
     "keep = other\nother = box.next_tile()", "keep = [other]\nother = box.next_tile()",
     "if i < 10:\n    keep = other\nother = box.next_tile()",
+    "if i == 19:\n    helper(keep)\nkeep = other\nother = box.next_tile()",
     "keep, other, tile = other, tile, box.next_tile()"])
 def test_a_tile_that_changes_names_is_that_of_the_last_iterations(
         body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

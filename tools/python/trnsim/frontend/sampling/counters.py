@@ -14,7 +14,7 @@ from typing import Any
 
 from trnsim.frontend.sampling.gap import Gap
 from trnsim.frontend.sampling.holdings import Holdings, holdings
-from trnsim.frontend.sampling.runs import carried, left_behind
+from trnsim.frontend.sampling.runs import carried, passed_on
 from trnsim.frontend.sampling.watch import Watch
 from trnsim.frontend.source import Site
 
@@ -93,7 +93,7 @@ def counters(frame: FrameType) -> Counters | None:
     found = _names.get(site)
     if found is None:
         place = frame.f_code, frame.f_lasti
-        found = _names[site] = carried(*place), bool(left_behind(*place))
+        found = _names[site] = carried(*place), bool(passed_on(*place))
     names, has_left = found
     others = holdings(frame, frame.f_lasti)
     is_needed = names or has_left or others is not None

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tiles that change names where iterations of a loop are left out.
-"""A loop may leave a tile of an earlier iteration behind, as `previous = current` does. Behind
-iterations that were left out, that is one of an iteration before them, and not of the one that
-comes last of them. What the body reads itself is compared with its prediction; what only the code
-behind the loop reads is looked at here.
+"""A loop may pass on a tile of an earlier iteration, as `previous = current` does. Behind
+iterations that were left out, that is one of an iteration before them, and not of the last of them.
+The next iteration is compared with its prediction; who comes after it is not, and may read the tile.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from types import FrameType
 from typing import Any
 
 from trnsim.frontend.sampling.effects import is_ours
-from trnsim.frontend.sampling.runs import left_behind
+from trnsim.frontend.sampling.runs import passed_on
 
 
 class Gap:
-    """Iterations that were left out, and what the next ones leave in the local variables that are
-    read behind the loop whose iterator `frame` has made at an instruction."""
+    """Iterations that were left out, and what the next ones pass on in local variables, in the loop
+    whose iterator `frame` has made at an instruction."""
 
     def __init__(self, frame: FrameType, at: int) -> None:
         self._frame = frame
-        self._names = left_behind(frame.f_code, at)
+        self._names = passed_on(frame.f_code, at)
         self._before: dict[str, list[Any]] = {}
         """What all local variables held behind the gap, until its end has been looked at."""
 

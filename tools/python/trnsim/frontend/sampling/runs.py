@@ -93,10 +93,10 @@ def carried(code: CodeType, at: int) -> tuple[str, ...]:
     return _flow(code).carried(at)
 
 
-def left_behind(code: CodeType, at: int) -> tuple[str, ...]:
-    """The local variables in which the `for` statement whose iterator is made at an instruction may
-    leave something that the code after it reads."""
-    return _flow(code).left_behind(at)
+def passed_on(code: CodeType, at: int) -> tuple[str, ...]:
+    """The local variables in which an iteration of the `for` statement whose iterator is made at an
+    instruction may leave something that the next one reads, or the code after the loop."""
+    return _flow(code).passed_on(at)
 
 
 def _flow(code: CodeType) -> _Flow:
@@ -176,17 +176,18 @@ class _Flow:
         """See the function."""
         return self._assigned_and_live(at, is_behind=False)
 
-    def left_behind(self, at: int) -> tuple[str, ...]:
+    def passed_on(self, at: int) -> tuple[str, ...]:
         """See the function."""
         return self._assigned_and_live(at, is_behind=True)
 
     def _assigned_and_live(self, at: int, is_behind: bool) -> tuple[str, ...]:
-        """What the body assigns, and what is read from its beginning on, or from behind it."""
+        """What the body assigns, and what is read from its beginning on, or also from behind it."""
         offsets = body_of_for(self._code, at)
         if offsets is None or not has_local_names(self._code):
             return ()
         start, end = self._places[offsets.start], self._places[offsets.stop]
-        found = self._assigned(start, end) & self._live[end if is_behind else start]
+        live = self._live[start] | (self._live[end] if is_behind else 0)
+        found = self._assigned(start, end) & live
         return tuple(name for number, name in enumerate(self._code.co_varnames)
                      if found >> number & 1)
 

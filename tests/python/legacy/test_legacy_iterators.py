@@ -67,6 +67,7 @@ def zipped_with_another(x: Any, over: Range) -> None:
 
 def counted(x: Any, over: Range) -> None:
     tile = nl.load(part(x, 0))
+    assert all(type(i) is int for i in list(over(3, 7)))
     for i in range(sum(1 for _ in over(12)) + max(over(3, 7)) + len(list(over(5)))):
         nl.store(part(x, i), tile)
 
@@ -78,7 +79,9 @@ def generated(x: Any, over: Range) -> None:
 
     tile = nl.load(part(x, 0))
     for at, (i, one) in enumerate(pairs()):
-        nl.store(part(x, i + at * at), one)
+        if at == 7:
+            nl.store(part(x, 300), tile)
+        nl.store(part(x, i), one)
 
 
 @pytest.mark.parametrize("over", [nl.affine_range, nl.sequential_range])
@@ -158,6 +161,14 @@ def until_the_tenth(x: Any) -> None:
     nl.store(part(x, 200), last)
 
 
+def three_before_in_turns(x: Any) -> None:
+    first = second = third = fourth = nl.load(part(x, 0))
+    for i in nl.affine_range(40):
+        first, second, third, fourth = second, third, fourth, nl.load(part(x, i))
+        nl.store(part(x, 100 + i % 2), fourth)
+    nl.store(part(x, 200), first)
+
+
 def kept_in_a_table(x: Any) -> None:
     lately = {"old": nl.load(part(x, 0)), "new": nl.load(part(x, 1))}
     for i in nl.affine_range(20):
@@ -191,7 +202,7 @@ def named_in_the_last(x: Any) -> None:
 
 @pytest.mark.parametrize("kernel", [previous, two_before, turned_round, kept_in_a_list,
                                     kept_in_a_table, until_the_tenth, read_in_the_last,
-                                    named_in_the_last])
+                                    named_in_the_last, three_before_in_turns])
 def test_a_tile_that_a_loop_leaves_behind_is_that_of_its_last_iterations(
         kernel: Callable[..., None]) -> None:
     assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))

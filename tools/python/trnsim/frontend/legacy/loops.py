@@ -214,7 +214,6 @@ class Execution:
     def leave_none_out(self) -> None:
         """All iterations are executed, each with a plain integer as its index."""
         self._loop.give_up()
-        self._known = None
         self._run.is_whole = False
         self._is_counted = True
 

@@ -2,7 +2,7 @@
 # Tiles that change names where iterations of a loop are left out.
 """A loop may pass on a tile of an earlier iteration, as `previous = current` does. Behind
 iterations that were left out, that is one of an iteration before them, and not of the last of them.
-The next iteration is compared with its prediction; who comes after it is not, and may read the tile.
+The next iteration is compared with its prediction; who comes after it is not, and may read that.
 """
 
 from __future__ import annotations

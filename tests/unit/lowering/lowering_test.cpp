@@ -441,25 +441,27 @@ TEST(LoweringTest, WhatIsReadBackFromHbmWaitsForItsStore) {
                 testing::HasSubstr(std::to_string(test::done_semaphore(stored.queue)) + ">=1"));
 }
 
-/// Where a store of some columns of 16 partitions goes in a tensor of rows of 64.
+/// Where a store of some columns of some partitions goes in a tensor of rows of 64.
 struct Store {
     std::int64_t columns = 64;
     std::int64_t element = 0;
     std::int64_t partition = 0;
+    std::int32_t partitions = 16;
 };
 
-/// Whether the second of two stores on one ring waits for the first, of all columns.
-bool waits_on_its_ring(const Store& second) {
+/// Whether the second of two stores on one ring waits for the first, of all columns from row 1 on.
+bool waits_on_its_ring(const Store& second, const Store& first = {.element = 64}) {
     ProgramBuilder builder;
     const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
     const auto out = builder.output("out", Dtype::Float32, {128, 64});
     builder.alloc(tile);
-    for (const Store& store : {Store{.element = 64}, second}) {
-        const auto copy = builder.add(Opcode::DmaCopy,
-                                      {Engine::Dma},
-                                      {builder.rows(Role::Dst, out, 16, store.columns),
-                                       builder.part(Role::Src, tile, store.columns, 16)},
-                                      {.dge = DgeMode::None});
+    for (const Store& store : {first, second}) {
+        const auto copy =
+            builder.add(Opcode::DmaCopy,
+                        {Engine::Dma},
+                        {builder.rows(Role::Dst, out, store.partitions, store.columns),
+                         builder.part(Role::Src, tile, store.columns, store.partitions)},
+                        {.dge = DgeMode::None});
         builder.run(copy, {at({}, affine(store.element)), at({}, {}, affine(store.partition))});
     }
     const LoweredProgram lowered(builder.build(), {.dma_rings = 1, .trigger_in_queues = false});
@@ -478,6 +480,9 @@ TEST(LoweringTest, TransfersOfARingWaitForEachOtherOnlyWhereBytesChangeTheirDmaE
     EXPECT_TRUE(waits_on_its_ring({.element = 64, .partition = 8}));
     EXPECT_TRUE(waits_on_its_ring({.columns = 16, .element = 128})) << "row 1 from partition 0";
     EXPECT_TRUE(waits_on_its_ring({.columns = 32, .element = 64 + 40})) << "over ends of rows";
+    const Store row{.element = 64, .partition = 3, .partitions = 1};
+    const Store over_its_end{.columns = 32, .element = 64 + 40, .partition = 3, .partitions = 1};
+    EXPECT_FALSE(waits_on_its_ring(over_its_end, row)) << "all of it in one partition";
 }
 
 /// The waits of Scalar's copy behind Vector's, each onto a tile at an address of its own.

@@ -75,6 +75,10 @@ TEST(AccessHistoryTest, AQueueWaitsForItselfWhereBytesChangeLanes) {
         << "other bytes of a lane are in other partitions";
     EXPECT_EQ(waits_after(before, in_lane(0, write(kVector, 3, 10))), "");
     EXPECT_EQ(waits_after({in_lane(8, read(kVector, 1))}, in_lane(0, read(kVector, 2))), "");
+    EXPECT_EQ(waits_after({in_lane(8, read(kVector, 1)), in_lane(0, read(kVector, 2))},
+                          in_lane(0, write(kVector, 3))),
+              "vector read 1")
+        << "the later read of the same bytes says nothing about the earlier one";
     EXPECT_EQ(
         waits_after({in_lane(8, write(kVector, 1), 64)}, in_lane(8, write(kVector, 2, 5), 64)), "")
         << "rows of both begin alike";

@@ -476,7 +476,8 @@ TEST(LoweringTest, TransfersOfARingWaitForEachOtherOnlyWhereBytesChangeTheirDmaE
     EXPECT_FALSE(waits_on_its_ring({.columns = 16, .element = 64 + 40})) << "parts of its rows";
     EXPECT_FALSE(waits_on_its_ring({.columns = 16, .element = 128, .partition = 1}))
         << "from row 1";
-    EXPECT_FALSE(waits_on_its_ring({.element = 64 * 64, .partition = 8})) << "other rows";
+    EXPECT_FALSE(waits_on_its_ring({.element = std::int64_t{64} * 64, .partition = 8}))
+        << "other rows";
     EXPECT_TRUE(waits_on_its_ring({.element = 64, .partition = 8}));
     EXPECT_TRUE(waits_on_its_ring({.columns = 16, .element = 128})) << "row 1 from partition 0";
     EXPECT_TRUE(waits_on_its_ring({.columns = 32, .element = 64 + 40})) << "over ends of rows";

@@ -23,7 +23,16 @@ OperandPlaces::OperandPlaces(const program::Program& program,
       memories_(program.buffers.size()),
       fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
-      is_written_(written_buffers(program)) {}
+      planned_slots_(program.buffers.size()),
+      is_written_(written_buffers(program)) {
+    for (std::size_t buffer = 0; buffer < planned_slots_.size(); ++buffer) {
+        const SitePlacement& site = tiles.allocation().sites[buffer];
+        if (site.is_planned) {
+            planned_slots_[buffer] =
+                std::vector<MemoryHistory::Block>(static_cast<std::size_t>(site.slots));
+        }
+    }
+}
 
 void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, PlannedStep& planned) {
     const InstructionTemplate& instruction = program_.templates[planned.instruction];
@@ -105,8 +114,11 @@ void OperandPlaces::place(const InstructionTemplate& instruction,
         base += buffer.address->second;
         resolved.memory = &fixed_[operand.space == Space::Psum ? 1 : 0];
     } else if (loads_ && loads_->has(operand.buffer)) {
-        base += planned_place(instruction, operand, at.instance);
+        const std::int64_t slot = planned_slot(instruction, operand, at.instance);
+        const SitePlacement& site = tiles_.allocation().sites[operand.buffer];
+        base += site.address + slot * site.slot_bytes;
         resolved.memory = &fixed_.front();
+        resolved.block = &planned_slots_[operand.buffer][static_cast<std::size_t>(slot)];
     } else if (operand.space != Space::Hbm && tiles_.is_in_turn(operand.buffer)) {
         base += take_turn(instruction, operand, at.instance);
         resolved.memory = &fixed_[1];
@@ -116,7 +128,7 @@ void OperandPlaces::place(const InstructionTemplate& instruction,
         resolved.memory = &memory_of(operand.buffer, at.instance);
     }
     resolved.region = Region(shape, partition, base);
-    if (resolved.memory != nullptr) {
+    if (resolved.memory != nullptr && resolved.block == nullptr) {
         resolved.block = resolved.memory->block_of(resolved.region);
     }
 }
@@ -141,15 +153,14 @@ std::int64_t OperandPlaces::take_turn(const InstructionTemplate& instruction,
     return *address;
 }
 
-std::int64_t OperandPlaces::planned_place(const InstructionTemplate& instruction,
-                                          const Operand& operand,
-                                          std::int64_t instance) {
+std::int64_t OperandPlaces::planned_slot(const InstructionTemplate& instruction,
+                                         const Operand& operand,
+                                         std::int64_t instance) {
     const std::optional<std::int64_t> slot = loads_->slot(operand.buffer, instance);
     if (!slot) {
         not_allocated(instruction, operand, instance);
     }
-    const SitePlacement& site = tiles_.allocation().sites[operand.buffer];
-    return site.address + *slot * site.slot_bytes;
+    return *slot;
 }
 
 MemoryHistory& OperandPlaces::memory_of(std::uint32_t buffer, std::int64_t instance) {

@@ -47,10 +47,10 @@ private:
     [[nodiscard]] std::int64_t take_turn(const InstructionTemplate& instruction,
                                          const Operand& operand,
                                          std::int64_t instance);
-    /// The byte where the tile of a planned load lies.
-    [[nodiscard]] std::int64_t planned_place(const InstructionTemplate& instruction,
-                                             const Operand& operand,
-                                             std::int64_t instance);
+    /// The slot of its site in which the tile of a planned load lies.
+    [[nodiscard]] std::int64_t planned_slot(const InstructionTemplate& instruction,
+                                            const Operand& operand,
+                                            std::int64_t instance);
     /// Tells the operands of a transfer in HBM on which DMA engines they are.
     static void find_lanes(const InstructionPlan& plan, PlannedStep& planned);
     static Lanes lanes(std::int64_t row_bytes,
@@ -69,6 +69,8 @@ private:
         memories_;  ///< By buffer and instance, in HBM.
     /// SBUF and PSUM where the program fixes addresses, or they are settled in its order.
     std::array<MemoryHistory, 2> fixed_;
+    /// Slots of planned loads, by buffer: each is a block of SBUF that nothing else has a byte of.
+    std::vector<std::vector<MemoryHistory::Block>> planned_slots_;
     const std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
 };
 

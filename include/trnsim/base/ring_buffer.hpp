@@ -19,8 +19,10 @@ template <typename T, std::size_t kInline = 0>
 class RingBuffer {
 public:
     RingBuffer() = default;
-    RingBuffer(const RingBuffer&) = delete;
-    RingBuffer& operator=(const RingBuffer&) = delete;
+    RingBuffer(const RingBuffer& other) {
+        other.for_each([this](const T& item) { push_back(item); });
+    }
+    RingBuffer& operator=(const RingBuffer& other) { return *this = RingBuffer(other); }
     RingBuffer(RingBuffer&& other) noexcept : RingBuffer() { *this = std::move(other); }
     RingBuffer& operator=(RingBuffer&& other) noexcept {
         std::ranges::move(other.here_, here_.begin());
@@ -64,6 +66,13 @@ public:
     void pop_back() {
         assert(size_ > 0);
         --size_;
+    }
+
+    /// Takes out the oldest ones.
+    void drop(std::size_t count) {
+        assert(count <= size_);
+        first_ = wrap(first_ + count);
+        size_ -= static_cast<Place>(count);
     }
 
     /// Calls f(item) for each, the oldest first. \pre f leaves the queue as it is

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <iterator>
 #include <limits>
 #include <span>
 
@@ -182,6 +181,7 @@ void LoadPlan::read_load(Item item, const Load& what) {
     const TileId id = kept_.tiles(item).front();
     Tile& tile = tiles_[id];
     is_impossible_ = is_impossible_ || tile.is_needed;
+    kept_[item].is_load = true;
     Load& load = tile.loads.emplace_back(what);
     load.item = item;
     load.tile = id;
@@ -203,8 +203,8 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
         const std::int64_t lead = load.latency + load.transfer;
         load.time = std::max({time - lead, site.latest, load.earliest});
         site.latest = load.time;
-        auto place = loads_.end();  // Most often it stays there.
-        while (place != loads_.begin() && std::prev(place)->time > load.time) {
+        std::size_t place = loads_.size();  // Most often it stays there.
+        while (place > 0 && loads_[place - 1].time > load.time) {
             --place;
         }
         loads_.insert(place, load);
@@ -272,18 +272,17 @@ void LoadPlan::begin_life(Tile& tile) {
     }
 }
 
-std::vector<std::int64_t> LoadPlan::triggers() const {
-    std::vector<std::int64_t> times(loads_.size());
+void LoadPlan::find_triggers() {
+    triggers_.resize(loads_.size());
     std::int64_t next = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = loads_.size(); i > 0; --i) {
         const Load& load = loads_[i - 1];
         next = std::max(std::min(load.time, next - load.transfer), load.earliest);
-        times[i - 1] = next;
+        triggers_[i - 1] = next;
     }
-    return times;
 }
 
-void LoadPlan::refill() {
+void LoadPlan::read_ahead() {
     const std::int64_t begin = items_.empty() ? latest_ : kept_[items_.front()].time;
     while (!is_over_ && items_.size() + loads_.size() < kMostItems &&
            (items_.empty() || latest_ < begin + 2 * kHorizon)) {
@@ -292,25 +291,34 @@ void LoadPlan::refill() {
             return;
         }
     }
-    const std::vector<std::int64_t> times = triggers();
-    std::size_t begun = 0;
-    const auto begin_loads = [&](std::int64_t until) {
-        for (; begun < times.size() && times[begun] <= until; ++begun) {
-            emit_load(loads_[begun], times[begun]);
-        }
-    };
-    do {
-        if (!items_.empty()) {
-            given_out_ = std::max(given_out_, kept_[items_.front()].time);
-            begin_loads(given_out_);
-            emit(items_.front());
-            items_.pop_front();
-        }
-    } while (!items_.empty() && (is_over_ || kept_[items_.front()].time <= begin + kHorizon));
+    find_triggers();
+    begun_ = 0;
+    until_ = begin + kHorizon;
+    is_giving_out_ = is_first_ = true;
+}
+
+void LoadPlan::give_out() {
+    const bool has_next =
+        !items_.empty() && (is_first_ || is_over_ || kept_[items_.front()].time <= until_);
+    if (has_next) {
+        is_first_ = false;
+        given_out_ = std::max(given_out_, kept_[items_.front()].time);
+        begin_loads(given_out_);
+        out_.push_back(items_.front());
+        items_.pop_front();
+        return;
+    }
     if (items_.empty()) {  // What is left nobody reads.
         begin_loads(std::numeric_limits<std::int64_t>::max());
     }
-    loads_.erase(loads_.begin(), loads_.begin() + static_cast<std::ptrdiff_t>(begun));
+    loads_.drop(begun_);
+    is_giving_out_ = false;
+}
+
+void LoadPlan::begin_loads(std::int64_t until) {
+    for (; begun_ < triggers_.size() && triggers_[begun_] <= until; ++begun_) {
+        begin_load(loads_[begun_], triggers_[begun_]);
+    }
 }
 
 void LoadPlan::take_slot(Tile& tile, std::int64_t time) {
@@ -333,9 +341,9 @@ void LoadPlan::ended(const Tile& tile) {
     }
 }
 
-void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
+void LoadPlan::begin_load(const Load& load, std::int64_t trigger) {
     Tile& tile = tiles_[load.tile];
-    std::deque<Load>& held = site_of(tile).held;
+    RingBuffer<Load>& held = site_of(tile).held;
     const bool may_take = held.empty() || tiles_[held.back().tile].slot != PlannedSlots::kNone;
     if (may_take && tile.slot == PlannedSlots::kNone) {
         take_slot(tile, trigger);
@@ -347,7 +355,7 @@ void LoadPlan::emit_load(const Load& load, std::int64_t trigger) {
     }
 }
 
-void LoadPlan::emit_held(Site& site, std::int64_t time) {
+void LoadPlan::begin_held(Site& site, std::int64_t time) {
     while (!site.held.empty()) {
         Tile& tile = tiles_[site.held.front().tile];
         if (tile.slot == PlannedSlots::kNone) {
@@ -369,39 +377,36 @@ void LoadPlan::put_load(const Load& load) {
     out_.push_back(load.item);
 }
 
-void LoadPlan::emit(Item item) {
-    out_.push_back(item);
+void LoadPlan::leave(Item item) {
+    const bool is_load = kept_[item].is_load;
     for (const TileId id : kept_.tiles(item)) {
         Tile& tile = tiles_[id];
         assert(tile.has_slot);
-        if (--tile.to_emit == 0) {
+        if (!is_load && --tile.to_emit == 0) {
             release(tile);
-            emit_held(site_of(tile), kept_[item].time);
+            begin_held(site_of(tile), kept_[item].time);
         }
-    }
-}
-
-void LoadPlan::resolved(Item item) {
-    for (const TileId id : kept_.tiles(item)) {
-        Tile& tile = tiles_[id];
         if (--tile.to_resolve == 0) {
             site_of(tile).living.erase(tile.instance);
             tiles_.end(id);
         }
     }
+    kept_.drop(item);
 }
 
 const Step* LoadPlan::next() {
     if (current_) {
-        resolved(*current_);
-        kept_.drop(*current_);
+        leave(*current_);
         current_.reset();
     }
     while (out_.empty()) {
-        if (is_impossible_ || (is_over_ && items_.empty() && loads_.empty())) {
+        if (is_giving_out_) {
+            give_out();
+        } else if (is_impossible_ || (is_over_ && items_.empty() && loads_.empty())) {
             return nullptr;
+        } else {
+            read_ahead();
         }
-        refill();
     }
     current_ = out_.front();
     out_.pop_front();

@@ -92,6 +92,25 @@ TEST(RingBufferTest, PartsWhereAPredicateIsNotTrueAnyMore) {
     }
 }
 
+TEST(RingBufferTest, ACopyHasTheItemsAndIsAnother) {
+    RingBuffer<int, 2> buffer;
+    for (int i = 0; i < 9; ++i) {  // Wrapped, and more than lie in itself.
+        buffer.push_back(i);
+        if (i < 3) {
+            buffer.pop_front();
+        }
+    }
+    RingBuffer<int, 2> copy = buffer;
+    copy.pop_front();
+    copy.push_back(9);
+    EXPECT_EQ(contents(buffer), (std::deque{3, 4, 5, 6, 7, 8}));
+    EXPECT_EQ(contents(copy), (std::deque{4, 5, 6, 7, 8, 9}));
+    buffer = copy;
+    copy.drop(copy.size());
+    EXPECT_EQ(contents(buffer), (std::deque{4, 5, 6, 7, 8, 9}));
+    EXPECT_TRUE(copy.empty());
+}
+
 TEST(RingBufferTest, HoldsWhatCanOnlyBeMoved) {
     RingBuffer<std::unique_ptr<int>> buffer;
     for (int i = 0; i < 20; ++i) {
@@ -119,6 +138,10 @@ TEST(RingBufferTest, BehavesLikeADequeUnderAnyMixOfOperations) {
                 buffer.pop_front();
                 expected.pop_front();
             }
+            const std::size_t dropped = choice == 6 ? expected.size() / 8 : 0;
+            buffer.drop(dropped);
+            expected.erase(expected.begin(),
+                           expected.begin() + static_cast<std::ptrdiff_t>(dropped));
         } else {
             const std::size_t place = random() % (expected.size() + 1);
             buffer.insert(place, i);

@@ -23,6 +23,7 @@ public:
         std::int64_t time = 0;    ///< Start, in picoseconds of a plan.
         std::int64_t ended = 0;   ///< Iterations (RuntimeIterations) before it.
         std::uint32_t tiles = 0;  ///< How many it has.
+        bool is_load = false;     ///< It writes its tile.
     };
 
     /// Of each step so many positions are kept at the most, and so many tiles.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trnsim/base/instance_table.hpp"
+#include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/base/units.hpp"
 #include "trnsim/lowering/analysis/liveness.hpp"
 #include "trnsim/lowering/analysis/runtime_iterations.hpp"
@@ -19,7 +20,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -82,7 +82,7 @@ private:
         UseCounter uses;
         InstanceTable<TileId> living{};
         PlannedSlots slots{};
-        std::deque<Load> held{};     ///< Those that wait for a slot, their own or any.
+        RingBuffer<Load> held{};     ///< Those that wait for a slot, their own or any.
         std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
         std::int64_t live = 0;       ///< Tiles needed, and still to be used, in program order;
         std::int64_t live_peak = 0;  ///< most of them at once.
@@ -109,13 +109,14 @@ private:
 
     /// False: one is not allocated yet.
     bool find_tiles(const program::Step& step, const PlannedAccesses& accesses, Item item);
-    void refill();
-    [[nodiscard]] std::vector<std::int64_t> triggers() const;
-    void emit(Item item);
-    void emit_load(const Load& load, std::int64_t trigger);
-    void emit_held(Site& site, std::int64_t time);
+    void read_ahead();
+    void find_triggers();
+    void give_out();  ///< The next of what was read ahead, or nothing, if that is over.
+    void begin_loads(std::int64_t until);
+    void begin_load(const Load& load, std::int64_t trigger);
+    void begin_held(Site& site, std::int64_t time);
     void put_load(const Load& load);
-    void resolved(Item item);
+    void leave(Item item);  ///< It was given out, and its user is done with it.
     void take_slot(Tile& tile, std::int64_t time);
     /// Whether its loads can have their place in the new order.
     [[nodiscard]] bool has_slot(Tile& tile);
@@ -145,10 +146,15 @@ private:
     bool is_impossible_ = false;  ///< A tile is read before a load, or used before it is allocated.
     PlannedTiles tiles_{};
     KeptSteps kept_{0, 0};
-    std::deque<Item> items_{};       ///< Read, in program order, but for loads;
-    std::deque<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
-    std::deque<Item> out_{};         ///< both, in their new order.
+    RingBuffer<Item> items_{};       ///< Read, in program order, but for loads;
+    RingBuffer<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
+    RingBuffer<Item> out_{};         ///< both, in their new order, as far as that is settled.
     std::optional<Item> current_{};  ///< What the last call gave out.
+    bool is_giving_out_ = false;     ///< What was read ahead,
+    bool is_first_ = false;          ///< and nothing of it yet;
+    std::int64_t until_ = 0;         ///< up to that start,
+    std::vector<std::int64_t> triggers_{};  ///< with the loads begun at these times;
+    std::size_t begun_ = 0;                 ///< so many are.
 };
 
 }  // namespace trnsim::lowering

@@ -103,3 +103,12 @@ def test_pip_installs_package_command_and_plugin(trnsim: CommandLine, tmp_path: 
                              capture_output=True, text=True, check=False,
                              env=bare_environment(PATH=str(python.parent)))
     assert missing.returncode == 2 and "cmake --workflow --preset ci" in missing.stderr
+
+
+def test_a_package_behind_a_link_is_still_not_the_users_code(trnsim: CommandLine,
+                                                             tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(ROOT / "tools" / "python")
+    said = run(tmp_path, sys.executable, "-m", "trnsim.script", "script.py",
+               PYTHONPATH=str(tmp_path / "linked"),
+               TRNSIM_BINARY=str(Path(trnsim.binary).resolve()))
+    assert "script.py:14" in said

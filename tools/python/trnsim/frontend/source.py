@@ -9,6 +9,7 @@ instruction); the line number is only decoded once per site.
 from __future__ import annotations
 
 import dis
+import os
 import re
 import sys
 import sysconfig
@@ -21,7 +22,8 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 from collections.abc import Callable, Iterator
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+"""What names of its files begin with: links that lead to it stay in them."""
 _LIBRARY = sysconfig.get_path("stdlib")
 _FRAMEWORK = re.compile(r"-packages[/\\](?:numpy|scipy|ml_dtypes|torch|jax|jaxlib)[/\\]")
 

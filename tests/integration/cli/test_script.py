@@ -157,7 +157,8 @@ def test_quiet_leaves_what_the_script_prints(trnsim: CommandLine, script: Path) 
 
 def test_without_values_comparisons_are_taken_as_true_and_told(trnsim: CommandLine) -> None:
     (trnsim.folder / "s.py").write_text(SCRIPT.replace(
-        'print("close", np.allclose(y, 2))', 'assert np.allclose(y, 3), y\n    print(y, y.shape)'))
+        'print("close", np.allclose(y, 2))', 'assert np.allclose(y, 3), y\n    print(y, y.shape)\n'
+        '    assert 3 in y // 2 % 5 ^ 1 and round(2 ** +y) > 0'))
     outcome = trnsim("run", "s.py", "--no-values")
     assert outcome.status == 0, outcome.error
     assert "<not computed: values of kernel double> (256, 128)" in outcome.output

@@ -42,8 +42,15 @@ ones = np.ones((128, 64), np.float32)
     "found = added(ones, ones); same = found; same += 1; same @= np.eye(64, dtype=np.float32)\n"
     "assert is_all(same, 3) and is_all(2 * found - 1, 5) and is_all(-found, -3)\n"
     "assert (found > 2).all() and not (found < ones).any() and is_all(ones + found, 4)",
+    "found = added(ones, ones); assert 2 in found and 3 not in found\n"
+    "assert is_all(divmod(found, 2)[0], 1) and is_all(divmod(5, found)[1], 1)\n"
+    "assert bytes(found) == bytes(2 * ones) and is_all(np.from_dlpack(added(ones, ones)), 2)\n"
+    "one = added(ones[:1, :1], ones[:1, :1])\n"
+    "assert int(one) == float(one) == complex(one) == 2",
+    "number = np.ones((1, 1), np.int32); found = added(number, number)[0, 0]\n"
+    "assert [5, 6, 7][found] == 7",
 ], ids=["changed", "in place", "in place after", "given on", "read and given on", "result in place",
-        "large", "type", "copies", "operators"])
+        "large", "type", "copies", "operators", "numbers", "index"])
 def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLine,
                                                                body: str) -> None:
     (trnsim.folder / "order.py").write_text(f"{IN_ORDER}\n{body}\nprint('done')\n")

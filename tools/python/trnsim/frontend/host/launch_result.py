@@ -21,6 +21,11 @@ from trnsim.frontend.dtypes import DType
 from trnsim.frontend.leaves import Path, at, mapped, with_items
 from trnsim.frontend.records.tensor import View, is_view
 
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
+              "xor", "lshift", "rshift")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_OF_ONE = ("neg", "pos", "abs", "invert")
+
 Note = Callable[[str], None]
 Compute = Callable[[], Any]
 Shown = Callable[[DType], Any]
@@ -62,15 +67,16 @@ class Unknown:
         return iter(())
 
     __array_ufunc__ = __array_function__ = __torch_function__ = __call__ = _another
-    __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _another
-    __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __pow__ = _another
-    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __invert__ = _another
-    __eq__ = __ne__ = _another  # type: ignore[assignment]
-    __array__ = __float__ = __int__ = _read
+    __getitem__ = __round__ = __contains__ = _another
+    __array__ = __float__ = __int__ = __complex__ = __index__ = __len__ = _read
     __hash__ = object.__hash__
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Changes what nobody knows."""
+
+
+for _name in (*_OPERATORS, *_COMPARISONS, *_OF_ONE, *(f"r{_one}" for _one in _OPERATORS)):
+    setattr(Unknown, f"__{_name}__", Unknown._another)
 
 
 class UnknownTensor(Unknown):
@@ -218,8 +224,23 @@ class TensorResult:
     def __bool__(self) -> bool:
         return bool(self.array())
 
-    def __float__(self) -> float:
-        return float(self.array())
+    def __contains__(self, value: Any) -> bool:
+        return computed(value) in self.array()
+
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self.array(), computed(other))
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(computed(other), self.array())
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.array())
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.array().__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array().__dlpack_device__()
 
     def __repr__(self) -> str:
         return repr(self.array())
@@ -239,13 +260,14 @@ def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, other: operation(computed(other), self.array())
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
-              "xor", "lshift", "rshift"):
+for _name in _OPERATORS:
     setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
     setattr(TensorResult, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
     setattr(TensorResult, f"__i{_name}__", _forwarded(getattr(operator, f"__i{_name}__")))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+for _name in (*_COMPARISONS, *_OF_ONE, "index"):
     setattr(TensorResult, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
+for _kind in (int, float, complex):
+    setattr(TensorResult, f"__{_kind.__name__}__", _forwarded(_kind))
 
 
 def computed(value: Any) -> Any:

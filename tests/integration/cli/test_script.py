@@ -547,6 +547,35 @@ def test_processes_that_nobody_has_joined_are_waited_for(trnsim: CommandLine) ->
     assert "warning: 1 kernel call in other processes of the script" in outcome.output
 
 
+@pytest.mark.parametrize("start", [
+    "threading.Thread(target=late).start()",
+    "threading.Thread(target=lambda: threading.Thread(target=late).start()).start()",
+    "pool = ThreadPoolExecutor(1); pool.submit(late)",
+], ids=["thread", "thread of a thread", "pool"])
+def test_threads_that_nobody_has_joined_are_waited_for(trnsim: CommandLine, start: str) -> None:
+    (trnsim.folder / "threads.py").write_text(f'''
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+{ADDERS}
+
+
+def late():
+    time.sleep(0.3)
+    print("sum", added(ones, ones)[0, 0], flush=True)
+
+
+ones = np.ones((128, 64), np.float32)
+{start}
+print("end")
+''')
+    outcome = trnsim("run", "threads.py")
+    assert outcome.status == 0, outcome.error
+    assert outcome.output.startswith("end\nsum 2.0\n\nthreads.py: 1 kernel call,")
+
+
 def test_files_that_a_script_opens_in_place_of_ours_stay_open(trnsim: CommandLine) -> None:
     (trnsim.folder / "closing.py").write_text(
         "import atexit, os\nfrom driver import scale, x\nscale(x)\nos.closerange(4, 1000)\n"

@@ -17,9 +17,10 @@ from trnsim.command import end_with, flush_output
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.host.naming import calls_none
 from trnsim.frontend.host.script import run_script
+from trnsim.frontend.kernel import set_launcher
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls, Settings, launch_with
-from trnsim.script.children import Elsewhere, await_children
+from trnsim.script.children import Elsewhere, await_children, await_threads
 from trnsim.script.ends import refuse_silent_ends
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
@@ -77,7 +78,12 @@ def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output
     try:
         refuse_silent_ends(str(options.script))
         calls.begin()
-        ran_tests = run_script(options.script, arguments, calls.launch, lambda: bool(calls.done))
+        try:
+            ran_tests = run_script(options.script, arguments, calls.launch,
+                                   lambda: bool(calls.done))
+        finally:
+            await_threads()
+            set_launcher(None)
         if calls.elsewhere.is_here:
             return 0
         await_children()

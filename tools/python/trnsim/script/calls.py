@@ -90,7 +90,9 @@ class Calls:
                 "which it starts, are not in the report; call kernels in its own process")
 
     def begin(self) -> None:
-        """Module-level code is for the chip of the launches, where that is known before them."""
+        """Kernels are launched here from now on. Module-level code is for the chip of the launches,
+        where that is known before them."""
+        set_launcher(self.launch)
         if self._settings.chip is not None or self._settings.options.settings:
             set_target(load_chip(self._chip(), self._settings.options.settings))
 
@@ -206,7 +208,6 @@ def _begin(settings: Settings, elsewhere: Elsewhere) -> None:
     know_kernels()
     calls = launch_with(settings, elsewhere)
     calls.begin()
-    set_launcher(calls.launch)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The other processes of a script.
-"""Elsewhere: counts the kernel calls that they make.
+# The other processes of a script, and its other threads.
+"""Elsewhere: counts the kernel calls that they make. What Python waits for when the script ends.
 
 follow(): kernels are known in processes that multiprocessing starts with `spawn` or `forkserver`,
 as they are in forks.
@@ -13,7 +13,9 @@ import multiprocessing.forkserver
 import multiprocessing.spawn
 import os
 import runpy
+import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
@@ -78,6 +80,19 @@ def await_children() -> None:
     for child in multiprocessing.active_children():
         if not child.daemon:
             child.join()
+
+
+def await_threads() -> None:
+    """Waits for what Python waits for at the end of the script: its threads, also those of pools.
+    """
+    pools: Any = sys.modules.get("concurrent.futures.thread")
+    if pools is not None:
+        pools._python_exit()
+    ended = {threading.current_thread()}
+    while waited := [one for one in threading.enumerate() if not one.daemon and one not in ended]:
+        for one in waited:
+            one.join()
+        ended.update(waited)
 
 
 class _Beginning:

@@ -38,6 +38,15 @@ def test_a_percentile_is_from_0_to_100(percentile: float) -> None:
         kernel.benchmark_result.nc_latency.get_latency_percentile(percentile)
 
 
+def test_a_launch_on_a_grid_is_one_of_the_kernel_and_of_no_other_grid() -> None:
+    kernel = benchmarked()
+    one, two = kernel[1], kernel[2]
+    one.launched(12.5)
+    two.launched(7.5)
+    assert [each.benchmark_result.nc_latency.get_latency_percentile(50)
+            for each in (one, two, kernel)] == [12.5, 7.5, 7.5]
+
+
 def test_there_is_no_result_before_a_launch() -> None:
     with pytest.raises(UserError, match="kernel kernel has no benchmark_result; launch it before"):
         _ = benchmarked().benchmark_result

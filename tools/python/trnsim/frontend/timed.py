@@ -59,9 +59,12 @@ class TimedKernel(Kernel):
         self.inner = inner
         self.options = options
         self._result: BenchmarkResult | None = None
+        self._without_grid: TimedKernel | None = None
 
     def __getitem__(self, grid: Any) -> TimedKernel:
-        return TimedKernel(self.inner[grid], self.options, self.method)
+        made = TimedKernel(self.inner[grid], self.options, self.method)
+        made._without_grid = self
+        return made
 
     def changed(self, **attributes: Any) -> TimedKernel:
         return TimedKernel(self.inner.changed(**attributes), self.options, self.method)
@@ -71,7 +74,7 @@ class TimedKernel(Kernel):
 
     @property
     def benchmark_result(self) -> BenchmarkResult:
-        """The result of the last launch. UserError if there was none."""
+        """The result of the last launch, on whatever grid. UserError if there was none."""
         if self._result is None:
             raise UserError(f"{source.here()}: kernel {self.name} has no benchmark_result; launch "
                             "it before, in a script that `trnsim run` runs")
@@ -79,7 +82,10 @@ class TimedKernel(Kernel):
 
     def launched(self, latency_us: float) -> None:
         """Stores what a launch took, and writes the files that the options name."""
-        self._result = BenchmarkResult(latency_us)
+        result = BenchmarkResult(latency_us)
+        kernel: TimedKernel | None = self
+        while kernel is not None:
+            kernel._result, kernel = result, kernel._without_grid
         for option in FILES:
             if self.options.get(option):
                 folder = Path(self.options.get("working_directory") or ".")

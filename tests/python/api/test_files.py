@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import trnsim
-from api_kernels import double, irregular, old_scaled
+from api_kernels import double, irregular, old, old_scaled
 
 KERNEL = """\
 import nki
@@ -126,6 +126,44 @@ def test_a_file_that_is_called_as_a_module_of_pythons_leaves_that_one_alone(
     assert sys.modules[name] is module
 
 
-def test_a_kernel_of_the_old_api_with_some_of_its_arguments_stays_one() -> None:
-    assert json.loads(trnsim.trace(partial(old_scaled, factor=3.0), SMALL).lines()[0])["api"] == (
-        "neuronxcc.nki")
+def undecorated(x: Any, factor: float) -> Any:
+    """x times a number; only the names of its module say which API that is."""
+    out = old.ndarray(x.shape, dtype=x.dtype, buffer=old.shared_hbm)
+    old.store(out, value=old.load(x) * factor)
+    return out
+
+
+class Scaled:
+    """What is called as a kernel of the old API is."""
+
+    def __call__(self, x: Any) -> Any:
+        return old_scaled(x, 3.0)
+
+
+class Inherited(Scaled):
+    """So is what inherits that."""
+
+
+@pytest.mark.parametrize(("kernel", "name"), [
+    (partial(old_scaled, factor=3.0), "old_scaled"),
+    (partial(old_scaled.function, factor=3.0), "old_scaled"),
+    (partial(partial(undecorated), factor=3.0), "undecorated"),
+    (Scaled(), "Scaled"), (Inherited(), "Inherited"), (partial(Scaled().__call__), "__call__")])
+def test_what_a_kernel_is_called_by_says_its_api_its_name_and_its_file(kernel: Any,
+                                                                       name: str) -> None:
+    header = json.loads(trnsim.trace(kernel, SMALL).lines()[0])
+    assert (header["api"], header["kernel"]) == ("neuronxcc.nki", name)
+    assert "source_sha256" in header
+
+
+class Generator:
+    """An object that is none of a kernel."""
+
+    def __call__(self, x: Any) -> Any:
+        yield x
+
+
+@pytest.mark.parametrize("kernel", [Generator(), partial(Generator().__call__)])
+def test_a_generator_behind_an_object_is_told(kernel: Any) -> None:
+    with pytest.raises(trnsim.UserError, match="is a generator or a coroutine, which does nothing"):
+        trnsim.trace(kernel, SMALL)

@@ -23,6 +23,7 @@ from trnsim.frontend.kernel import Kernel, bound_kernel
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.program import Program
 from trnsim.frontend.tracing import trace as record
+from trnsim.frontend.written import function_of, name_of
 from trnsim.result import Comparison, Result
 from trnsim.simulator import Options, Overrides, assignments, run_trace
 
@@ -197,21 +198,20 @@ def _is_function(kernel: Any) -> bool:
     """Whether a value is written in Python, or such a function with some of its arguments."""
     while isinstance(kernel, (Kernel, partial)):
         kernel = kernel.function if isinstance(kernel, Kernel) else kernel.func
-    body = kernel if hasattr(kernel, "__code__") else vars(type(kernel)).get("__call__")
-    return not isinstance(kernel, type) and hasattr(body, "__code__")
+    return not isinstance(kernel, type) and hasattr(function_of(kernel), "__code__")
 
 
 def _name(kernel: KernelLike) -> str:
     if isinstance(kernel, Program):
         return kernel.kernel
-    return str(kernel) if isinstance(kernel, (str, Path)) else getattr(kernel, "__name__", "kernel")
+    return str(kernel) if isinstance(kernel, (str, Path)) else name_of(kernel)
 
 
 @contextmanager
 def _marked_loops(function: Callable[..., Any]) -> Iterator[None]:
     """Lets loops over `range` be told in the trace, in a module that was not imported for it."""
     body = function.function if isinstance(function, Kernel) else function
-    names = getattr(body, "__globals__", {})
+    names = getattr(function_of(body), "__globals__", {})
     if "range" in names:
         yield
         return

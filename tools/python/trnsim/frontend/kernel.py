@@ -15,6 +15,7 @@ from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.alone import is_alone
 from trnsim.frontend.records.schedule import Edge
+from trnsim.frontend.written import name_of
 
 CORES = (1, 2)
 """Cores of a logical NeuronCore, for the API that launches one program on each. [NKI-LANGUAGE]"""
@@ -50,7 +51,7 @@ class Kernel:
         self.api = api
         self.grid = grid
         self.schedule = tuple(schedule)
-        self.name = getattr(function, "__name__", "kernel")
+        self.name = name_of(function)
         functools.update_wrapper(self, function)
         self.__dict__[_AS_WRITTEN] = is_as_written(function)
 

@@ -17,6 +17,7 @@ from typing import Any
 from trnsim.frontend import source
 from trnsim.frontend.annotations import signature
 from trnsim.frontend.arguments import describe
+from trnsim.frontend.written import name_of
 
 _CALLED = re.compile(r"(\w+)\(\) (missing|takes|got) (.*)")
 """Python names methods and functions in functions with a dot before; they are none of NKI's."""
@@ -91,8 +92,7 @@ def called(function: Any) -> str:
     for one in signature(function).parameters.values():
         default = one.default if one.default is one.empty else _Shown(one.default)
         parameters.append(one.replace(annotation=one.empty, default=default))
-    name = getattr(function, "__name__", "kernel")
-    return f"{name}{inspect.Signature(parameters)}"
+    return f"{name_of(function)}{inspect.Signature(parameters)}"
 
 
 class _Shown:

@@ -11,6 +11,7 @@ from trnsim.frontend import source
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.template import Template
 from trnsim.frontend.records.tensor import Buffer, Storage, View
+from trnsim.frontend.written import function_of, name_of
 
 PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
 """What a kernel may return that hides no tensor from those who look for them."""
@@ -93,7 +94,7 @@ def warn_of_lost_results(recorders: Sequence[Recorder], body: Any, result: Any,
         if buffer.space == "hbm" and buffer.stack:
             todo = f"return {buffer.name!r} of {allocated_at(buffer).in_short}, which it writes"
             break
-    name, code = getattr(body, "__name__", "the kernel"), getattr(body, "__code__", None)
+    name, code = name_of(body), getattr(function_of(body), "__code__", None)
     at = (source.UNKNOWN if code is None else
           source.Position(code.co_filename, code.co_firstlineno))
     recorders[0].note("warning", f"{name} returns no tensor and writes to no argument, so that "

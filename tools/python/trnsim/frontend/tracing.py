@@ -35,6 +35,7 @@ from trnsim.frontend.records.schedule import Edge, Edges, Schedule, check_names
 from trnsim.frontend.records.tensor import View, is_view
 from trnsim.frontend.shortcuts import NO_SHORTCUTS, Allowed, Retrace, Shortcuts
 from trnsim.frontend.writer import FORMAT_VERSION
+from trnsim.frontend.written import function_of, name_of
 
 COLLECTIONS = (1_000_000, 50, 50)
 """Thresholds of the garbage collector while tracing: views and values are not in cycles, and there
@@ -119,7 +120,7 @@ class _Attempt:
         self._rewarding: dict[source.Site, int] = {}
         self.cores = self._used.cores(self._grid)
         if self.cores > 1 and chip.generation < LNC_GENERATION:
-            raise UserError(f"kernel {getattr(self._body, '__name__', '')} is launched on "
+            raise UserError(f"kernel {name_of(self._body)} is launched on "
                             f"{self.cores} cores, but {chip.name} has {chip.neuron_core}, whose "
                             "cores are not combined; launch it on 1 or choose another chip")
 
@@ -263,9 +264,9 @@ def _call(body: Callable[..., Any], values: Sequence[Any], named: Mapping[str, A
                         f"{words_of(problem)}{parameters_of(problem)}") from problem
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
         result.close()
-        code = body.__code__
+        code = function_of(body).__code__
         raise UserError(f"{source.Position(code.co_filename, code.co_firstlineno)}: "
-                        f"{body.__name__} is a generator or a coroutine, which does nothing when "
+                        f"{name_of(body)} is a generator or a coroutine, which does nothing when "
                         "it is called; write a function that returns its tensors")
     return result
 
@@ -298,7 +299,7 @@ def api_of(function: Callable[..., Any]) -> str:
     """The API of a kernel, or the one that an undecorated function's module uses."""
     if isinstance(function, Kernel):
         return function.api
-    for value in getattr(function, "__globals__", {}).values():
+    for value in getattr(function_of(function), "__globals__", {}).values():
         name = getattr(value, "__name__", None)
         if isinstance(name, str) and name.startswith(("neuronxcc.nki", "trnsim.frontend.legacy")):
             return "neuronxcc.nki"
@@ -343,8 +344,9 @@ def _header(body: Callable[..., Any], launch: Launch, used: Dialect,
     header: dict[str, Any] = {
         "format": "nkt", "version": FORMAT_VERSION, "form": "program",
         "producer": f"trnsim {__version__}", "target": launch.chip.name,
-        "kernel": getattr(body, "__name__", "kernel")}
-    path = inspect.getsourcefile(body) if hasattr(body, "__code__") else None
+        "kernel": name_of(body)}
+    written = function_of(body)
+    path = inspect.getsourcefile(written) if hasattr(written, "__code__") else None
     if path is not None and Path(path).is_file():
         header["source_sha256"] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     is_marked = used.has_middle_end and is_as_written(launch.function)

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
+from trnsim.frontend.written import function_of
+
 LOOPS = ("affine_range", "sequential_range")
 MAKERS = frozenset("""
     abs add all arctan bitwise_and bitwise_or bitwise_xor broadcast_to ceil copy cos divide dropout
@@ -53,7 +55,7 @@ class Escape(NamedTuple):
 
 def advise(kernel: Any) -> list[tuple[int, str]]:
     """Remarks on a kernel's source, with their lines; none if it has no source."""
-    code = getattr(kernel, "__code__", None)
+    code = getattr(function_of(kernel), "__code__", None)
     if not isinstance(code, CodeType) or not set(LOOPS) & set(code.co_names):
         return []
     function = _definition(code, code.co_filename)

@@ -52,6 +52,15 @@ def test_functions_of_positive_numbers(name: str, wanted: Array) -> None:
     assert_allclose(activated(name, POSITIVE), wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("names", "wanted"), [
+    (("gelu", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "silu", "mish"), [0, np.inf]),
+    (("gelu_dx", "gelu_apprx_sigmoid_dx", "silu_dx"), [0, 1])])
+def test_functions_are_their_limits_at_infinity(names: tuple[str, ...], wanted: list[float]) -> None:
+    ends = np.array([[-np.inf, np.inf]], np.float32)
+    for name in names:
+        assert_array_equal(activated(name, ends), [wanted], err_msg=name)
+
+
 @pytest.mark.parametrize("name", ["gelu", "gelu_apprx_sigmoid", "silu", "erf"])
 def test_a_derivative_is_the_slope_of_its_function(name: str) -> None:
     step = np.float32(2.0 ** -6)

@@ -40,42 +40,48 @@ def softplus(x: Array) -> Array:
     return np.maximum(x, f32(0.0)) + np.log1p(np.exp(-np.abs(x)))
 
 
+def _weighted(x: Array, weight: Array) -> Array:
+    """x times what tends to 0 faster than x grows: 0 at infinity, where these functions are valid,
+    too. [NKI-SHARED]"""
+    return np.where(weight == 0, f32(0.0), x * weight)
+
+
 def gelu(x: Array) -> Array:
     """x times the normal distribution's probability of less than x."""
-    return x * HALF * (ONE + erf(x * _SQRT_HALF))
+    return _weighted(x, HALF * (ONE + erf(x * _SQRT_HALF)))
 
 
 def gelu_dx(x: Array) -> Array:
     """The derivative of gelu."""
     density = _DENSITY * np.exp(-HALF * x * x)
-    return HALF * (ONE + erf(x * _SQRT_HALF)) + x * density
+    return HALF * (ONE + erf(x * _SQRT_HALF)) + _weighted(x, density)
 
 
 def gelu_tanh(x: Array) -> Array:
     """gelu by its approximation with tanh."""
-    return HALF * x * (ONE + np.tanh(_SQRT_TWO_OVER_PI * (x + _CUBIC * x * x * x)))
+    return _weighted(x, HALF * (ONE + np.tanh(_SQRT_TWO_OVER_PI * (x + _CUBIC * x * x * x))))
 
 
 def gelu_sigmoid(x: Array) -> Array:
     """gelu by its approximation with a sigmoid."""
-    return x * sigmoid(_GELU_SIGMOID * x)
+    return _weighted(x, sigmoid(_GELU_SIGMOID * x))
 
 
 def gelu_sigmoid_dx(x: Array) -> Array:
     """The derivative of gelu_sigmoid."""
     s = sigmoid(_GELU_SIGMOID * x)
-    return s + x * _GELU_SIGMOID * s * (ONE - s)
+    return s + _weighted(x, _GELU_SIGMOID * s * (ONE - s))
 
 
 def silu(x: Array) -> Array:
     """x * sigmoid(x)."""
-    return x * sigmoid(x)
+    return _weighted(x, sigmoid(x))
 
 
 def silu_dx(x: Array) -> Array:
     """The derivative of silu."""
     s = sigmoid(x)
-    return s * (ONE + x * (ONE - s))
+    return s + _weighted(x, s * (ONE - s))
 
 
 def erf_dx(x: Array) -> Array:
@@ -95,7 +101,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "copy": lambda x: x, "sigmoid": sigmoid, "gelu": gelu, "gelu_dx": gelu_dx,
     "gelu_apprx_tanh": gelu_tanh, "gelu_apprx_sigmoid": gelu_sigmoid,
     "gelu_apprx_sigmoid_dx": gelu_sigmoid_dx, "silu": silu, "silu_dx": silu_dx, "tanh": np.tanh,
-    "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "erf": erf,
+    "softplus": softplus, "mish": lambda x: _weighted(x, np.tanh(softplus(x))), "erf": erf,
     "erf_dx": erf_dx, "exp": np.exp, "log": np.log, "sin": np.sin,
     "bounded_sin": bounded_sin, "cos": np.cos, "tan": np.tan,
     "arctan": np.arctan, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}

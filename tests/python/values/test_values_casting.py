@@ -61,6 +61,18 @@ def test_casts_between_integers_go_through_float32() -> None:
     assert same.tolist() == [[2**24 + 1, 7]] and other.tolist() == [[2**24, 7]]
 
 
+@pytest.mark.parametrize(("chip", "engine", "wanted"), [
+    ("trn1", "scalar", 2**24), ("trn1", "vector", 2**24 + 1), ("trn1", "unknown", 2**24 + 1),
+    ("trn2", "scalar", 2**24 + 1)])
+def test_the_scalar_engine_of_neuroncore_v2_copies_by_way_of_float32(chip: str, engine: str,
+                                                                     wanted: int) -> None:
+    def body(x: Any) -> Any:
+        copied = tile((1, 1), nl.int32)
+        nisa.tensor_copy(copied, x, engine=getattr(nisa.engine, engine))
+        return copied
+    assert evaluate(body, np.array([[2**24 + 1]], np.int32), chip=chip).tolist() == [[wanted]]
+
+
 @pytest.mark.parametrize("kind", [ml_dtypes.bfloat16, np.float16, ml_dtypes.float8_e4m3,
                                   ml_dtypes.float8_e5m2])
 def test_every_float_type_is_stored_as_it_is(kind: Any) -> None:

@@ -333,8 +333,6 @@ def test_a_unary_operator_has_none(body: Body) -> None:
 @pytest.mark.parametrize(("body", "chip", "message"), [
     (lambda h: nisa.range_select(sbuf(128, 64), sbuf(128, 64), nl.less, nl.greater, sbuf(128, 1),
                                  sbuf(128, 1)), "trn1", "needs NeuronCore-v3, but trn1"),
-    (lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64), engine=nisa.engine.scalar), "inf2",
-     "does not run on the scalar engine"),
     (lambda h: nisa.tensor_scalar(sbuf(128, 64), sbuf(128, 64), nl.multiply, 2.0,
                                   engine=nisa.engine.scalar), "trn1",
      "does not run on the scalar engine"),
@@ -556,6 +554,15 @@ def test_a_copy_may_run_on_every_engine_that_the_chip_allows(chip: str, engines:
     kernel = kernel_of(lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64)))
     (executed,) = traced(kernel, HBM, chip=chip)
     assert executed.engines == engines
+
+
+@pytest.mark.parametrize("chip", ["inf2", "trn1", "trn2", "trn3"])
+@pytest.mark.parametrize("engine", ["vector", "scalar", "gpsimd"])
+def test_a_copy_runs_on_the_engine_that_is_named(chip: str, engine: str) -> None:
+    kernel = kernel_of(lambda h: nisa.tensor_copy(sbuf(128, 64), sbuf(128, 64),
+                                                  engine=getattr(nisa.engine, engine)))
+    (executed,) = traced(kernel, HBM, chip=chip)
+    assert executed.engines == (engine,)
 
 
 @pytest.mark.parametrize(("op", "engines"), [

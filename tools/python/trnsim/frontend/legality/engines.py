@@ -79,7 +79,8 @@ def _preferred(chip: Chip, instruction: Instruction, api: str) -> Engines:
     is_old_api = api == "neuronxcc.nki"
     if chip.generation == 2 and _is_activation(instruction):
         is_always = is_old_api and op != "reciprocal"  # Decision 0033.
-        return SCALAR if is_always else legal(chip, instruction) + SCALAR
+        others = tuple(engine for engine in legal(chip, instruction) if engine not in SCALAR)
+        return SCALAR if is_always else others + SCALAR
     if is_old_api and _adds_number(instruction):
         return VECTOR  # Decision 0034.
     return legal(chip, instruction)
@@ -131,8 +132,7 @@ def _transpose(chip: Chip, instruction: Instruction) -> Engines:
 
 
 def _copy(chip: Chip, instruction: Instruction) -> Engines:
-    scalar = SCALAR if chip.generation >= 3 else ()
-    return _without_gpsimd_on_psum(instruction, VECTOR + scalar + GPSIMD)
+    return _without_gpsimd_on_psum(instruction, VECTOR + SCALAR + GPSIMD)
 
 
 def _tensor_tensor(chip: Chip, instruction: Instruction) -> Engines:

@@ -29,10 +29,12 @@ def memset(call: Call) -> None:
 
 
 def tensor_copy(call: Call) -> None:
-    """dst = data, bit by bit if the types are equal, else by way of float32."""
+    """dst = data, bit by bit if the types are equal, else by way of float32, as always where a
+    program names the scalar engine of NeuronCore-v2. [NKI-ISA]"""
     data = call.read("data")
     same = call.views["data"].form.dtype is call.views["dst"].form.dtype
-    call.write(data if same else alu.f32(1) * call.floats("data"))
+    is_cast = call.engines == ("scalar",) and required().chip.generation == 2
+    call.write(data if same and not is_cast else alu.f32(1) * call.floats("data"))
 
 
 def tensor_tensor(call: Call) -> None:

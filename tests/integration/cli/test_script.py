@@ -547,6 +547,31 @@ def test_processes_that_nobody_has_joined_are_waited_for(trnsim: CommandLine) ->
     assert "warning: 1 kernel call in other processes of the script" in outcome.output
 
 
+def test_a_script_is_a_module_as_python_makes_one(trnsim: CommandLine) -> None:
+    (trnsim.folder / "where.py").write_text(f"""
+import inspect
+import os
+import pickle
+from pathlib import Path
+import __main__
+import numpy as np
+{ADDERS}
+
+class Point:
+    pass
+
+
+assert os.path.isabs(__file__) and __builtins__.len([1]) == 1 and __package__ is None
+assert __main__.Point is Point and type(pickle.loads(pickle.dumps(Point()))) is Point
+assert inspect.getsource(Point).startswith("class Point")
+os.chdir("/")
+assert Path(__file__).exists()
+added(np.ones((128, 4), np.float32), np.ones((128, 4), np.float32))
+""")
+    outcome = trnsim("run", "where.py")
+    assert outcome.status == 0, outcome.error
+
+
 @pytest.mark.parametrize("start", [
     "threading.Thread(target=late).start()",
     "threading.Thread(target=lambda: threading.Thread(target=late).start()).start()",

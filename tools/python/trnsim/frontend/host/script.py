@@ -9,12 +9,13 @@ other kernels, and cannot be read.
 
 from __future__ import annotations
 
+import builtins
 import re
-import runpy
 import sys
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -80,7 +81,7 @@ def _as_main(file: Path, arguments: Sequence[str]) -> Iterator[None]:
 
 def _run(file: Path) -> None:
     try:
-        runpy.run_path(str(file), dict(KERNEL_NAMES), "__main__")
+        _execute(file)
     except (FrontendError, BrokenPipeError):
         raise
     except SystemExit as status:
@@ -97,6 +98,16 @@ def _run(file: Path) -> None:
         raise UserError(f"{source.raised_at(problem, is_own)}: the script raises "
                         f"{type(problem).__name__}: {words_of(problem)}{_absent()}"
                         ) from problem
+
+
+def _execute(file: Path) -> None:
+    """Executes a file as Python does: lines are those of the file as it is named, and `__file__` is
+    where it is, whatever folder it goes to."""
+    module = ModuleType("__main__")
+    module.__dict__.update(KERNEL_NAMES, __builtins__=builtins, __cached__=None,
+                           __file__=str(file.absolute()))
+    sys.modules["__main__"] = module
+    exec(compile(file.read_bytes(), str(file), "exec", dont_inherit=True), module.__dict__)
 
 
 def _absent() -> str:

@@ -547,6 +547,44 @@ def test_processes_that_nobody_has_joined_are_waited_for(trnsim: CommandLine) ->
     assert "warning: 1 kernel call in other processes of the script" in outcome.output
 
 
+def test_a_script_catches_what_its_kernels_raise(trnsim: CommandLine) -> None:
+    (trnsim.folder / "caught.py").write_text(f"""
+import pickle
+import numpy as np
+{ADDERS}
+
+class Unfit(Exception):
+    def __init__(self, rows, limit):
+        self.rows = rows
+
+
+@nki.jit
+def raising(x, problem):
+    raise problem
+
+
+def caught(kernel, *arguments, kind):
+    try:
+        kernel(*arguments)
+    except kind as problem:
+        return problem
+
+
+ones = np.ones((128, 4), np.float32)
+for problem in (AssertionError("rows"), KeyError("k"), OSError(2, "no file"), ValueError(),
+                UnicodeDecodeError("utf-8", b"x", 0, 1, "why")):
+    found = caught(raising, ones, problem, kind=type(problem))
+    assert str(found).startswith("caught.py:") and type(problem).__name__ in str(found), found
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
+assert caught(raising, ones, Unfit(3, limit=2), kind=Unfit).rows == 3
+assert "b" in str(caught(added, ones, kind=TypeError))
+raising(ones, KeyError("k"))
+""")
+    outcome = trnsim("run", "caught.py")
+    assert outcome.status == 2
+    assert outcome.error.endswith(": the kernel raises KeyError: 'k'\n"), outcome.error
+
+
 def test_a_script_is_a_module_as_python_makes_one(trnsim: CommandLine) -> None:
     (trnsim.folder / "where.py").write_text(f"""
 import inspect

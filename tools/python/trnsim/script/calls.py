@@ -33,6 +33,7 @@ from trnsim.frontend.tracing import trace
 from trnsim.frontend.writer import shown_path
 from trnsim.result import Result
 from trnsim.script.arrays import Changed, Copies, KeptArray, is_array
+from trnsim.script.caught import also_its_cause
 from trnsim.script.children import Elsewhere, follow, know_kernels
 from trnsim.script.snapshots import Snapshot
 from trnsim.script.surroundings import add_surroundings
@@ -98,6 +99,12 @@ class Calls:
 
     def launch(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What `kernel(...)` does in the script: it is simulated, and returns its tensors."""
+        try:
+            return self._call(kernel, arguments, keywords)
+        except UserError as problem:
+            raise also_its_cause(problem) from problem.__cause__
+
+    def _call(self, kernel: Kernel, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         at = source.called_at(is_own)
         for value in (*arguments, *keywords.values()):
             if is_stand_in(value):

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from trnsim.errors import UserError
 from trnsim.frontend.dialect import all_dialects
 from trnsim.frontend.host import jax_arrays, neuron_dtypes
+from trnsim.frontend.host.guarded import is_guarded
 from trnsim.frontend.host.own import is_own_module, place_of
 from trnsim.frontend.host.stand_ins import OPTIONAL_LIBRARIES, StandInModule
 from trnsim.frontend.host.torch_device import put_on_cpu
@@ -41,7 +42,8 @@ KERNEL_NAMES = {"range": LoopRange, "sbuf": MemoryRegion.sbuf, "psum": MemoryReg
 
 
 class _StandInFinder(MetaPathFinder, Loader):
-    """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found.
+    """Last finder: stands in for OPTIONAL_LIBRARIES that nothing else has found, where the
+    importer cannot do without.
 
     An installed library has the modules that it has: some look for more until there are none.
     """
@@ -50,7 +52,8 @@ class _StandInFinder(MetaPathFinder, Loader):
                   target: ModuleType | None = None) -> ModuleSpec | None:
         library = fullname.partition(".")[0]
         is_absent = library in OPTIONAL_LIBRARIES and (
-            library == fullname or PathFinder.find_spec(library) is None)
+            not is_guarded(library) if library == fullname else
+            PathFinder.find_spec(library) is None)
         if is_absent or fullname.startswith(INTERNALS):
             return ModuleSpec(fullname, self, is_package=True)
         return None

@@ -58,3 +58,16 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="k.neff: File exists; name another file or working_dir"):
         benchmarked(save_neff_name="k.neff",
                     working_directory=str(tmp_path / "new" / "k.neff")).launched(3.0)
+
+
+@pytest.mark.parametrize("name", ["neuronxcc.nki.jit", "neuronxcc.nki.benchmark",
+                                  "neuronxcc.nki.profile", "nki.jit", "nki.benchmark"])
+def test_a_decorator_of_what_is_no_function_says_so(name: str) -> None:
+    home, _, decorator = name.rpartition(".")
+    decorate = getattr(importlib.import_module(home), decorator)
+    with pytest.raises(UserError, match=r"test_timed.py:\d+: a kernel is a function, but its "
+                                        r"decorator is given <classmethod\(.*@classmethod stands"):
+        decorate(classmethod(lambda cls: None))
+    with pytest.raises(UserError, match="is given 'baremetal'; name what is not the function"):
+        decorate("baremetal")
+    assert decorate()(lambda x: x).name == "<lambda>"

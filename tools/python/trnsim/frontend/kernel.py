@@ -9,7 +9,7 @@ import importlib
 import pickle
 from math import prod
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
@@ -191,6 +191,18 @@ def launched_on(kernel: Kernel, grid: Any = None, **_: Any) -> Kernel:
     return kernel if grid is None else kernel[grid]
 
 
+def decorator_with(decorate: Callable[..., Any], options: Mapping[str, Any],
+                   function: Any) -> Callable[..., Any]:
+    """What a decorator returns that has its options so far. UserError if it was given something
+    that cannot be called."""
+    if function is not None:
+        advice = ("@classmethod stands above it" if isinstance(function, classmethod) else
+                  "name what is not the function")
+        raise UserError(f"{source.here()}: a kernel is a function, but its decorator is given "
+                        f"{function!r}; {advice}")
+    return lambda inner: decorate(inner, **options)
+
+
 def decorator(api: str) -> Callable[..., Any]:
     """A decorator that works with and without arguments (see launched_on)."""
     def decorate(fn: Any = None, *positional: Any, func: Any = None, **options: Any) -> Any:
@@ -199,5 +211,5 @@ def decorator(api: str) -> Callable[..., Any]:
             return launched_on(function, **options)
         if callable(function):
             return launched_on(Kernel(function, api), **options)
-        return lambda inner: decorate(inner, **options)
+        return decorator_with(decorate, options, function)
     return decorate

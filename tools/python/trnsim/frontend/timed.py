@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
-from trnsim.frontend.kernel import Kernel, launched_on
+from trnsim.frontend.kernel import Kernel, decorator_with, launched_on
 
 FILES = ("save_neff_name", "save_trace_name")
 """Options that name files which AWS's decorators write."""
@@ -112,5 +112,5 @@ def timed(make: Callable[[Any], Kernel], method: str) -> Callable[..., Any]:
             function = function.inner
         if callable(function):
             return TimedKernel(launched_on(make(function), **options), options, method)
-        return lambda inner: decorate(inner, **options)
+        return decorator_with(decorate, options, function)
     return decorate

@@ -9,7 +9,7 @@ from typing import Any
 
 from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
-from trnsim.frontend.kernel import Kernel, launched_on
+from trnsim.frontend.kernel import Kernel, decorator_with, launched_on
 from trnsim.frontend.legacy.grid import axis_of
 from trnsim.frontend.timed import TimedKernel, timed
 
@@ -53,7 +53,7 @@ def jit(fn: Any = None, *_: Any, func: Any = None, mode: str = "auto", **options
         return launched_on(function, **options)
     if callable(function):
         return launched_on(GridKernel(function, API), **options)
-    return lambda inner: jit(inner, **options)
+    return decorator_with(jit, options, function)
 
 
 benchmark = timed(jit, "benchmark")

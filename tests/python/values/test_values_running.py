@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import tracemalloc
 import weakref
 from collections import OrderedDict, defaultdict
 from contextlib import suppress
@@ -261,6 +262,30 @@ def test_written_arguments_are_updated() -> None:
     data, out = normal(64, 32), np.zeros((64, 32), np.float32)
     found = run_kernel(kernel, data, out, api="nki")
     assert np.array_equal(out, data) and np.array_equal(found, data)
+
+
+def test_no_result_shares_its_elements_with_another_or_with_an_argument() -> None:
+    def kernel(x: Any) -> Any:
+        out = stored(loaded(x))
+        nisa.dma_copy(x, loaded(out))
+        return out, out, out[0:2], x, x
+    data = normal(4, 8)
+    results = [*run_kernel(kernel, data), data]
+    for at, one in enumerate(results):
+        assert_allclose(one, data[:len(one)], rtol=0)
+        assert not any(np.shares_memory(one, other) for other in results[:at])
+
+
+def test_an_argument_that_is_written_and_returned_is_copied_once() -> None:
+    def kernel(x: Any) -> Any:
+        nisa.dma_copy(x[0:1, 0:4096], loaded(x[1:2, 0:4096]))
+        return x
+    data = np.zeros((64, 1 << 18), np.float32)
+    tracemalloc.start()
+    run_kernel(kernel, data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.5 * data.nbytes
 
 
 def test_the_command_saves_values(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def poisoned(values: Array, flags: Array) -> Array:
 class Memory:
     """The contents of a storage. `unwritten` is None when every element has been written."""
 
-    __slots__ = ("_grain", "_left", "buffer", "doubted_at", "is_modified", "origin", "raw",
-                 "unwritten")
+    __slots__ = ("_grain", "_is_given", "_left", "buffer", "doubted_at", "is_modified", "origin",
+                 "raw", "unwritten")
 
     def __init__(self, buffer: Buffer) -> None:
         """UserError if this machine has no memory for it."""
@@ -71,11 +71,13 @@ class Memory:
         size = rows * row_bytes(buffer)
         self.buffer = buffer
         self._grain = buffer.dtype.itemsize
+        self._is_given = False
         self._left = size // self._grain
         try:
             self.raw = np.zeros(size, dtype=np.uint8)
-            self.unwritten: Array | None = np.ones(self._left, dtype=bool)
-            """One flag for each `_grain` bytes, `_left` of which are set."""
+            self.unwritten: Array | None = (None if buffer.kind == "input" else
+                                            np.ones(self._left, dtype=bool))
+            """One flag for each `_grain` bytes, `_left` of which are set; arguments have none."""
         except MemoryError:
             at = source.here()
             raise UserError(f"{'' if at is source.UNKNOWN else f'{at}: '}the values of "
@@ -130,6 +132,12 @@ class Memory:
             self._left *= self._grain
             self._grain = 1
         return self._grain
+
+    def give_away(self, values: Array) -> bool:
+        """Whether elements may be kept as they are by who has asked for them: they are all there
+        are, and nobody has asked before."""
+        is_first, self._is_given = not self._is_given, True
+        return is_first and values.nbytes == self.raw.size and values.flags.c_contiguous
 
     def with_poison(self, view: View) -> Array:
         """A copy of the elements of a view, NaN where nothing has written them (integers: 0)."""

@@ -132,7 +132,9 @@ class ValueRecorder(Recorder):
             self.note("warning", f"elements of the returned tensor {view.name!r} are not written",
                       allocated_at(view.storage.buffer))
         found = memory.with_poison(view)
-        return shown(found if found.base is None else found.copy(), view.form.dtype)
+        if found.base is not None and not memory.give_away(found):
+            found = found.copy()
+        return shown(found, view.form.dtype)
 
     def _check_garbage(self, memory: Memory, name: str, index: tuple[int, ...] | None) -> None:
         """ProgramError if what is left in HBM comes from elements that nothing has written."""

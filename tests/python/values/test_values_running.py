@@ -181,6 +181,11 @@ def test_arguments_are_described_by_their_fields() -> None:
     assert describe(Pair(data, 2.0)) == "Pair(tensor=float32[64,32], factor=2.0)"
     assert describe(Settings(data, 2.0)) == "Settings(tensor=float32[64,32], factor=2.0)"
 
+    class Speechless:
+        def __repr__(self) -> str:
+            raise AttributeError("no name yet")
+    assert describe(Speechless()).endswith("Speechless object>")
+
 
 def test_results_without_values_keep_their_structure_too() -> None:
     found: list[Any] = []

@@ -140,7 +140,11 @@ def describe(value: Any, around: tuple[int, ...] = ()) -> str:
     if fields:
         named = ", ".join(map("{}={}".format, fields, each(fields.values())))
         return f"{type(value).__qualname__}({named})"
-    return _ADDRESS.sub("", repr(value))
+    try:
+        text = repr(value)
+    except Exception:  # The user's own, of an object that may not be complete yet.
+        text = object.__repr__(value)
+    return _ADDRESS.sub("", text)
 
 
 Maker = Callable[[str, DType, tuple[int, ...], Any], View]

@@ -61,6 +61,15 @@ def test_functions_are_their_limits_at_infinity(names: tuple[str, ...], wanted: 
         assert_array_equal(activated(name, ends), [wanted], err_msg=name)
 
 
+def test_gelu_keeps_its_digits_where_it_nearly_vanishes() -> None:
+    x = np.linspace(-7, -3, 64, dtype=np.float32).reshape(2, 32)
+    exact = x.astype(np.float64)
+    wanted = exact * np.vectorize(math.erfc)(-exact / math.sqrt(2)) / 2
+    assert_allclose(activated("gelu", x), wanted, rtol=1e-6)
+    inner = math.sqrt(2 / math.pi) * (exact + 0.044715 * exact ** 3)
+    assert_allclose(activated("gelu_apprx_tanh", x), exact / (1 + np.exp(-2 * inner)), rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["gelu", "gelu_apprx_sigmoid", "silu", "erf"])
 def test_a_derivative_is_the_slope_of_its_function(name: str) -> None:
     step = np.float32(2.0 ** -6)

@@ -15,8 +15,8 @@ from trnsim.frontend.values.alu import UNARY, f32
 from trnsim.frontend.values.casting import Array
 
 _erf_of = np.frompyfunc(math.erf, 1, 1)
-_SQRT_HALF = f32(math.sqrt(0.5))
-_SQRT_TWO_OVER_PI = f32(math.sqrt(2.0 / math.pi))
+_erfc_of = np.frompyfunc(math.erfc, 1, 1)
+_SQRT_EIGHT_OVER_PI = f32(math.sqrt(8.0 / math.pi))
 _DENSITY = f32(1.0 / math.sqrt(2.0 * math.pi))
 _CUBIC = f32(0.044715)
 _GELU_SIGMOID = f32(1.702)
@@ -46,20 +46,25 @@ def _weighted(x: Array, weight: Array) -> Array:
     return np.where(weight == 0, f32(0.0), x * weight)
 
 
+def _probability(x: Array) -> Array:
+    """The normal distribution's probability of less than x, also where that is small."""
+    return np.asarray(0.5 * _erfc_of(-math.sqrt(0.5) * x.astype(np.float64))).astype(np.float32)
+
+
 def gelu(x: Array) -> Array:
     """x times the normal distribution's probability of less than x."""
-    return _weighted(x, HALF * (ONE + erf(x * _SQRT_HALF)))
+    return _weighted(x, _probability(x))
 
 
 def gelu_dx(x: Array) -> Array:
     """The derivative of gelu."""
     density = _DENSITY * np.exp(-HALF * x * x)
-    return HALF * (ONE + erf(x * _SQRT_HALF)) + _weighted(x, density)
+    return _probability(x) + _weighted(x, density)
 
 
 def gelu_tanh(x: Array) -> Array:
-    """gelu by its approximation with tanh."""
-    return _weighted(x, HALF * (ONE + np.tanh(_SQRT_TWO_OVER_PI * (x + _CUBIC * x * x * x))))
+    """gelu by its approximation with tanh: (1 + tanh(z)) / 2 is the sigmoid of 2 z."""
+    return _weighted(x, sigmoid(_SQRT_EIGHT_OVER_PI * (x + _CUBIC * x * x * x)))
 
 
 def gelu_sigmoid(x: Array) -> Array:

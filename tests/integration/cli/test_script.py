@@ -614,12 +614,13 @@ added(np.ones((128, 4), np.float32), np.ones((128, 4), np.float32))
     "threading.Thread(target=late).start()",
     "threading.Thread(target=lambda: threading.Thread(target=late).start()).start()",
     "pool = ThreadPoolExecutor(1); pool.submit(late)",
-], ids=["thread", "thread of a thread", "pool"])
+    "pool = ProcessPoolExecutor(1); pool.submit(abs, 1); threading.Thread(target=late).start()",
+], ids=["thread", "thread of a thread", "pool", "processes"])
 def test_threads_that_nobody_has_joined_are_waited_for(trnsim: CommandLine, start: str) -> None:
     (trnsim.folder / "threads.py").write_text(f'''
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 {ADDERS}

@@ -13,7 +13,6 @@ import multiprocessing.forkserver
 import multiprocessing.spawn
 import os
 import runpy
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -85,9 +84,8 @@ def await_children() -> None:
 def await_threads() -> None:
     """Waits for what Python waits for at the end of the script: its threads, also those of pools.
     """
-    pools: Any = sys.modules.get("concurrent.futures.thread")
-    if pools is not None:
-        pools._python_exit()
+    for end_pool in reversed(getattr(threading, "_threading_atexits", [])):
+        end_pool()
     ended = {threading.current_thread()}
     while waited := [one for one in threading.enumerate() if not one.daemon and one not in ended]:
         for one in waited:

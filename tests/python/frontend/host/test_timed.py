@@ -52,6 +52,41 @@ def test_there_is_no_result_before_a_launch() -> None:
         _ = benchmarked().benchmark_result
 
 
+def files_of(folder: Path, kernel: Any) -> list[str]:
+    """What a launch leaves in a folder."""
+    kernel.launched(3.0)
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(("options", "files"), [
+    ({}, ["file.neff", "json_reports/profile.json", "profile.ntff"]),
+    ({"save_neff_name": "k.neff", "save_trace_name": "t.ntff", "num_execs": 20, "profile_nth": 10},
+     ["json_reports/t_exec_10.json", "json_reports/t_exec_20.json", "k.neff", "t_exec_10.ntff",
+      "t_exec_20.ntff"]),
+    ({"profile_nth": 2},
+     ["file.neff", "json_reports/profile_exec_2.json", "profile_exec_2.ntff"])])
+def test_a_profile_has_a_trace_and_a_report_for_each_profiled_execution(
+        tmp_path: Path, options: dict[str, Any], files: list[str]) -> None:
+    kernel = nki.profile(working_directory=str(tmp_path), **options)(lambda x: x)
+    assert files_of(tmp_path, kernel) == files
+
+
+@pytest.mark.parametrize("decorator", ["baremetal", "benchmark", "jit", "profile"])
+def test_every_decorator_saves_what_it_is_told_to(tmp_path: Path, decorator: str,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    decorate = getattr(nki, decorator)
+    assert files_of(tmp_path, decorate(lambda x: x)) == []
+    kernel = decorate(save_neff_name="file.neff", save_trace_name="p.ntff")(lambda x: x)
+    assert files_of(tmp_path, kernel) == ["file.neff", "p.ntff"]
+
+
+def test_a_mode_of_jit_benchmarks() -> None:
+    kernel = nki.jit(mode="benchmark", warmup=1)(lambda x: x)
+    kernel.launched(12.5)
+    assert kernel.benchmark_result.nc_latency.get_latency_percentile(99) == 12.5
+
+
 def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     benchmarked(save_neff_name="k.neff", working_directory=str(tmp_path / "new")).launched(3.0)
     assert "kernel kernel, simulated latency 3.000 us" in (tmp_path / "new" / "k.neff").read_text()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.alone import is_alone
+from trnsim.frontend.artifacts import write_artifacts
 from trnsim.frontend.records.schedule import Edge
 from trnsim.frontend.written import name_of
 
@@ -42,7 +43,8 @@ def set_launcher(launcher: Launcher | None) -> Launcher | None:
 class Kernel:
     """A function marked as a kernel of the API `api` (`nki` or `neuronxcc.nki`).
 
-    `grid` is the launch grid of `kernel[grid]`; () if there is none.
+    `grid` is the launch grid of `kernel[grid]`; () if there is none. `options` are those of its
+    decorator.
     """
 
     def __init__(self, function: Callable[..., Any], api: str, grid: tuple[int, ...] = (),
@@ -51,6 +53,7 @@ class Kernel:
         self.api = api
         self.grid = grid
         self.schedule = tuple(schedule)
+        self.options: Mapping[str, Any] = {}
         self.name = name_of(function)
         functools.update_wrapper(self, function)
         self.__dict__[_AS_WRITTEN] = is_as_written(function)
@@ -117,6 +120,10 @@ class Kernel:
                 f"trnsim.simulate({self.name}, ...), run the script with `trnsim run`, or name the "
                 "kernel on the command line as file.py::function")
         return _launcher(self, arguments, keywords)
+
+    def launched(self, latency_us: float) -> None:
+        """Tells the kernel of a launch that took so many microseconds: what it leaves behind."""
+        write_artifacts(self.options, self.name, latency_us)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -185,10 +192,11 @@ def bound_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
                                                     **kernel.keywords))
 
 
-def launched_on(kernel: Kernel, grid: Any = None, **_: Any) -> Kernel:
-    """A kernel with the options of its decorator: `grid` is that of its launches. The others are
-    hints to a compiler. [NKI-API-2.26, FrameworkKernel]"""
-    return kernel if grid is None else kernel[grid]
+def launched_on(kernel: Kernel, grid: Any = None, **options: Any) -> Kernel:
+    """A kernel with the options of its decorator: `grid` is that of its launches, others name files
+    (artifacts.py) or are hints to a compiler. [NKI-API-2.26, FrameworkKernel]"""
+    made = kernel if grid is None else kernel[grid]
+    return made.changed(options={**made.options, **options}) if options else made
 
 
 def decorator_with(decorate: Callable[..., Any], options: Mapping[str, Any],

@@ -9,17 +9,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from trnsim.errors import UserError
 from trnsim.frontend import source
 from trnsim.frontend.kernel import Kernel, decorator_with, launched_on
-
-FILES = ("save_neff_name", "save_trace_name")
-"""Options that name files which AWS's decorators write."""
-
 
 class Latency:
     """The latency of a launch; a simulation is repeatable, so all percentiles are one number."""
@@ -53,7 +48,7 @@ class TimedKernel(Kernel):
     `method` says what its latency counts: "benchmark" or "profiler".
     """
 
-    def __init__(self, inner: Kernel, options: dict[str, Any], method: str) -> None:
+    def __init__(self, inner: Kernel, options: Mapping[str, Any], method: str) -> None:
         self.__dict__.update(inner.__dict__)
         self.method = method
         self.inner = inner
@@ -81,27 +76,12 @@ class TimedKernel(Kernel):
         return self._result
 
     def launched(self, latency_us: float) -> None:
-        """Stores what a launch took, and writes the files that the options name."""
+        """Stores what a launch took."""
         result = BenchmarkResult(latency_us)
         kernel: TimedKernel | None = self
         while kernel is not None:
             kernel._result, kernel = result, kernel._without_grid
-        for option in FILES:
-            if self.options.get(option):
-                folder = Path(self.options.get("working_directory") or ".")
-                _write_stand_in(folder / self.options[option], self.name, latency_us)
-
-
-def _write_stand_in(path: Path, kernel: str, latency_us: float) -> None:
-    """Writes a file for scripts that rename or list it; its text says what it is not."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"Written by trnsim in place of a NEFF or NTFF, which it does not make: "
-                        f"kernel {kernel}, simulated latency {latency_us:.3f} us.\n",
-                        encoding="utf-8")
-    except OSError as problem:
-        raise UserError(f"{path}: {problem.strerror}; name another file or working_directory"
-                        ) from problem
+        super().launched(latency_us)
 
 
 def timed(make: Callable[[Any], Kernel], method: str) -> Callable[..., Any]:
@@ -111,6 +91,6 @@ def timed(make: Callable[[Any], Kernel], method: str) -> Callable[..., Any]:
         if isinstance(function, TimedKernel):
             function = function.inner
         if callable(function):
-            return TimedKernel(launched_on(make(function), **options), options, method)
+            return TimedKernel(launched_on(make(function), options.get("grid")), options, method)
         return decorator_with(decorate, options, function)
     return decorate

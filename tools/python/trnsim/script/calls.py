@@ -156,8 +156,7 @@ class Calls:
         options = replace(self._settings.options, chip=chip,
                           method=self._settings.method or method)
         result = self._simulate(trace_bytes(program), options, f"{shown_path(at.path)}:{at.line}")
-        if isinstance(kernel, TimedKernel):
-            kernel.launched(result.latency_us)
+        kernel.launched(result.latency_us)
         if launch is None or computing is None:
             return unknown_results(program.result, kernel.name, self._note)
         if jax_arrays.jax_of(arguments, keywords) is not None:

@@ -46,6 +46,8 @@ def jit(fn: Any = None, *_: Any, func: Any = None, mode: str = "auto", **options
     if mode not in MODES:
         raise UserError(f"{source.here()}: nki.jit: mode is {mode!r}, but must be one of "
                         f"{', '.join(MODES)}; leave it out")
+    if mode == "benchmark":
+        return benchmark(fn, func=func, **options)
     function = func if fn is None else fn
     if isinstance(function, TimedKernel):
         return launched_on(function.inner, **options)

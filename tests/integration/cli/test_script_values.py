@@ -59,6 +59,40 @@ def test_values_are_those_of_the_launch_whenever_they_are_read(trnsim: CommandLi
     assert outcome.output.startswith("done\n")
 
 
+@pytest.mark.parametrize("api", ["nki", "neuronxcc.nki"])
+def test_a_kernel_of_a_function_around_a_kernel_is_that_function(trnsim: CommandLine,
+                                                                 api: str) -> None:
+    (trnsim.folder / "around.py").write_text(f"""
+import functools
+import {api} as used
+{IN_ORDER}
+
+def doubled(kernel):
+    @functools.wraps(kernel)
+    def around(a):
+        return kernel(a, a)
+    return around
+
+
+def keyed(kernel):
+    @functools.wraps(kernel)
+    def by_name(**named):
+        return kernel(**named)
+    return by_name
+
+
+assert is_all(used.jit(keyed(added))(b=ones, a=ones), 2)
+around = doubled(added)
+around.grid, around.options = "the user's", 3
+assert is_all(used.jit(around)(ones), 2) and is_all(around(ones), 2)
+timed = used.benchmark(around)
+timed(ones)
+assert timed.benchmark_result and used.jit(around).__wrapped__ is around
+""")
+    outcome = trnsim("run", "around.py")
+    assert outcome.status == 0, outcome.error
+
+
 def test_a_large_array_that_has_changed_before_its_result_is_read_is_an_error(
         trnsim: CommandLine) -> None:
     (trnsim.folder / "order.py").write_text(

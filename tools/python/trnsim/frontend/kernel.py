@@ -55,7 +55,9 @@ class Kernel:
         self.schedule = tuple(schedule)
         self.options: Mapping[str, Any] = {}
         self.name = name_of(function)
+        own = dict(self.__dict__)
         functools.update_wrapper(self, function)
+        self.__dict__.update(own)  # A function that wraps another kernel has that one's.
         self.__dict__[_AS_WRITTEN] = is_as_written(function)
 
     def changed(self, **attributes: Any) -> Kernel:

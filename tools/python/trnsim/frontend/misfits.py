@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from trnsim.frontend import source
-from trnsim.frontend.annotations import signature
+from trnsim.frontend.annotations import own_signature, signature
 from trnsim.frontend.arguments import describe
 from trnsim.frontend.written import name_of
 
@@ -89,7 +89,7 @@ def _parameters(function: Any) -> str:
 def called(function: Any) -> str:
     """How a function is called, as its definition has it: names, and defaults without addresses."""
     parameters = []
-    for one in signature(function).parameters.values():
+    for one in own_signature(function).parameters.values():
         default = one.default if one.default is one.empty else _Shown(one.default)
         parameters.append(one.replace(annotation=one.empty, default=default))
     return f"{name_of(function)}{inspect.Signature(parameters)}"

@@ -17,7 +17,7 @@ import numpy as np
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend import arguments as forms
 from trnsim.frontend import source
-from trnsim.frontend.annotations import signature
+from trnsim.frontend.annotations import bound, signature
 from trnsim.frontend.dtypes import DType
 from trnsim.frontend.host.impersonate import imports_of, install, package_of
 from trnsim.frontend.kernel import Kernel
@@ -49,7 +49,7 @@ class Reference:
                  keywords: Mapping[str, Any], seed: int) -> Expected:
         """Calls it with what a kernel is given. `seed` makes what the kernel has of it, too."""
         body = kernel.function if isinstance(kernel, Kernel) else kernel
-        bound = signature(body).bind(*values, **keywords)
+        fitted = bound(body, values, keywords)
         random = np.random.default_rng(seed)
         arrays: dict[str, Array] = {}
 
@@ -59,10 +59,10 @@ class Reference:
             arrays[name] = array
             return array
 
-        names = list(bound.arguments)
+        names = list(fitted.arguments)
         given = [forms.bind(value, names[min(index, len(names) - 1)], make)
-                 for index, value in enumerate(bound.args)]
-        named = {name: forms.bind(value, name, make) for name, value in bound.kwargs.items()}
+                 for index, value in enumerate(fitted.args)]
+        named = {name: forms.bind(value, name, make) for name, value in fitted.kwargs.items()}
         return Expected(_tensors(self._call(given, named)), arrays)
 
     def _find(self) -> Callable[..., Any]:

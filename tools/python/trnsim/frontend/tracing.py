@@ -18,7 +18,7 @@ from trnsim.frontend import arguments as argument_forms
 from trnsim.frontend import recorder as recording
 from trnsim.frontend import source
 from trnsim.frontend.alone import alone
-from trnsim.frontend.annotations import signature
+from trnsim.frontend.annotations import bound
 from trnsim.frontend.chip import Chip, load_chip
 from trnsim.frontend.dialect import Dialect, dialect
 from trnsim.frontend.dtypes import DType
@@ -310,7 +310,7 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
           active: Recorder, used: Dialect) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as the kernel sees them; UserError if they do not fit the signature."""
     try:
-        bound = _bound(signature(body), arguments, keywords)
+        fitted = bound(body, arguments, keywords)
     except TypeError as problem:
         advice = ("give one value for each parameter that has no default, like "
                   "'float32[128,512]' for a tensor" if str(problem).startswith("missing") else
@@ -322,18 +322,11 @@ def _bind(body: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[
         active.initialise(storage, contents)
         return used.tensor(storage)
 
-    names = list(bound.arguments)
+    names = list(fitted.arguments)
     values = [argument_forms.bind(value, names[min(index, len(names) - 1)], make)
-              for index, value in enumerate(bound.args)]
-    named = {name: argument_forms.bind(value, name, make) for name, value in bound.kwargs.items()}
+              for index, value in enumerate(fitted.args)]
+    named = {name: argument_forms.bind(value, name, make) for name, value in fitted.kwargs.items()}
     return values, named
-
-
-def _bound(signature: inspect.Signature, arguments: Sequence[Any],
-           keywords: Mapping[str, Any]) -> inspect.BoundArguments:
-    """The arguments by parameter. TypeError if they do not fit, first of all for unknown names."""
-    signature.bind_partial(*arguments, **keywords)
-    return signature.bind(*arguments, **keywords)
 
 
 def _header(body: Callable[..., Any], launch: Launch, used: Dialect,

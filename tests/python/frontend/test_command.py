@@ -410,3 +410,14 @@ def test_an_interrupt_before_the_command_begins_ends_it_without_a_word(raised: s
                           env={"PYTHONPATH": str(Path(__file__).parents[3] / "tools" / "python")})
     assert done.returncode == status
     assert told in done.stderr if told else done.stderr == ""
+
+
+def test_output_that_cannot_be_written_is_named() -> None:
+    command = "from trnsim.command import end_with\nend_with(lambda: print('text') or 0)"
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", command], stdout=full, check=False, stderr=subprocess.PIPE,
+            text=True, env={"PYTHONPATH": str(Path(__file__).parents[3] / "tools" / "python")})
+    assert (done.returncode, done.stderr) == (
+        2, "standard output: No space left on device; choose a place that can be read and "
+           "written, and has room\n")

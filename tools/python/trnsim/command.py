@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import NoReturn
 
@@ -69,8 +69,17 @@ sys.excepthook = _tell
 def flush_output() -> None:
     """Writes what is printed, unless a script has closed its standard output."""
     for stream in (sys.stdout, sys.__stdout__):
-        with suppress(AttributeError, ValueError):
+        with suppress(AttributeError, ValueError), naming_output():
             stream.flush()  # type: ignore[union-attr]
+
+
+@contextmanager
+def naming_output() -> Iterator[None]:
+    """What cannot be written inside is told to be for standard output, as files are named."""
+    try:
+        yield
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, "standard output") from problem
 
 
 def _has_directory() -> bool:

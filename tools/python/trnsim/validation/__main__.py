@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from collections.abc import Sequence
 
-from trnsim.command import end_with
+from trnsim.command import end_with, naming_output
 from trnsim.errors import FrontendError, UserError
 from trnsim.frontend.writer import save_text
 from trnsim.validation.ablation import ablate
@@ -107,12 +107,14 @@ def _report(validation: Validation, options: argparse.Namespace) -> None:
         for page in write(validation, options.write_docs):
             print(f"wrote {page}", file=sys.stderr)
     if options.json == "-":
-        sys.stdout.write(told)
+        with naming_output():
+            sys.stdout.write(told)
         return
     if options.json:
         save_text(Path(options.json), told)
     if not options.quiet:
-        print(text(validation), end="")
+        with naming_output():
+            print(text(validation), end="")
     elif validation.status:
         for one in validation.outcomes:
             if not one.is_run:

@@ -11,6 +11,7 @@ namespace trnsim::neuron_core {
 namespace {
 
 constexpr std::int64_t kMxPartitions = 32;  ///< Scale groups span this many partitions. [NKI-ISA]
+constexpr std::int64_t kMxRowsPerPe = 4;    ///< What an _x4 type packs. [NKI-ARCH-V4]
 
 std::string size(std::int64_t rows, std::int64_t columns) {
     return std::to_string(rows) + "x" + std::to_string(columns);
@@ -30,6 +31,10 @@ void LimitCheck::matmul_types() const {
                ", but 32-bit types multiply only with each other; cast one of them";
     });
     if (instruction_.op == Opcode::NcMatmulMx) {
+        require(chip_.neuron_core.tensor_engine.mx_rows_per_pe == kMxRowsPerPe, [&] {
+            return "nc_matmul_mx is switched off by mx_rows_per_pe of " + chip_.short_name +
+                   ", which is below 4: its types pack four rows; use nc_matmul";
+        });
         require(is_packed_x4(stationary) && is_packed_x4(moving), [&] {
             return "stationary is " + std::string(name(stationary)) + " and moving " +
                    std::string(name(moving)) +

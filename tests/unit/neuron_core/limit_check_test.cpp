@@ -181,6 +181,9 @@ TEST(MatmulLimits, OfMx) {
     mx.op = Opcode::NcMatmulMx;
     expect_accepted("trn3", mx);
     expect_rejected("trn2", mx, "nc_matmul_mx runs on trn3, not on trn2; choose another chip");
+    ChipSpec without = chip("trn3");
+    without.neuron_core.tensor_engine.mx_rows_per_pe = 0;
+    expect_rejected(without, mx, "nc_matmul_mx is switched off by mx_rows_per_pe of trn3");
     InstructionTemplate odd = mm(Dtype::Float8E5m2X4, 512, 127);
     odd.op = Opcode::NcMatmulMx;
     expect_rejected("trn3", odd, "but nc_matmul_mx takes a multiple of 32 partitions");

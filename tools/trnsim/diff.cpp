@@ -48,7 +48,8 @@ struct DiffSide {
     }
 };
 
-DiffSide read_side(const std::string& path) {
+DiffSide read_side(const std::string& name) {
+    const std::string path = name == "-" ? "/dev/stdin" : name;
     require_comparable(path);
     DiffSide side{
         .name = path,
@@ -104,6 +105,9 @@ void diff_instructions(const DiffSide& before, const DiffSide& after, const Diff
 void diff(const DiffOptions& options) {
     require_sources_kept({{"--json", options.json}},
                          {{"BEFORE", options.before}, {"AFTER", options.after}});
+    if (options.before == "-" && options.after == "-") {
+        throw UserError("BEFORE -, AFTER -: both are standard input; name a file for one of them");
+    }
     const DiffSide before = read_side(options.before);
     const DiffSide after = read_side(options.after);
     if (before.has_instructions() && after.has_instructions()) {
@@ -147,7 +151,7 @@ void add_diff(CLI::App& app, int& /*exit_status*/) {
         ->add_option("BEFORE",
                      options->before,
                      "a result that run --json wrote, a table that run --instructions wrote, or "
-                     "the JSON of a Neuron profile")
+                     "the JSON of a Neuron profile; - is standard input")
         ->required();
     command->add_option("AFTER", options->after, "another of the kind")->required();
     add_output(*command,

@@ -81,6 +81,14 @@ def test_equal_results_have_no_differences(trnsim: CommandLine) -> None:
     assert " -> " not in outcome.output.partition("\n")[2]
 
 
+def test_one_of_two_results_may_be_standard_input(trnsim: CommandLine) -> None:
+    trnsim("run", "add.nkt", "--json", "a.json")
+    other = trnsim("run", "add.nkt", "--set", "dma.engines=8", "--json", "-").output.encode()
+    outcome = trnsim("diff", "a.json", "-", stdin=other)
+    assert "dma.engines  16 -> 8" in outcome.output, outcome.error
+    assert "both are standard input" in trnsim.fails(2, "diff", "-", "-", stdin=other)
+
+
 def test_a_difference_is_shown_with_both_values_and_percent(trnsim: CommandLine) -> None:
     result_file(trnsim, "a.json")
     result_file(trnsim, "b.json", "--chip", "trn1")

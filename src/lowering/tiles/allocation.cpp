@@ -316,7 +316,7 @@ void allocate_sbuf(const Program& program,
                               [](std::int64_t bytes) { return round_up(bytes, kSbufAlignment); },
                               bytes_ahead(chip, policies),
                               planned),
-                          memory.capacity - first);
+                          std::max<std::int64_t>(0, memory.capacity - first));
     };
     result.sbuf_bytes = fixed;
     const auto take = [&](SlotPacker& packer, std::int64_t first) {

@@ -365,6 +365,14 @@ TEST(AllocationTest, FixedAddressesAloneCountAsUsed) {
     EXPECT_EQ(sites.allocate().psum_banks, 2);
 }
 
+TEST(AllocationTest, FixedAddressesAloneMayEndBehindWhatACompilerMayUse) {
+    Sites sites;
+    sites.core().sbuf.partition_kib = 32;
+    sites.core().sbuf.usable_partition_kib = 24;
+    sites.add_fixed(Space::Sbuf, kKib, 31 * kKib);
+    EXPECT_THAT(sites.allocate().notes, IsEmpty());
+}
+
 TEST(AllocationTest, WhatDoesNotFitAboveFixedAddressesLiesAnywhereAndThatIsNoted) {
     Sites sites;
     sites.add_fixed(Space::Sbuf, kKib, 8 * kKib);

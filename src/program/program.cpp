@@ -34,6 +34,13 @@ std::string Program::source_text(const InstructionTemplate& instruction) const {
     return source_text(instruction.source);
 }
 
+std::string Program::source_text(const Buffer& buffer) const {
+    if (buffer.source.empty()) {
+        return "buffer " + std::to_string(&buffer - buffers.data());
+    }
+    return source_text(buffer.source);
+}
+
 Program Program::of_core(std::int32_t core) const {
     Program result = *this;
     result.other_cores.clear();

@@ -101,8 +101,9 @@ void require_supported(const program::Program& program, const std::string& input
     std::string list;
     for (const program::Note& note : program.notes) {
         if (note.kind == program::NoteKind::Unsupported) {
-            list += fmt::format(
-                "{}{} ({})", list.empty() ? "" : ", ", note.text, program.source_text(note.source));
+            const std::string where =
+                note.source.empty() ? "" : fmt::format(" ({})", program.source_text(note.source));
+            list += fmt::format("{}{}{}", list.empty() ? "" : ", ", note.text, where);
         }
     }
     if (!list.empty()) {

@@ -109,6 +109,8 @@ struct Program {
     [[nodiscard]] std::string source_text(const std::vector<SourceFrame>& source) const;
     /// The same of an instruction in a message; "template 3" without a source.
     [[nodiscard]] std::string source_text(const InstructionTemplate& instruction) const;
+    /// The same of one of `buffers`; "buffer 3" without a source.
+    [[nodiscard]] std::string source_text(const Buffer& buffer) const;
     /// The program of one core as a program of its own; 0 <= core < header.cores.
     [[nodiscard]] Program of_core(std::int32_t core) const;
     /// How often each of `nodes` is executed, a loop and its end counted by their iterations.

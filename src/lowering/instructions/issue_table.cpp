@@ -408,7 +408,7 @@ std::string IssueTable::source_text(const IssueTemplate& what) const {
         return "lowering";
     }
     const program::Buffer& buffer = program_.buffers[spilled->second];
-    return fmt::format("{} {}", program_.source_text(buffer.source), buffer.name);
+    return fmt::format("{} {}", program_.source_text(buffer), buffer.name);
 }
 
 std::string IssueTable::line(const IssueTemplate& what) const {

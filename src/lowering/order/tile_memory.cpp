@@ -233,13 +233,13 @@ void TileMemory::does_not_fit(const Tile& tile) const {
                               beside.empty() ? " beside " : " and ",
                               bytes,
                               buffer.name,
-                              program_.source_text(buffer.source));
+                              program_.source_text(buffer));
     }
     throw ProgramError(
         fmt::format("{}: a tile of {} ({}) takes {} bytes per partition{}, but {} are usable{}",
                     wanted.space == Space::Psum ? "PSUM" : "SBUF",
                     wanted.name,
-                    program_.source_text(wanted.source),
+                    program_.source_text(wanted),
                     site.tile_bytes(),
                     beside,
                     site.pool().capacity(),

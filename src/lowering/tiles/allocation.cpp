@@ -47,7 +47,7 @@ std::int64_t end_of_fixed(const Program& program,
             throw ProgramError(
                 fmt::format("{}: {}: {} lies at bytes {} to {} of its partitions, but {} has {} "
                             "in each; choose a lower address",
-                            program.source_text(buffer.source),
+                            program.source_text(buffer),
                             memory,
                             buffer.name,
                             buffer.address->second,
@@ -170,7 +170,7 @@ std::string largest_sites(const Program& program, std::vector<PackedSite> sites)
         text += fmt::format("{}{} ({}): {} live tiles of {} bytes per partition",
                             i == 0 ? "" : ", ",
                             buffer.name,
-                            program.source_text(buffer.source),
+                            program.source_text(buffer),
                             sites[i].live,
                             sites[i].slot_bytes);
     }

@@ -67,6 +67,12 @@ import nki.isa as nisa
 import nki.language as nl
 
 @nki.jit
+def test_tiles_without_a_line_are_named_by_their_number(trnsim: CommandLine) -> None:
+    (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
+    message = trnsim.fails(3, "run", "full.nkt", "--policy", "spilling=off")
+    assert "(buffer 0): " in message and "?" not in message
+
+
 def kernel(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)

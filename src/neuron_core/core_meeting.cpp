@@ -40,7 +40,7 @@ std::string CoreMeeting::missing(const Key& key) const {
     for (std::uint32_t left = key.cores & ~arrived; left != 0; left &= left - 1) {
         text += fmt::format("{}core {}", text.empty() ? "" : ", ", std::countr_zero(left));
     }
-    return text;
+    return key.channel == 0 ? text : fmt::format("{} on pipe {}", text, key.channel - 1);
 }
 
 }  // namespace trnsim::neuron_core

@@ -15,7 +15,7 @@ namespace trnsim::neuron_core {
 /// meetings of the same cores on the same channel follow one another. One per program.
 class CoreMeeting {
 public:
-    /// Who meets, and on what: channel 0 is the barrier, others are pipes of sendrecv.
+    /// Who meets, and on what: channel 0 is the barrier, k + 1 is pipe k of sendrecv.
     struct Key {
         std::uint32_t cores = 0;
         std::uint32_t channel = 0;
@@ -26,7 +26,7 @@ public:
     /// the core asks again. \pre the core is one of those who meet
     [[nodiscard]] bool arrive(int core, const Key& key, sc_core::sc_event& wake);
 
-    /// The cores that have not come, for messages: "core 1".
+    /// The cores that have not come, for messages: "core 1", or "core 1 on pipe 0".
     [[nodiscard]] std::string missing(const Key& key) const;
 
 private:

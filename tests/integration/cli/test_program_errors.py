@@ -42,10 +42,35 @@ def test_a_semaphore_orders_what_would_race(trnsim: CommandLine) -> None:
     assert trnsim("run", "ordered.nkt").status == 0
 
 
+def test_cores_that_wait_on_different_pipes_are_told_with_them(trnsim: CommandLine) -> None:
+    records = [{**traces.header("exchange"), "cores": 2}]
+    for core in range(2):
+        tile = {"record": "buffer", "space": "sbuf", "dtype": "float32", "shape": [128, 64]}
+        records += [
+            {"record": "core", "core": core},
+            {**tile, "id": 2 * core, "name": "mine"}, {**tile, "id": 2 * core + 1, "name": "other"},
+            {"record": "template", "id": core, "op": "sendrecv", "engines": ["dma"],
+             "operands": [traces.operand("dst", "write", 2 * core + 1, 64),
+                          traces.operand("src", "read", 2 * core, 64)],
+             "attributes": {"send_to": 1 - core, "recv_from": 1 - core, "pipe": core}},
+            {"record": "alloc", "buffer": 2 * core}, {"record": "alloc", "buffer": 2 * core + 1},
+            {"record": "run", "template": core, "at": [{}, {}]}]
+    (trnsim.folder / "exchange.nkt").write_text(traces.text(records, 2))
+    message = trnsim.fails(3, "run", "exchange.nkt")
+    assert "template 0 sendrecv: waits for core 1 on pipe 0; " in message
+    assert "template 1 sendrecv: waits for core 0 on pipe 1; " in message
+
+
 def test_sbuf_overflows_where_spilling_is_off(trnsim: CommandLine) -> None:
     (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
     message = trnsim.fails(3, "run", "full.nkt", "--policy", "spilling=off")
     assert "SBUF" in message and "partition" in message
+
+
+def test_tiles_without_a_line_are_named_by_their_number(trnsim: CommandLine) -> None:
+    (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
+    message = trnsim.fails(3, "run", "full.nkt", "--policy", "spilling=off")
+    assert "(buffer 0): " in message and "?" not in message
 
 
 def test_sbuf_overflow_spills_by_default(trnsim: CommandLine) -> None:
@@ -67,12 +92,6 @@ import nki.isa as nisa
 import nki.language as nl
 
 @nki.jit
-def test_tiles_without_a_line_are_named_by_their_number(trnsim: CommandLine) -> None:
-    (trnsim.folder / "full.nkt").write_text(traces.live_tiles(64))
-    message = trnsim.fails(3, "run", "full.nkt", "--policy", "spilling=off")
-    assert "(buffer 0): " in message and "?" not in message
-
-
 def kernel(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)

@@ -60,7 +60,8 @@ std::string_view json_fault(simdjson::error_code code) {
 }
 
 JsonObject parse(simdjson::dom::parser& parser, const Place& place, std::string_view line) {
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) {
         place.fail("the line is empty, each holds one record; remove it");
     }
     if (line.starts_with(kByteOrderMark)) {
@@ -72,7 +73,11 @@ JsonObject parse(simdjson::dom::parser& parser, const Place& place, std::string_
         throw std::bad_alloc();
     }
     if (code != simdjson::SUCCESS) {
-        place.fail(json_fault(code));
+        const bool is_json = line[begin] == '{' || line[begin] == '[';
+        place.fail(is_json || code == simdjson::UTF8_ERROR
+                       ? json_fault(code)
+                       : "the line does not begin with a brace, as every record does; correct it, "
+                         "or name a trace");
     }
     JsonObject object;
     if (element.get(object) != simdjson::SUCCESS) {

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,6 +55,12 @@ Input::Input(InputOptions options, ValueOptions values)
 }
 
 void Input::require_no_kernel_options() const {
+    const bool is_for_kernel =
+        !options_.arguments.empty() || !options_.trip_counts.empty() || !values_.asked_by().empty();
+    if (is_for_kernel && text() != "-" && !std::filesystem::exists(text())) {
+        throw UserError(
+            fmt::format("{}: is no file; name a kernel as file.py::function, or a trace", text()));
+    }
     if (!options_.arguments.empty()) {
         throw UserError(
             fmt::format("--arg {}: {} is a trace, which has its arguments in it; leave --arg out",

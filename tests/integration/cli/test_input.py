@@ -120,6 +120,12 @@ def test_arguments_are_for_kernels_only(trnsim: CommandLine, add_trace: Path) ->
     assert "leave --arg out" in trnsim.fails(2, "run", "add.nkt", "--arg", "float32[1]")
 
 
+@pytest.mark.parametrize("option", ["--arg=float32[1]", "--assume=n=3", "--values"])
+def test_a_missing_file_is_no_trace_either(trnsim: CommandLine, option: str) -> None:
+    assert trnsim.fails(2, "run", "softmax", option).startswith(
+        "softmax: is no file; name a kernel as file.py::function, or a trace")
+
+
 def test_a_script_is_refused_where_one_kernel_is_needed(trnsim: CommandLine) -> None:
     assert "kernel.py::function" in trnsim.fails(2, "compare", "kernel.py")
 

@@ -139,9 +139,9 @@ TEST(ReaderTest, RejectsControlCharactersInStrings) {
 }
 
 TEST(ReaderTest, RejectsNulBytesBetweenRecords) {
-    EXPECT_THAT(error_of(std::string(64, '\0')), StartsWith("t.nkt:1: the line is not one JSON"));
+    EXPECT_THAT(error_of(std::string(64, '\0')), StartsWith("t.nkt:1: the line does not begin"));
     EXPECT_THAT(error_of(sample() + std::string(1, '\0')),
-                StartsWith("t.nkt:16: the line is not one JSON"));
+                StartsWith("t.nkt:16: the line does not begin"));
 }
 
 TEST(ReaderTest, RejectsJsonThatIsNoRecord) {
@@ -163,6 +163,10 @@ TEST(ReaderTest, RejectsJsonThatIsNoRecord) {
         "t.nkt:1: the line begins with a byte order mark; save the file as UTF-8 without one");
     EXPECT_EQ(error_of("{\"record\":\"a\n"),
               "t.nkt:1: a string is not closed; add the quotation mark");
+    EXPECT_EQ(error_of("\x7F"
+                       "ELF\"\n"),
+              "t.nkt:1: the line does not begin with a brace, as every record does; correct it, or "
+              "name a trace");
     EXPECT_EQ(error_of(std::string(2000, '[') + std::string(2000, ']')),
               "t.nkt:1: the JSON is nested too deeply; no record is");
 }

@@ -10,11 +10,13 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 namespace trnsim::cli {
 namespace {
@@ -36,12 +38,13 @@ constexpr std::array kTargets{Target{"trn1", "trn1"},
                               Target{"trn3", "trn3"},
                               Target{"gen4", "trn3"}};
 
-/// Of a whole number, which CLI11 would take for the largest that there is.
-bool is_beyond_64_bits(const std::string& text) {
-    constexpr int kDecimal = 10;
-    errno = 0;
-    static_cast<void>(std::strtoull(text.c_str(), nullptr, kDecimal));
-    return errno == ERANGE;
+/// What CLI11 takes for an octal, hexadecimal or binary number.
+bool is_not_decimal(const std::string& text) {
+    return text.size() > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e';
+}
+
+std::string not_decimal(const std::string& text) {
+    return fmt::format("\"{}\" is not a decimal number; leave the 0 before it out", text);
 }
 
 }  // namespace
@@ -53,28 +56,44 @@ CLI::Option* add_repeatable(CLI::App& command,
     return command.add_option(name, values, help)->allow_extra_args(false);
 }
 
-CLI::Validator at_least(int minimum) {
-    return {[minimum](const std::string& text) {
+CLI::Validator not_negative() {
+    return {[](const std::string& text) {
                 double value = 0;
-                // CLI11 would take them for octal, hexadecimal and binary numbers.
-                if (text.size() > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e') {
-                    return fmt::format("\"{}\" is not a decimal number; leave the 0 before it out",
-                                       text);
+                if (is_not_decimal(text)) {
+                    return not_decimal(text);
                 }
-                if (!CLI::detail::lexical_cast(text, value) || !(value >= minimum)) {
-                    return fmt::format("\"{}\" is not a number of at least {}", text, minimum);
+                if (!CLI::detail::lexical_cast(text, value) || !(value >= 0)) {
+                    return fmt::format("\"{}\" is not a number of at least 0", text);
                 }
-                if (minimum > 0 && is_beyond_64_bits(text)) {
-                    return fmt::format("\"{}\" is too large; give a smaller number", text);
-                }
-                return std::isinf(value) ? fmt::format(
-                                               "\"{}\" is not finite, but a number of at least {} "
-                                               "is needed",
-                                               text,
-                                               minimum)
-                                         : std::string{};
+                return std::isinf(value)
+                           ? fmt::format(
+                                 "\"{}\" is not finite, but a number of at least 0 is needed", text)
+                           : std::string{};
             },
-            minimum == 0 ? "NONNEGATIVE" : "POSITIVE"};
+            "NONNEGATIVE"};
+}
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+    const bool is_open = most == std::numeric_limits<std::int64_t>::max();
+    const auto check = [least, most, is_open](const std::string& text) {
+        std::int64_t value = 0;
+        if (is_not_decimal(text)) {
+            return not_decimal(text);
+        }
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        const bool is_number = stop == end && !text.empty();
+        if (is_open && is_number && error == std::errc::result_out_of_range && text[0] != '-') {
+            return fmt::format("\"{}\" is too large; give a smaller number", text);
+        }
+        if (is_number && error == std::errc{} && value >= least && value <= most) {
+            return std::string{};
+        }
+        return is_open
+                   ? fmt::format("\"{}\" is not a whole number of at least {}", text, least)
+                   : fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most);
+    };
+    return {check, is_open ? "POSITIVE" : fmt::format("{} to {}", least, most)};
 }
 
 CLI::Validator not_empty() {
@@ -156,7 +175,7 @@ void add_to(CLI::App& command, ValueOptions& options) {
                     options.seed,
                     "of the random contents of dtype[shape] arguments, with --values [0]")
         ->type_name("N")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
+        ->check(whole_number(0, std::int64_t{1} << 53));
     command.add_flag("--reads-unwritten",
                      options.reads_unwritten,
                      "what nothing has written reads as NaN, with --values or in a script, instead "
@@ -177,14 +196,14 @@ void add_check(CLI::App& command, ValueOptions& options) {
             options.rtol,
             "relative error that --check allows [by type: float32 1e-5, bfloat16 1.6e-2, …]")
         ->type_name("X")
-        ->check(at_least(0));
+        ->check(not_negative());
     command
         .add_option("--atol",
                     options.atol,
                     "absolute error that --check allows [rtol times the lower quartile of the "
                     "expected magnitudes]")
         ->type_name("X")
-        ->check(at_least(0));
+        ->check(not_negative());
 }
 
 void add_to(CLI::App& command, ModelOptions& options, const std::string& value_form) {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,8 +64,12 @@ CLI::Option* add_repeatable(CLI::App& command,
                             std::vector<std::string>& values,
                             const std::string& help);
 
-/// Allows finite numbers from `minimum` on: 0, or 1 for what is counted in 64 bits.
-[[nodiscard]] CLI::Validator at_least(int minimum);
+/// Allows finite numbers from 0 on.
+[[nodiscard]] CLI::Validator not_negative();
+
+/// Allows whole decimal numbers from `least` to `most`.
+[[nodiscard]] CLI::Validator whole_number(
+    std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 /// Allows any text but an empty one, which a shell makes of a variable without a value.
 [[nodiscard]] CLI::Validator not_empty();

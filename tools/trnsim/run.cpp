@@ -319,7 +319,7 @@ void add_run(CLI::App& app, int& exit_status) {
                      options->cores,
                      "NeuronCores of the chip that run copies of the kernel at once [one copy]")
         ->type_name("N")
-        ->check(at_least(1));
+        ->check(whole_number(1));
     add_to(*command, options->model, "VALUE");
     add_to(*command, options->values);
     add_check(*command, options->values);
@@ -329,7 +329,7 @@ void add_run(CLI::App& app, int& exit_status) {
                      options->call,
                      "the kernel call of a script to show in full, from 1 [the slowest]")
         ->type_name("N")
-        ->check(at_least(1));
+        ->check(whole_number(1));
     command->add_flag("--no-values",
                       options->is_without_values,
                       "leave the results of a script's kernels unknown, which is faster");

@@ -124,7 +124,7 @@ void add_sweep(CLI::App& app, int& exit_status) {
                      options->processes,
                      "points simulated at the same time; all cores by default")
         ->type_name("N")
-        ->check(CLI::Range(1, 1024));
+        ->check(whole_number(1, 1024));
     command->footer(
         "Examples:\n"
         "  trnsim sweep matmul.nkt --chip trn2,trn3 --csv chips.csv\n"

@@ -98,7 +98,7 @@ void add_model(CLI::App& command, ValidateOptions& options) {
                      "also the error with each part of the model switched off, one at a time");
     command.add_option("--jobs", options.jobs, "rows at the same time [2]")
         ->type_name("N")
-        ->check(at_least(1));
+        ->check(whole_number(1));
 }
 
 void add_outputs(CLI::App& command, ValidateOptions& options) {

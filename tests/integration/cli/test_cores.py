@@ -40,7 +40,7 @@ def test_one_core_has_no_table_of_cores(trnsim: CommandLine) -> None:
 def test_more_cores_than_the_chip_has(trnsim: CommandLine) -> None:
     message = trnsim.fails(2, "run", "add.nkt", "--chip", "inf2", "--cores", "3")
     assert "3 NeuronCores are asked for, but inf2 has 2; use 1 to 2" in message
-    assert "use 1 to 8" in trnsim.fails(2, "run", "add.nkt", "--cores", "18446744073709551615")
+    assert "use 1 to 8" in trnsim.fails(2, "run", "add.nkt", "--cores", "9223372036854775807")
 
 
 def test_no_core_is_no_number_of_cores(trnsim: CommandLine) -> None:

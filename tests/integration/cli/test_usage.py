@@ -76,18 +76,27 @@ def test_an_option_without_its_value_is_named(trnsim: CommandLine) -> None:
     assert "--chip" in trnsim.fails(2, "run", "x.nkt", "--chip")
 
 
-@pytest.mark.parametrize(("option", "value", "least"), [
-    ("--cores", "0", 1), ("--cores", "-1", 1), ("--rtol", "-1", 0), ("--atol", "nan", 0)])
-def test_a_number_that_is_too_small_is_told_with_the_least(
-        trnsim: CommandLine, option: str, value: str, least: int) -> None:
-    message = trnsim.fails(2, "run", "x.nkt", option, value)
-    assert f'{option}: "{value}" is not a number of at least {least};' in message
+@pytest.mark.parametrize(("command", "option", "value", "allowed"), [
+    ("run", "--cores", "0", "whole number of at least 1"),
+    ("run", "--cores", "-1", "whole number of at least 1"),
+    ("run", "--cores", "2.5", "whole number of at least 1"),
+    ("run", "--call", "1e1", "whole number of at least 1"),
+    ("run", "--seed", "x", "whole number from 0 to 9007199254740992"),
+    ("run", "--seed", "9007199254740993", "whole number from 0 to 9007199254740992"),
+    ("sweep", "--processes", "1025", "whole number from 1 to 1024"),
+    ("run", "--rtol", "-1", "number of at least 0"),
+    ("run", "--atol", "nan", "number of at least 0")])
+def test_a_number_that_is_not_allowed_is_told_with_those_that_are(
+        trnsim: CommandLine, command: str, option: str, value: str, allowed: str) -> None:
+    message = trnsim.fails(2, command, "x.nkt", option, value)
+    assert f'{option}: "{value}" is not a {allowed};' in message
 
 
+@pytest.mark.parametrize("option", ["--cores", "--seed"])
 @pytest.mark.parametrize("value", ["010", "0x2", "00"])
-def test_a_number_is_decimal(trnsim: CommandLine, value: str) -> None:
-    message = trnsim.fails(2, "run", "x.nkt", "--cores", value)
-    assert f'--cores: "{value}" is not a decimal number; leave the 0 before it out' in message
+def test_a_number_is_decimal(trnsim: CommandLine, option: str, value: str) -> None:
+    message = trnsim.fails(2, "run", "x.nkt", option, value)
+    assert f'{option}: "{value}" is not a decimal number; leave the 0 before it out' in message
 
 
 @pytest.mark.parametrize(("command", "option"), [

@@ -128,7 +128,7 @@ void add_sweep(CLI::App& app, int& exit_status) {
     command->footer(
         "Examples:\n"
         "  trnsim sweep matmul.nkt --chip trn2,trn3 --csv chips.csv\n"
-        "  trnsim sweep matmul.nkt --set dma.engines=4,8,16 --policy dma_rings=1,4,16 --csv "
+        "  trnsim sweep matmul.nkt --set dma.engines=4,8,16 --policy buffer_factor=1,2,4 --csv "
         "dma.csv\n\n"
         "A point that fails keeps its row, with its message in the column \"error\"; if all fail "
         "there is no table.");

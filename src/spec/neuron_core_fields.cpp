@@ -58,7 +58,7 @@ void list_fields(FieldList& list, ScalarEngineSpec& spec) {
                 spec.copy_rate_16bit,
                 "elements/cycle",
                 {0.01, 64},
-                "tensor_copy and tensor_scalar of 16-bit floats.");
+                "tensor_copy and tensor_scalar of 16-bit floats and FP8.");
     list.flag("runs_copies", spec.runs_copies, "Whether it runs tensor_copy and tensor_scalar.");
     list.number("table_load_ns",
                 spec.table_load_ns,

@@ -216,10 +216,13 @@ void add_to(CLI::App& command, ModelOptions& options, const std::string& value_f
     for (const auto& [name, value] : describe(lowering::default_policies("trace"))) {
         names.push_back(name);
     }
-    add_repeatable(command,
-                   "--policy",
-                   options.policies,
-                   fmt::format("override a decision of the lowering: {}", fmt::join(names, ", ")))
+    add_repeatable(
+        command,
+        "--policy",
+        options.policies,
+        fmt::format("override a decision of the lowering (`compiler` in the JSON of run says "
+                    "what each means): {}",
+                    fmt::join(names, ", ")))
         ->type_name("NAME=" + value_form);
     command
         .add_option("--method",

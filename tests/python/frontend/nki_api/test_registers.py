@@ -495,6 +495,21 @@ def test_a_moved_view_can_be_sliced() -> None:
     assert traced(kernel, TABLE)[1].operand("src")[6] == 2 * 64 + 32
 
 
+@pytest.mark.parametrize("use", [
+    lambda register, x: nl.fori_loop(0, register, lambda i: None),
+    lambda register, x: nl.while_loop(register, lambda condition: condition),
+    lambda register, x: nisa.register_move(nisa.register_alloc(), register),
+    lambda register, x: nisa.register_store(x[0:1, 0:1], register),
+    lambda register, x: x.ap([[64, 1], [1, 64]], scalar_offset=register),
+    lambda register, x: register + 1])
+def test_a_register_that_nothing_has_set_is_told(use: Any) -> None:
+    def kernel(x: Any) -> None:
+        rows = nisa.register_alloc()
+        use(rows, x)
+    with pytest.raises(ProgramError, match="register 'rows' is used, but nothing has set it"):
+        trace(kernel, [TABLE])
+
+
 def never_zero(count: Any) -> None:
     nl.while_loop(nisa.register_alloc(3), lambda register: register)
 

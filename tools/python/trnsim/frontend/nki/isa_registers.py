@@ -27,6 +27,8 @@ def register_alloc(x: Any = None) -> VirtualRegister:
     elif x is not None:
         register.value = _integer(x, "register_alloc")
         issue("register_move", (), {})
+    else:
+        register.is_set = False
     return register
 
 

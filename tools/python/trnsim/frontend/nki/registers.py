@@ -54,22 +54,30 @@ class VirtualRegister(NKIObject):
                  tests: dict[tuple[int, int], _Test] | None = None) -> None:
         self._value: int | LoopIndex | None = value
         self.name = name or "register"
+        self.is_set = True  # But for one that was allocated without a value.
         self.is_frozen = False  # The index of a dynamic_range, which only the loop changes.
         # `while register > 0` makes a register each time that it is asked.
         self._tests: dict[tuple[int, int], _Test] = {} if tests is None else tests
 
     @property
     def value(self) -> int | None:
-        """A loop whose index somebody looks at is executed in full."""
+        """A loop whose index somebody looks at is executed in full. IllegalInstruction if nothing
+        has set the register."""
+        if not self.is_set:
+            raise IllegalInstruction(
+                f"{source.here()}: register {self.name!r} is used, but nothing has set it; load or "
+                "move a value into it, or allocate it with one")
         held = self._value
         return held.ask() if isinstance(held, LoopIndex) else held
 
     @value.setter
     def value(self, value: int | None) -> None:
         self._value = None if value is None else wrapped(value, self.bits)
+        self.is_set = True
 
     def __repr__(self) -> str:
-        return f"<register {self.name} {'?' if self.value is None else self.value}>"
+        known = self.value if self.is_set else None
+        return f"<register {self.name} {'?' if known is None else known}>"
 
     def like(self, value: int | None, name: str) -> VirtualRegister:
         """A register of the same kind."""

@@ -191,6 +191,20 @@ def test_a_result_that_is_not_in_hbm_is_a_warning() -> None:
     assert not remarks(lambda x: nl.load(x) and x)
 
 
+@pytest.mark.parametrize("command", [{}, {"reduce_cmd": nisa.reduce_cmd.idle},
+                                     {"reduce_cmd": nisa.reduce_cmd.reset_reduce}])
+def test_a_reduction_that_no_command_asks_for_is_a_warning(command: Any) -> None:
+    def kernel(x: Any) -> Any:
+        tile, total = nl.load(x), nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(tile, nl.exp, tile, reduce_op=nl.add, reduce_res=total, **command)
+        nisa.dma_copy(x[:, 0:1], total)
+        return x
+    warning = ("activation: reduce_res gets what the accumulators held before, as reduce_cmd is "
+               "idle; pass nisa.reduce_cmd.reset_reduce to reduce this result")
+    is_asked = command.get("reduce_cmd") is nisa.reduce_cmd.reset_reduce
+    assert [text.partition(": ")[2] for text in remarks(kernel)] == [warning] * (not is_asked)
+
+
 def test_a_tile_that_is_read_and_never_written_is_a_warning() -> None:
     def kernel(x: Any) -> Any:
         tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)

@@ -24,7 +24,7 @@ def activation(dst: Any, op: Any, data: Any, bias: Any = None, scale: Any = 1.0,
                reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
                engine: Any = _scalar, name: str | None = None) -> NkiInstruction:
     """dst = op(data * scale + bias); optionally adds up dst along the free dimensions."""
-    check_command("activation", reduce_cmd)
+    check_command("activation", reduce_cmd, reduce_res)
     attributes = {"function": function(op)}
     operands = _scaled("activation", dst, data, bias, scale)
     _check_bias(attributes["function"], bias)
@@ -59,7 +59,7 @@ def activate2(dst: Any, op: Any, data: Any, imm0: Any, imm1: Any, op0: Any, op1:
               reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = _idle,
               engine: Any = _scalar, name: str | None = None) -> NkiInstruction:
     """dst = op((data op0 imm0) op1 imm1), optionally reduced (NeuronCore-v4)."""
-    check_command("activate2", reduce_cmd)
+    check_command("activate2", reduce_cmd, reduce_res)
     attributes = {"function": function(op), "op0": optional_alu(op0, "op0"),
                   "op1": optional_alu(op1, "op1"),
                   "reduce_op": optional_alu(reduce_op, "reduce_op")}

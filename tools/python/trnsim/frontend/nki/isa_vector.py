@@ -214,7 +214,7 @@ def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_
                   name: str | None = None) -> NkiInstruction:
     """dst = on_true where predicate is true, else on_false; optionally its maximum."""
     check_maximum("select_reduce", reduce_op)
-    check_command("select_reduce", reduce_cmd)
+    check_command("select_reduce", reduce_cmd, reduce_res)
     return issue("select_reduce",
                  (("dst", "write", dst), ("predicate", "read", predicate),
                   ("on_true", "read", on_true),
@@ -234,7 +234,7 @@ def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, boun
         raise not_a_tensor("range_select", "on_true_tile", on_true_tile)
     check_range(reduce_op, on_false_value)
     check_range_start(range_start, on_true_tile.form.free_elements)
-    check_command("range_select", reduce_cmd)
+    check_command("range_select", reduce_cmd, reduce_res)
     return issue("range_select",
                  (("dst", "write", dst), ("data", "read", on_true_tile),
                   ("bound0", "read", bound0), ("bound1", "read", bound1),
@@ -253,7 +253,7 @@ def exponential(dst: Any, src: Any, max_value: Any = 0.0, reduce_res: Any = None
     """dst = exp(src - max_value); optionally its sum (NeuronCore-v4)."""
     numbers = vectors("exponential", ("max_value", "read", max_value),
                       ("initial", "read", reduce_init))
-    check_exponential(reduce_cmd, reduce_init)
+    check_exponential(reduce_cmd, reduce_init, reduce_res)
     return issue("exponential",
                  (("dst", "write", dst), ("data", "read", src), *numbers,
                   *given(("reduce_result", "write", reduce_res))), {}, _any,

@@ -100,12 +100,17 @@ def check_probability(probability: Any) -> None:
         raise _refused("dropout", f"prob is {probability}, but a probability is 0 to 1; change it")
 
 
-def check_command(op: str, command: Any) -> None:
-    """reduce_cmd is one that the instruction takes."""
+def check_command(op: str, command: Any, result: Any = None) -> None:
+    """reduce_cmd is one that the instruction takes. A warning if it leaves the accumulators, which
+    are `result`, as they were."""
     name = getattr(command, "name", command)
     allowed = _REGISTER_COMMANDS[op]
     if name not in allowed:
         raise _refused(op, f"reduce_cmd is {name}, but must be one of {', '.join(allowed)}")
+    if name == "idle" and result is not None:
+        recorder.required().note(
+            "warning", f"{op}: reduce_res gets what the accumulators held before, as reduce_cmd is "
+                       "idle; pass nisa.reduce_cmd.reset_reduce to reduce this result")
 
 
 def check_accumulation(op: str, command: Any, initial: tuple[str, Any]) -> None:
@@ -194,9 +199,9 @@ def check_fill(value: Any, dst: View) -> None:
                                  "an integer; write one")
 
 
-def check_exponential(command: Any, initial: Any) -> None:
+def check_exponential(command: Any, initial: Any, result: Any) -> None:
     """Only load_reduce begins with a value; 0.0 stands for none."""
-    check_command("exponential", command)
+    check_command("exponential", command, result)
     name = getattr(command, "name", command)
     if name != "load_reduce" and (isinstance(initial, View) or initial != 0):
         what = "a tensor" if isinstance(initial, View) else initial

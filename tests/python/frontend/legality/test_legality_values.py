@@ -121,6 +121,7 @@ def range_selected(start: Any, columns: int = 32) -> Any:
     (lambda: nisa.iota(tile(), [1, 32]),
      r"iota: pattern is \[1, 32\], but must be a list of \[step, count\], one for each dimension"),
     (lambda: tile().ap([32, 64]), r"is given the access pattern \[32, 64\], but takes a list of"),
+    (lambda: tile().ap([[64, 128, 1], [1, 64]]), "is given the access pattern .* a list of"),
     (lambda: nisa.dma_compute(tile(), [tile(), tile()], [1.0, 1.0], nl.add),
      "dma_compute: scales is .*, but must be a list of numbers; reduce_op stands before it"),
     (lambda: range_selected(1.5), "range_select: range_start is 1.5, but must be an integer"),

@@ -158,9 +158,9 @@ class NkiTensor(Rearrangeable):
             self._reject(f"has a vector_offset along dimension {indirect_dim}, but one index per "
                          "partition counts along dimension 0")
         try:
-            strides = tuple([as_integer(pair[0]) for pair in pattern])
-            shape = tuple([as_integer(pair[1]) for pair in pattern])
-        except (TypeError, IndexError):
+            strides = tuple([as_integer(step) for step, _ in pattern])
+            shape = tuple([as_integer(count) for _, count in pattern])
+        except (TypeError, ValueError):
             self._reject(f"is given the access pattern {pattern!r}, but takes a list of [step, "
                          "count], one for each dimension")
         key = None

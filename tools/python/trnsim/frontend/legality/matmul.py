@@ -54,6 +54,12 @@ def check_matmul(chip: Chip, it: Instruction) -> None:
     _matmul_tiling(chip, it, rows, columns)
 
 
+def _instead_of(name: str) -> str:
+    """What to do with an operand of a type that nc_matmul does not take."""
+    return ("call nc_matmul_mx, with its scales" if name.endswith("_x4") else
+            "convert it to bfloat16 or float32")
+
+
 def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
     dst, stationary, moving = (it.view(role).form.dtype.name
                                for role in ("dst", "stationary", "moving"))
@@ -61,7 +67,7 @@ def _matmul_dtypes(chip: Chip, it: Instruction) -> None:
         if name not in _MATMUL_16BIT + _MATMUL_32BIT or (name == "float8_e4m3fn"
                                                          and chip.generation < 4):
             raise it.reject(f"{role} is {name}, which the tensor engine of {chip.neuron_core} does "
-                            "not multiply; convert it to bfloat16 or float32")
+                            f"not multiply; {_instead_of(name)}")
     if (stationary in _MATMUL_32BIT) != (moving in _MATMUL_32BIT):
         raise it.reject(f"stationary is {stationary} and moving is {moving}, but a 32-bit operand "
                         "takes a 32-bit partner; convert one of them")

@@ -475,8 +475,31 @@ def test_wrong_operands_are_named() -> None:
         trace(lambda table: nisa.register_move(3, 4), [TABLE], api="nki")
     with pytest.raises(IllegalInstruction, match="the step of a loop is 0, but must be a positive"):
         trace(lambda table: nl.dynamic_range(0, 4, 0), [TABLE], api="nki")
+    with pytest.raises(IllegalInstruction, match="the step of a loop is <NkiTensor x .*, but must"):
+        trace(lambda x: nl.fori_loop(0, 4, lambda i, carry: carry, x), [TABLE], api="nki")
     with pytest.raises(IllegalInstruction, match="body_fun returns None, but must return"):
         trace(lambda count: nl.while_loop(loaded(count), lambda r: None), [COUNT], api="nki")
+
+
+def test_a_register_indexes_a_dimension() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((64, 32), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile, total = nl.load(x), nl.zeros((64, 32), nl.float32)
+
+        def body(i: Any) -> None:
+            assert tile[:, i].shape == (128, 64) and tile[:, 0, i].shape == (128, 1)
+            nisa.tensor_tensor(total, total, tile[64:, i, ::2], nl.add)
+            nisa.dma_copy(out, x[64:128, i, :32])
+        nl.fori_loop(2, 5, body)
+        nisa.dma_copy(tile[64:128, 0, :32], out)
+        nisa.tensor_tensor(total, total, tile[64:128, 0, :32], nl.add)
+        nisa.dma_copy(out, total)
+        return out
+    x = np.random.default_rng(0).random((128, 5, 64), np.float32)
+    wanted = x[64:, 2:5, ::2].sum(axis=1) + x[64:, 4, :32]
+    np.testing.assert_allclose(run_kernel(kernel, x, api="nki"), wanted, rtol=1e-6)
+    with pytest.raises(IllegalInstruction, match="in its partitions, which is not possible"):
+        traced(lambda table: nl.load(table[0:128])[nisa.register_alloc(3)], TABLE)
 
 
 def test_selecting_twice_is_an_error() -> None:

@@ -12,8 +12,6 @@ from operator import index as as_integer
 from typing import Any, Self
 from collections.abc import Iterator, Sequence
 
-from trnsim.errors import UnsupportedFeature
-from trnsim.frontend import source
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loops import LoopRange
 from trnsim.frontend.nki.assignment import assign
@@ -188,7 +186,8 @@ class Indexable(TensorView):
                 self._reject(f"is sliced {_written(item)} in dimension {axis}, but {why}")
             return start, -(-(stop - start) // step), step
         if isinstance(item, View):
-            raise UnsupportedFeature.named(str(source.here()), "indexing with a tensor")
+            self._reject(f"is indexed with tensor {item.name!r} in dimension {axis}; select with "
+                         f"one element of it, .select({axis}, {item.name})")
         try:
             start = as_integer(item)
         except TypeError:

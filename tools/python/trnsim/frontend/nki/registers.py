@@ -22,6 +22,7 @@ from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.loop_source import is_condition_of_while
 from trnsim.frontend.nki.objects import NKIObject
 from trnsim.frontend.records.frame import RUNTIME, Frame, LoopOrigin
+from trnsim.frontend.records.tensor import View
 
 DEFAULT_TRIPS = 8
 """Trips of a loop whose bound is not known. [ASSUMED]"""
@@ -171,7 +172,8 @@ class VirtualRegister(NKIObject):
     def _unknown(self, how: str) -> NoReturn:
         raise IllegalInstruction(
             f"{source.here()}: register {self.name!r} is {how}, but its value is only known on "
-            "the device; pass it as scalar_offset, or loop with nl.dynamic_range or nl.fori_loop")
+            "the device; pass it as scalar_offset, index a dimension with it, or loop with "
+            "nl.dynamic_range or nl.fori_loop")
 
     def __bool__(self) -> bool:
         """The condition of an `if` or a `while`."""
@@ -253,7 +255,7 @@ def _check_trips(trips: int, condition: VirtualRegister) -> None:
 
 def dynamic_indices(start: Any, stop: Any, step: int) -> range:
     """The iterations of a loop between bounds that may be registers."""
-    if isinstance(step, VirtualRegister) or step < 1:
+    if isinstance(step, (VirtualRegister, View)) or step < 1:
         raise IllegalInstruction(f"{source.here()}: the step of a loop is {step!r}, but must be a "
                                  "positive integer that is known when the kernel is built")
     for bound in (start, stop):

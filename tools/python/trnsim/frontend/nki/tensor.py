@@ -98,6 +98,17 @@ class NkiTensor(Rearrangeable):
 
     # Selection when the kernel runs and access patterns -----------------------------------------
 
+    def _general_index(self, key: Any) -> NkiTensor:
+        """Any key. A register selects along its dimension, as AWS's guide indexes with the index of
+        a loop of the run time."""
+        items = key if type(key) is tuple else (key,)
+        if any(isinstance(item, VirtualRegister) for item in items):
+            items = tuple(self._complete(items))
+            axis = next(axis for axis, item in enumerate(items)
+                        if isinstance(item, VirtualRegister))
+            return self.select(axis, items[axis])[items[:axis] + items[axis + 1:]]
+        return super()._general_index(key)
+
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of a dimension, which is dropped. A tensor is an index of the run time."""
         axis = self._axis(dim)
@@ -110,10 +121,12 @@ class NkiTensor(Rearrangeable):
             step = strides[axis]
             how = Indirection("scalar", step, shape[axis])
             del shape[axis], strides[axis]
+            if len(shape) < (2 if self.form.is_on_chip else 1):
+                shape.append(1)
+                strides.append(1)
             if isinstance(index, VirtualRegister):
-                plain = self._moved(shape or [1], strides or [1], None)
-                return plain._at_register(index, step)
-            return self._moved(shape or [1], strides or [1], index, how)
+                return self._moved(shape, strides, None)._at_register(index, step)
+            return self._moved(shape, strides, index, how)
         key: list[Any] = [slice(None)] * self.ndim
         key[axis] = index
         return self._general_index(tuple(key))

@@ -75,6 +75,18 @@ def test_what_is_reduced_has_been_written() -> None:
         run_kernel(nki.jit(kernel)[2], normal(64, 32))
 
 
+def test_what_another_core_has_yet_to_write_asks_for_a_barrier() -> None:
+    def kernel(x: Any) -> Any:
+        core = nl.program_id(0)
+        halves = nl.ndarray((2, 64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        out = nl.ndarray((2, 64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(halves[core], loaded(x))
+        nisa.dma_copy(out[core], loaded(halves[1 - core]))
+        return out
+    with pytest.raises(ProgramError, match="nothing has written it so far .*at a core_barrier"):
+        run_kernel(nki.jit(kernel)[2], normal(64, 32))
+
+
 def test_cores_share_memory_and_wait_at_barriers() -> None:
     data = normal(128, 32)
     assert_allclose(run_kernel(swap_halves[2], data), np.roll(data, 64, axis=0), rtol=0)

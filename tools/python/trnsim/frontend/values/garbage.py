@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trnsim.errors import ProgramError
-from trnsim.frontend import source
+from trnsim.frontend import recorder, source
 from trnsim.frontend.records.tensor import View
 from trnsim.frontend.values.casting import Array
 from trnsim.frontend.values.memory import Memory, memory_of
@@ -131,5 +131,7 @@ def _place(at: source.Site) -> Any:
 
 def _read(view: View, index: tuple[int, ...], at: source.Site) -> str:
     """That an element is read that nothing has written."""
+    yet = (" so far (if another core does, let both meet at a core_barrier first)"
+           if view.form.buffer.shared and recorder.required().cores > 1 else "")
     return (f"{_place(at)}: element {list(index)} of {view.name!r} ({view.form.describe()}) is "
-            "read, but nothing has written it")
+            f"read, but nothing has written it{yet}")

@@ -271,10 +271,11 @@ def test_a_kernel_whose_results_are_lost_is_a_warning() -> None:
         f"nothing it computes is kept; return 'out' of test_advice.py:{line + 1}, which it writes"]
 
 
-def test_a_kernel_that_keeps_its_results_on_chip_is_a_warning() -> None:
+@pytest.mark.parametrize("result", [[3, None], lambda tile: nisa.tensor_copy(tile, tile)])
+def test_a_kernel_that_keeps_its_results_on_chip_is_a_warning(result: Any) -> None:
     def kernel(x: Any) -> Any:
-        nl.load(x)
-        return [3, None]
+        tile = nl.load(x)
+        return result(tile) if callable(result) else result
     (remark,) = remarks(kernel)
     assert remark.endswith("nothing it computes is kept; return a tensor in HBM, or write to an "
                            "argument")
@@ -310,6 +311,32 @@ def test_a_call_is_told_the_parameters_of_the_function_that_the_message_fits() -
                             (unknown, r"unexpected keyword argument 'nonsense'$")):
         with pytest.raises(UserError, match=message):
             trace(kernel, [X], api="nki")
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda x: nl.load(x, mask=x), r"got an unexpected .*; it is called as load\(src, dtype\)$"),
+    (lambda x: nl.full(fill=x), r"'fill'; it is called as full\(shape, fill_value, "),
+    (lambda x: nl.sum(x), r"sum\(\) missing .*; it is called as sum\(x, axis, "),
+    (lambda x: nl.var(x), r"var\(\) missing .*; it is called as var\(x, axis, ")])
+def test_functions_of_numpy_s_of_the_same_name_do_not_matter(call: Any, message: str) -> None:
+    def kernel(x: Any) -> None:
+        np = numpy  # Who called has numpy among its variables.
+        call(np and x)
+    with pytest.raises(UserError, match=message):
+        trace(kernel, [X], api="nki")
+
+
+@pytest.mark.parametrize(("use", "message"), [
+    (lambda done: done.shape, "an instruction has no attribute 'shape'; .* write to their dst"),
+    (lambda done: done[0:64], "an instruction is not subscriptable; .* write to their dst"),
+    (lambda done: nisa.memset(done, 0.0), "dst is an instruction, but must be a tensor; pass the")])
+def test_what_an_instruction_returns_is_no_tensor(use: Any, message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        trace(lambda x: use(nisa.memset(nl.load(x), 0.0)), [X], api="nki")
+
+
+def test_a_reduction_is_no_operator() -> None:
+    assert refusal(lambda t: nisa.tensor_reduce(t[:, 0:1], nl.sum, t, 1)).count("op=sum is not a ")
 
 
 class Loader:

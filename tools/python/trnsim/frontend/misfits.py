@@ -42,7 +42,8 @@ def parameters_of(problem: BaseException) -> str:
 
 
 def _functions(problem: BaseException, name: str) -> list[FunctionType]:
-    """The functions of a name in the variables of who called, and in modules among them."""
+    """The functions of a name in the variables of who called, and in modules among them: those of
+    NKI and the user's, not those of libraries."""
     entry, names = problem.__traceback__, {}
     while entry is not None:
         if source.is_user(entry.tb_frame.f_code):
@@ -50,7 +51,8 @@ def _functions(problem: BaseException, name: str) -> list[FunctionType]:
         entry = entry.tb_next
     owners = [names, *(vars(one) for one in names.values() if isinstance(one, ModuleType))]
     found = (owner.get(name) for owner in owners)
-    return [one for one in found if isinstance(one, FunctionType)]
+    return [one for one in found if isinstance(one, FunctionType)
+            and (source.is_ours(one.__code__) or source.is_user(one.__code__))]
 
 
 def _fits(function: FunctionType, verb: str, rest: str) -> bool:

@@ -76,7 +76,8 @@ def _operator_name(operator: Any) -> str:
 
 def _shown(operator: Any) -> str:
     """A function by its name, anything else as it is."""
-    return getattr(operator, "__name__", None) or repr(operator)
+    name = getattr(operator, "__qualname__", None) or getattr(operator, "__name__", None)
+    return name or repr(operator)
 
 
 def alu(operator: Any, argument: str, more: Collection[str] = ()) -> str:

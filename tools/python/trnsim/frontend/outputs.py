@@ -8,12 +8,13 @@ from typing import Any
 from collections.abc import Sequence
 
 from trnsim.frontend import source
+from trnsim.frontend.nki.issue import NkiInstruction
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.template import Template
 from trnsim.frontend.records.tensor import Buffer, Storage, View
 from trnsim.frontend.written import function_of, name_of
 
-PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
+PLAIN = (type(None), bool, int, float, str, list, tuple, dict, NkiInstruction)
 """What a kernel may return that hides no tensor from those who look for them."""
 
 

@@ -24,7 +24,7 @@ _MOST_LETTERS = 120
 _SHOWN = (type(None), bool, int, float, str, tuple, list)
 """Types of values worth showing."""
 _OURS = {"NkiTensor": "a tensor", "Tensor": "a tensor", "VirtualRegister": "a register",
-         "LoopIndex": "the index of a loop", **dict.fromkeys(
+         "NkiInstruction": "an instruction", "LoopIndex": "the index of a loop", **dict.fromkeys(
              ("Index", "Arange", "ArrayIndex"), "an expression of nl.arange")}
 """What our classes are called, in Python's messages."""
 _OUR_NAMES = re.compile(rf"'({'|'.join(_OURS)})'(?: object)?|\b({'|'.join(_OURS)})(?=\.__)")
@@ -44,6 +44,8 @@ def words_of(problem: BaseException) -> str:
     words = _OUR_NAMES.sub(lambda found: _OURS[found[1] or found[2]], str(problem))
     if isinstance(problem, AttributeError) and isinstance(problem.obj, View):
         words += _instead_of(problem.name or "", problem.obj)
+    if "'NkiInstruction'" in str(problem):
+        words += "; functions of nki.isa return no tensor, but write to their dst: use that"
     if not words and type(problem) is AssertionError:
         words = _condition(problem)
     if isinstance(problem, ModuleNotFoundError):

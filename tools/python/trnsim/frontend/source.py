@@ -83,6 +83,11 @@ def is_user(code: CodeType) -> bool:
     return _classify(code) if user is None else user
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether a code object is of this package."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame outside this package, searched from `depth` frames above the caller."""
     frame: FrameType | None = sys._getframe(depth + 1)

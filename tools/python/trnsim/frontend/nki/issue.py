@@ -126,6 +126,8 @@ def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     what, advice = describe(value), "pass one made by nl.ndarray or an argument of the kernel"
     if isinstance(value, NkiGrid):
         advice = "pass its data"
+    elif isinstance(value, NkiInstruction):
+        what, advice = "an instruction", "pass the dst that it writes to"
     elif hasattr(value, "shape"):
         what, advice = f"an array, {what}", "make it an argument of the kernel"
     return IllegalInstruction(f"{source.here()}: {op}: {called(op, role)} is {what}, but must be a "

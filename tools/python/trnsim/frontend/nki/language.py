@@ -94,13 +94,22 @@ erf, erf_dx = _function("erf"), _function("erf_dx")
 
 where = _elementwise.where
 dropout = _elementwise.dropout
-sum = _reductions.sum_of
-max = _reductions.maximum_of
-min = _reductions.minimum_of
-prod = _reductions.product_of
-all = _reductions.all_of
-mean = _reductions.mean_of
-var = _reductions.variance_of
+
+
+def _reduction(name: str, function: Any) -> Any:
+    """A reduction with the name that kernels and messages call it by; its __name__ stays, which
+    would make an operator of it."""
+    function.__qualname__ = name
+    return function
+
+
+sum = _reduction("sum", _reductions.sum_of)
+max = _reduction("max", _reductions.maximum_of)
+min = _reduction("min", _reductions.minimum_of)
+prod = _reduction("prod", _reductions.product_of)
+all = _reduction("all", _reductions.all_of)
+mean = _reduction("mean", _reductions.mean_of)
+var = _reduction("var", _reductions.variance_of)
 softmax = _reductions.softmax
 rms_norm = _reductions.rms_norm
 transpose = _reductions.transpose

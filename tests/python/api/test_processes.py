@@ -58,6 +58,13 @@ def test_kernels_of_the_old_api_keep_their_grid_and_their_timing() -> None:
     assert repr(timed.inner) == "<kernel plain[4]>"
 
 
+@pytest.mark.parametrize("language", [nki.language, legacy.language])
+def test_operators_are_found_where_kernels_find_them(language: Any) -> None:
+    for name in ("add", "exp", "reciprocal", "logical_not", "floor", "max", "sum", "load"):
+        function = getattr(language, name)
+        assert round_trip(function) is function
+
+
 def test_a_kernel_without_a_name_of_its_own_says_what_to_do() -> None:
     def local(x: Any) -> Any:
         return x

@@ -8,7 +8,7 @@ and strings are accepted too, as older kernels use them. [NKI-SHARED]
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any
 
@@ -51,6 +51,14 @@ _ALIASES = {
     "bitwise_not": "invert", "remainder": "mod", "identity": "copy", "mean": "average",
     "all": "logical_and", "any": "logical_or",
 }
+
+
+def named(function: Callable[..., Any], name: str, module: str) -> Callable[..., Any]:
+    """A function that is made in another one, with its public name: it is pickled as one of
+    `module`, where it is to be found by that name."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    return function
 
 
 _functions: dict[FunctionType, str] = {}

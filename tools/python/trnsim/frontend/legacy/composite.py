@@ -12,7 +12,7 @@ from math import pi, prod
 from typing import Any
 
 from trnsim.errors import IllegalInstruction, ProgramError
-from trnsim.frontend import source
+from trnsim.frontend import operators, source
 from trnsim.frontend.dtypes import bool_, float32, int32
 from trnsim.frontend.legacy import isa_dma, isa_gpsimd
 from trnsim.frontend.legacy.broadcast import broadcast_to
@@ -39,11 +39,14 @@ def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         tiles = {key: others.pop(key) for key in _TILES if key in others} if others else {}
         ignored(others, name)
         return function(*arguments, dtype=dtype, mask=mask, **tiles)
-    for one in (function, operator):
-        one.__name__ = one.__qualname__ = name
+    function.__name__ = function.__qualname__ = name
     operator.operator_name = name  # type: ignore[attr-defined]
     operator.__doc__ = function.__doc__
-    return operator
+    return _public(operator, name)
+
+
+def _public(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    return operators.named(function, name, "trnsim.frontend.legacy.language")
 
 
 def binary_function(name: str) -> Callable[..., Any]:
@@ -51,10 +54,9 @@ def binary_function(name: str) -> Callable[..., Any]:
     def operator(x: Any, y: Any, dtype: Any = None, mask: Any = None, **others: Any) -> Any:
         ignored(others, name)
         return binary(name, x, y, dtype=dtype, mask=mask)
-    operator.__name__ = operator.__qualname__ = name
     operator.operator_name = name  # type: ignore[attr-defined]
     operator.__doc__ = f"{name} of two tiles, or of a tile and a number."
-    return operator
+    return _public(operator, name)
 
 
 def unary_function(name: str) -> Callable[..., Any]:
@@ -71,10 +73,9 @@ def reduction(name: str, operator: str, kind: Any = None) -> Callable[..., Any]:
                  keepdims: bool = False, **others: Any) -> Tensor:
         ignored(others, name)
         return reduce(operator, x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
-    function.__name__ = function.__qualname__ = name
     function.operator_name = operator  # type: ignore[attr-defined]
     function.__doc__ = f"{name} of a tile over free axes."
-    return function
+    return _public(function, name)
 
 
 def with_constant(name: str, operator: str, constant: float) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from trnsim.frontend.nki.creation import fresh
 from trnsim.frontend.nki.emit import broadcast_pair, common_shape, copy, emit, result_dtype, tile
 from trnsim.frontend.nki.issue import vectors
 from trnsim.frontend.nki.parameters import check_bits, check_probability
+from trnsim.frontend.operators import named
 from trnsim.frontend.recorder import Operand
 from trnsim.frontend.records.tensor import PSUM, View
 
@@ -199,8 +200,7 @@ def dropout(x: Any, rate: Any, dtype: Any = None) -> View:
 
 def _named(function: Callable[..., View], name: str) -> Callable[..., View]:
     function.operator_name = name  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name
-    return function
+    return named(function, name, "trnsim.frontend.nki.language")
 
 
 def binary_operator(name: str) -> Callable[..., View]:

@@ -97,9 +97,9 @@ dropout = _elementwise.dropout
 
 
 def _reduction(name: str, function: Any) -> Any:
-    """A reduction with the name that kernels and messages call it by; its __name__ stays, which
-    would make an operator of it."""
-    function.__qualname__ = name
+    """A reduction with the name that kernels and messages call it by, and pools of processes find
+    it by; its __name__ stays, which would make an operator of it."""
+    function.__qualname__, function.__module__ = name, __name__
     return function
 
 

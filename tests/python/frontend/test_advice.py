@@ -174,6 +174,11 @@ def test_an_unknown_type_is_told_with_its_line() -> None:
     assert "test_advice.py:" in said and "data type 'float99' is not one of NKI's" in said
 
 
+def test_an_argument_of_an_unknown_type_is_named() -> None:
+    with pytest.raises(UserError, match=r"argument x_1 has the data type float64, .*; convert it"):
+        trace(lambda x: x[0], [[numpy.zeros((4, 4), "float32"), numpy.zeros((4, 4))]], api="nki")
+
+
 def remarks(kernel: Any) -> list[str]:
     """The warnings in the trace of a kernel."""
     program = trace(kernel, [X], api="nki")

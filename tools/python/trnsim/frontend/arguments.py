@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from collections.abc import Callable, Iterable, Sequence
 
 from trnsim.errors import UserError
+from trnsim.frontend import source
 from trnsim.frontend.dtypes import ALL, DType, dtype as dtype_of, is_dtype
 from trnsim.frontend.leaves import Path, fields_of, is_record, mapped
 from trnsim.frontend.records.tensor import ELEMENTS_MAX, View
@@ -115,6 +116,16 @@ def _shape(sizes: Sequence[Any], name: str) -> tuple[int, ...]:
     return shape
 
 
+def _kind(value: Any, name: str) -> DType:
+    """The data type of an array. UserError that names the argument if NKI has none."""
+    try:
+        return dtype_of(value)
+    except UserError:
+        where = "" if (at := source.here()) == source.UNKNOWN else f"{at}: "
+        raise UserError(f"{where}argument {name} has the data type {value}, which NKI does not "
+                        "have; convert it, to float32 for example") from None
+
+
 def describe(value: Any, around: tuple[int, ...] = ()) -> str:
     """An argument as it stands in the header of the trace, without addresses of objects.
 
@@ -161,5 +172,5 @@ def bind(value: Any, name: str, make: Maker) -> Any:
         if isinstance(one, TensorArgument):
             return make(called, one.dtype, _shape(one.shape, called), None)
         shape = _shape(one.shape, called)
-        return make(called, dtype_of(one.dtype), shape, one) if shape else one
+        return make(called, _kind(one.dtype, called), shape, one) if shape else one
     return mapped(value, view, is_tensor)

@@ -58,6 +58,8 @@ def nothing(x):
 '''
 
 REFERENCES = '''
+from textwrap import dedent
+
 import numpy as np
 
 

@@ -70,7 +70,8 @@ class Reference:
             raise UserError(f"--check {self.text}: there is no file {self._file}; name the "
                             "reference as file.py::function")
         found: Any = self._load()
-        functions = [name for name, one in vars(found).items() if inspect.isfunction(one)]
+        functions = [name for name, one in vars(found).items()
+                     if inspect.isfunction(one) and one.__module__ == found.__name__]
         for part in self._name.split("."):
             found = getattr(found, part, None)
         if not callable(found):

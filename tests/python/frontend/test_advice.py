@@ -210,6 +210,19 @@ def test_a_reduction_that_no_command_asks_for_is_a_warning(command: Any) -> None
     assert [text.partition(": ")[2] for text in remarks(kernel)] == [warning] * (not is_asked)
 
 
+@pytest.mark.parametrize(("dtype", "value", "bounds"), [
+    (nl.uint8, 300, "0 to 255"), (nl.uint32, -1, "0 to 4294967295"), (nl.int8, 128, "-128 to 127"),
+    (nl.uint8, 255, ""), (nl.int32, -2**31, ""), (nl.bool_, 1, ""), (nl.bfloat16, 300, "")])
+def test_filling_with_what_the_type_does_not_hold_is_a_warning(dtype: Any, value: int,
+                                                               bounds: str) -> None:
+    def kernel(x: Any) -> Any:
+        nisa.memset(tile(dtype), value)
+        return x
+    found = [text.partition(": ")[2] for text in remarks(kernel)]
+    assert found == [f"memset: value is {value}, but dst is {dtype}, which holds {bounds}; write "
+                     "one of those"] * bool(bounds)
+
+
 def test_a_tile_that_is_read_and_never_written_is_a_warning() -> None:
     def kernel(x: Any) -> Any:
         tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
-from trnsim.frontend.dtypes import float32
+from trnsim.frontend.dtypes import bool_, float32
 from trnsim.frontend.operators import BITVEC, UNARY, operator_name
 from trnsim.frontend.records.tensor import View
 
@@ -193,10 +193,17 @@ def check_priority(op: str, priority: Any) -> None:
 
 
 def check_fill(value: Any, dst: View) -> None:
-    """Integers are filled with integers, or with 0.0 as nki-library does. [NKI-MIGRATION]"""
+    """Integers are filled with integers, or with 0.0 as nki-library does. [NKI-MIGRATION] A warning
+    if the value is none of the type's."""
     if not hasattr(value, "__index__") and hasattr(value, "__float__") and value != 0.0:
         raise _refused("memset", f"value is {value}, but dst is {dst.dtype}, which is filled with "
                                  "an integer; write one")
+    count = 2 ** (8 * dst.dtype.itemsize)
+    low = 0 if dst.dtype.name.startswith("u") else -count // 2
+    high = low + count - 1
+    if dst.dtype is not bool_ and not low <= value <= high:
+        recorder.required().note("warning", f"memset: value is {value}, but dst is {dst.dtype}, "
+                                            f"which holds {low} to {high}; write one of those")
 
 
 def check_exponential(command: Any, initial: Any, result: Any) -> None:

@@ -16,6 +16,7 @@ from trnsim.frontend.values.casting import Array, cast
 from trnsim.frontend.values.garbage import Garbage, Spoiled, unwritten
 from trnsim.frontend.values.generator import Generators
 from trnsim.frontend.values.memory import memory_of, poisoned
+from trnsim.frontend.values.placed import Placed
 from trnsim.frontend.values.team import Team
 
 
@@ -35,6 +36,7 @@ class Machine:
         self.generators = Generators(seed, partitions)
         self.registers = {engine: np.zeros(partitions, dtype=np.float32)
                           for engine in ("vector", "scalar")}
+        self._placed = Placed()
         self.spoiled = {engine: Spoiled(partitions) for engine in self.registers}
 
     def read(self, view: View, at: source.Site, kept: Array | None = None,
@@ -88,6 +90,8 @@ class Machine:
             kept = fitted(kept, target.shape)
             np.copyto(target, elements, where=kept)
         memory.mark(view, kept)
+        if view.storage.buffer.extent is not None:
+            self._placed.write(view, at)
         if garbage is not None and (doubtful := garbage.rows(view)) is not None:
             memory.unmark(view, doubtful, garbage.origin, at)
 

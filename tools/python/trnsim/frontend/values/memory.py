@@ -194,6 +194,25 @@ class Memory:
             found.mark(view, ~self.flags(view).any(axis=-1))
         return found
 
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether nothing has written any element."""
+        return self.unwritten is not None and self._left == self.unwritten.size
+
+    def take(self, partitions: slice, taken: Array, origin: str, at: Site) -> None:
+        """Notes that bytes of some partitions, `taken` of each, are as good as not written."""
+        columns = taken.reshape(-1, self._grain).any(axis=1)
+        if self.unwritten is not None and self._rows()[partitions, columns].all():
+            return
+        self.doubt(origin, at)
+        self._rows()[partitions, columns] = True
+        self.recount()
+
+    def _rows(self) -> Array:
+        """The flags by partition."""
+        assert self.unwritten is not None
+        return self.unwritten.reshape(self.buffer.shape[0], -1)
+
     def unmark(self, view: View, where: Array | bool, origin: str, at: Site) -> None:
         """Notes that elements of a view, written by the instruction `at`, are as good as not
         written."""

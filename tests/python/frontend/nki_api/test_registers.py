@@ -502,10 +502,42 @@ def test_a_register_indexes_a_dimension() -> None:
         traced(lambda table: nl.load(table[0:128])[nisa.register_alloc(3)], TABLE)
 
 
-def test_selecting_twice_is_an_error() -> None:
+def test_a_slice_may_begin_at_a_register() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+
+        def rows(i: Any) -> None:
+            def columns(j: Any) -> None:
+                part = tile[:, nl.ds(j, 16)]
+                nisa.tensor_scalar(part, part, nl.multiply, 2.0)
+            nisa.dma_copy(tile, x[nl.ds(i * 128, 128), :])
+            nl.fori_loop(0, 32, columns, step=16)
+            nisa.dma_copy(out[nl.ds(i * 128, 128)], tile)
+        nl.fori_loop(0, 3, rows)
+        return out
+    x = np.random.default_rng(0).random((384, 64), np.float32)
+    wanted = x * np.where(np.arange(64) < 32, 2, 1).astype(np.float32)
+    assert np.array_equal(run_kernel(kernel, x, api="nki"), wanted)
+
+
+@pytest.mark.parametrize(("index", "message"), [
+    (lambda table, row: nl.load(table[0:128])[nl.ds(row, 32)], "in its partitions, which is not"),
+    (lambda table, row: table[nl.ds(row, 2000)], "sliced 0:2000 in dimension 0, but that dimension"),
+    (lambda table, row: nl.load(table[nl.ds(row + 1000, 32)]), "is 1001 and moves .* keep it in"),
+    (lambda table, row: table[nl.ds(row, row)], "is used as an integer, but its value is only")])
+def test_a_slice_at_a_register_stays_in_bounds(index: Any, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        trace(lambda table: index(table, nisa.register_alloc(1)), [TABLE], api="nki")
+
+
+@pytest.mark.parametrize("twice", [
+    lambda table, row: table.select(0, row).select(0, row), lambda table, row: table[row, row],
+    lambda table, row: table[nl.ds(row, 2), row]])
+def test_selecting_twice_is_an_error(twice: Any) -> None:
     def kernel(table: Any) -> None:
         row = nisa.register_alloc(1)
-        table.reshape((8, 128, 64)).select(0, row).select(0, row)
+        twice(table.reshape((8, 128, 64)), row)
     with pytest.raises(ProgramError, match="selected dynamically twice"):
         trace(kernel, [TABLE])
 

@@ -13,6 +13,7 @@ from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
 from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
+from trnsim.frontend.nki.registers import DynamicSlice, VirtualRegister
 from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shapes import whole_number
 
@@ -48,8 +49,10 @@ def _in_place_of(bound: Any) -> str:
     return "divide with //" if isinstance(bound, float) else "pass a number"
 
 
-def ds(start: int, size: int) -> slice:
-    """The slice of `size` elements from `start`."""
+def ds(start: Any, size: int) -> slice | DynamicSlice:
+    """The slice of `size` elements from `start`, which may be a register."""
+    if isinstance(start, VirtualRegister):
+        return DynamicSlice(start, whole_number(size, "the size of nl.ds"))
     return slice(start, start + size)
 
 

@@ -32,6 +32,13 @@ MOST_TRIPS = 100_000
 """Trips of a `while` after which it is taken for one that never ends. [ASSUMED]"""
 
 
+class DynamicSlice(NamedTuple):
+    """What nl.ds makes of a register: `size` elements from where it points."""
+
+    start: VirtualRegister
+    size: int
+
+
 def wrapped(value: int, bits: int) -> int:
     """An integer as a register of so many bits has it, with a sign."""
     half = 1 << (bits - 1)

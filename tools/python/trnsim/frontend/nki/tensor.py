@@ -20,7 +20,7 @@ from trnsim.frontend.loop_index import give_up
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.indexing import settled
 from trnsim.frontend.nki.rearranging import Rearrangeable
-from trnsim.frontend.nki.registers import VirtualRegister
+from trnsim.frontend.nki.registers import DynamicSlice, VirtualRegister
 from trnsim.frontend.records.tensor import HBM, Form, Indirection, Storage, View
 from trnsim.frontend.shapes import whole_number
 
@@ -100,22 +100,35 @@ class NkiTensor(Rearrangeable):
 
     def _general_index(self, key: Any) -> NkiTensor:
         """Any key. A register selects along its dimension, as AWS's guide indexes with the index of
-        a loop of the run time."""
+        a loop of the run time, and nl.ds of one a part of it."""
         items = key if type(key) is tuple else (key,)
-        if any(isinstance(item, VirtualRegister) for item in items):
-            items = tuple(self._complete(items))
-            axis = next(axis for axis, item in enumerate(items)
-                        if isinstance(item, VirtualRegister))
-            return self.select(axis, items[axis])[items[:axis] + items[axis + 1:]]
+        if any(isinstance(item, (VirtualRegister, DynamicSlice)) for item in items):
+            return self._dynamic_index(tuple(self._complete(items)))
         return super()._general_index(key)
+
+    def _dynamic_index(self, items: tuple[Any, ...]) -> NkiTensor:
+        """One item for each dimension, of which a register decides one."""
+        axis = next(axis for axis, item in enumerate(items)
+                    if isinstance(item, (VirtualRegister, DynamicSlice)))
+        item, before, after = items[axis], items[:axis], items[axis + 1:]
+        if isinstance(item, VirtualRegister):
+            return self.select(axis, item)[before + after]
+        self._movable(axis)
+        part = self[(*before, slice(0, item.size), *after)]
+        part._selected_once()
+        return part._at_register(item.start, self.form.strides[axis])
+
+    def _movable(self, axis: int) -> None:
+        """Whether an index of the run time may move along a dimension; an error if not."""
+        if self.form.is_on_chip and axis == 0:
+            self._reject("is selected dynamically in its partitions, which is not possible")
+        self._selected_once()
 
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of a dimension, which is dropped. A tensor is an index of the run time."""
         axis = self._axis(dim)
         if isinstance(index, (View, VirtualRegister)):
-            if self.form.is_on_chip and axis == 0:
-                self._reject("is selected dynamically in its partitions, which is not possible")
-            self._selected_once()
+            self._movable(axis)
             shape = list(self.form.shape)
             strides = list(self.form.strides)
             step = strides[axis]

@@ -565,6 +565,65 @@ def test_a_register_that_nothing_has_set_is_told(use: Any) -> None:
         trace(kernel, [TABLE])
 
 
+def warnings_of(body: Any) -> list[str]:
+    """The warnings of a kernel that loops over body(i, tile)."""
+    def kernel(table: Any) -> Any:
+        tile = nl.load(table[0:128])
+        nl.fori_loop(0, 3, lambda i: body(i, tile))
+        nisa.dma_copy(table[0:128], tile)
+        return table
+    return [note for note in trace(kernel, [TABLE], api="nki").notes if "run time" in note]
+
+
+def counting() -> Any:
+    """A body that goes through the columns in Python."""
+    columns = iter(range(64))
+    return lambda i, tile: nisa.memset(tile[:, nl.ds(next(columns), 1)], 0.0)
+
+
+def once() -> Any:
+    """A body whose first iteration does more."""
+    todo = [lambda tile: nisa.memset(tile, 0.0)]
+
+    def body(i: Any, tile: Any) -> None:
+        while todo:
+            todo.pop()(tile)
+        nisa.tensor_scalar(tile, tile, nl.add, 1.0)
+    return body
+
+
+def filling() -> Any:
+    """A body that fills with another number each time."""
+    numbers = iter(range(9))
+    return lambda i, tile: nisa.memset(tile, next(numbers))
+
+
+def adding() -> Any:
+    """A body whose matmul overwrites first, and then accumulates."""
+    product = []
+
+    def body(i: Any, tile: Any) -> None:
+        if not product:
+            product.append(nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum))
+        nisa.nc_matmul(product[0], tile, tile)
+    return body
+
+
+@pytest.mark.parametrize("make", [counting, once, filling, adding])
+def test_iterations_of_the_run_time_that_differ_are_a_warning(make: Any) -> None:
+    (warning,) = warnings_of(make())
+    assert "iterations of this loop of the run time differ, at test_registers.py:" in warning
+
+
+def test_iterations_of_the_run_time_may_move_by_registers_and_inner_loops() -> None:
+    def body(i: Any, tile: Any) -> None:
+        mine = nl.ndarray((128, 16), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(mine, tile[:, nl.ds(i, 16)])
+        nl.fori_loop(0, i, lambda j: nisa.tensor_scalar(mine, mine, nl.add, 1.0))
+        nisa.tensor_copy(tile[:, 0:16], mine)
+    assert warnings_of(body) == []
+
+
 def never_zero(count: Any) -> None:
     nl.while_loop(nisa.register_alloc(3), lambda register: register)
 

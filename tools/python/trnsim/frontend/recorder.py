@@ -29,6 +29,7 @@ Open loops are in records/loop_stack.py, buffers in records/allocations.py.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from types import FrameType
 from typing import Any, NamedTuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,12 +42,13 @@ from trnsim.frontend.legality import check as legality
 from trnsim.frontend.legality import engines as engine_table
 from trnsim.frontend.legality.instruction import Instruction
 from trnsim.frontend.records.allocations import Allocations
-from trnsim.frontend.records.frame import LoopOrigin
+from trnsim.frontend.records.folding import Folder
+from trnsim.frontend.records.frame import Frame, LoopOrigin
 from trnsim.frontend.records.immediates import separate
 from trnsim.frontend.records.indices import kinds, references
 from trnsim.frontend.records.schedule import Schedule
 from trnsim.frontend.records.template import Template, freeze
-from trnsim.frontend.records.tensor import OPERAND_BITS, Storage, View
+from trnsim.frontend.records.tensor import OPERAND_BITS, Storage, View, split_operand
 from trnsim.frontend.shortcuts import Shortcuts
 
 Operand = tuple[str, str, View]
@@ -108,6 +110,8 @@ class Recorder(Allocations):
         self.session: Any = None
         """What a dialect remembers about the trace."""
         self._canonical: dict[Template, int] = {}
+        self._moved: set[int] = set()
+        """Templates with operands that the device moves."""
         self.constants: dict[Any, View] = {}
         """Cache of the dialects: tiles that are written once, before all loops."""
         self._noted: set[Note] = set()
@@ -190,6 +194,8 @@ class Recorder(Allocations):
                     self.record(op, engines, piece, given, at)
                 return
             shape = self.templates[key] = self.template(op, engines, operands, attributes, at)
+        if is_indexed:
+            self._moved.add(shape)
         self.issue(shape, operands, number)
 
     def issue(self, shape: int, operands: Sequence[Operand], number: int = 0) -> None:
@@ -269,6 +275,38 @@ class Recorder(Allocations):
         if shape is None:
             shape = self._canonical[template] = self.table.add(template, 1, 1)
         return shape
+
+    def compare(self, folder: Folder, frame: Frame) -> None:
+        """A warning if an iteration of the run time is not like the one before: the device has one
+        body for all. [NKI-DYNAMIC-LOOPS]"""
+        before = self._instructions(folder.shapes, folder.last)
+        for (shape, value), (other, earlier) in zip_longest(
+                self._instructions(frame.shapes, frame.values), before, fillvalue=(-1, 0)):
+            if shape != other or shape not in self._moved and self._differ(shape, value, earlier):
+                which = self.table.entries[max(shape, other)]
+                self.note("warning", f"iterations of this loop of the run time differ, at "
+                                     f"{which.position.in_short} {which.op}: the device has one "
+                                     "body for all; keep what changes in registers and tensors, "
+                                     "and not in Python", folder.origin.position)
+                return
+
+    def _instructions(self, shapes: Sequence[int],
+                      values: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The templates of an iteration outside of inner loops, with their values."""
+        place = 0
+        for shape in shapes:
+            if isinstance(self.table.entries[shape], Template):
+                yield shape, values[place]
+            place += self.table.arity[shape]
+
+    def _differ(self, shape: int, value: int, other: int) -> bool:
+        """Whether two executions of a template have other elements of a tile, or another number."""
+        for _ in self.table.entries[shape].operands:
+            offset, partition, _, value = split_operand(value)
+            before, place, _, other = split_operand(other)
+            if (offset, partition) != (before, place):
+                return True
+        return value != other and not self.table.entries[shape].edges
 
     # Fresh tiles ------------------------------------------------------------------------------
 

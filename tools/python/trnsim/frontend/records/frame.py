@@ -29,10 +29,11 @@ IN_ORDER = LoopOrigin("in_order", "python", source.UNKNOWN, is_in_order=True)
 class Frame:
     """A loop that is being executed, or the program itself. Identity is the loop's token.
 
-    The program and loops of one iteration have no folder.
+    The program and loops of one iteration have no folder. `varies` says whether a loop of the run
+    time is in it, whose iterations may be more or fewer each time.
     """
 
-    __slots__ = ("folder", "parent", "shapes", "values", "is_open", "opened")
+    __slots__ = ("folder", "parent", "shapes", "values", "is_open", "opened", "varies")
 
     def __init__(self, folder: Folder | None, parent: Frame | None, opened: int) -> None:
         self.folder = folder
@@ -40,4 +41,5 @@ class Frame:
         self.shapes: list[int] = []
         self.values: list[int] = []
         self.is_open = True
+        self.varies = False
         self.opened = opened

@@ -9,7 +9,7 @@ from typing import Any
 from collections.abc import Iterable, Iterator
 
 from trnsim.frontend.records.folding import Folder, ShapeTable, fold_unmarked
-from trnsim.frontend.records.frame import IN_ORDER, UNMARKED, Frame, LoopOrigin
+from trnsim.frontend.records.frame import IN_ORDER, RUNTIME, UNMARKED, Frame, LoopOrigin
 
 _LONG_PROGRAM = 64
 """Nodes outside of loops beyond which repetitions are looked for. [ASSUMED]"""
@@ -29,6 +29,9 @@ class LoopStack:
 
     def flush(self) -> None:
         """What has to be recorded before a loop or an iteration begins or ends."""
+
+    def compare(self, folder: Folder, frame: Frame) -> None:
+        """What has to be known of an iteration of the run time that has ended after another one."""
 
     def loop(self, values: Iterable[Any], origin: LoopOrigin) -> Iterator[Any]:
         """Iterates over `values` and marks the iterations.
@@ -90,9 +93,12 @@ class LoopStack:
             if not frame.is_open:
                 return
             self._dissolve_down_to(frame)
-        shapes = frame.shapes
+        shapes, folder = frame.shapes, frame.folder
         if shapes:
-            frame.folder.add(shapes, frame.values)  # type: ignore[union-attr]
+            assert folder is not None
+            if folder.count and folder.origin.kind == RUNTIME and not frame.varies:
+                self.compare(folder, frame)
+            folder.add(shapes, frame.values)
             frame.shapes = []
             frame.values = []
 
@@ -111,6 +117,8 @@ class LoopStack:
         frame.is_open = False
         parent = frame.parent
         assert parent is not None
+        if frame.varies or folder is not None and folder.origin.kind == RUNTIME:
+            parent.varies = True
         parent.shapes += shapes
         parent.values += values
         self.frame = parent

@@ -116,6 +116,26 @@ def test_standard_output_holds_the_trace_alone(kernel: Path) -> None:
     assert done.stderr == "tracing (128, 64)\n"
 
 
+@pytest.mark.parametrize("folder", ["", "trnsim_kernels"])
+def test_a_package_behind_a_link_names_the_lines_of_the_kernel(folder: str,
+                                                               tmp_path: Path) -> None:
+    """Whatever lies beside the package, and begins with its name."""
+    root = Path(__file__).resolve().parents[3]
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / "trnsim").symlink_to(root / "tools" / "python" / "trnsim")
+    file = tmp_path / folder / "filled.py"
+    file.write_text("import nki.language as nl\ndef filled(x):\n    tile = nl.load(x)\n"
+                    "    y = nl.zeros(x.shape, x.dtype, buffer=nl.shared_hbm)\n"
+                    "    nl.store(y, tile)\n    return y\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "trnsim.frontend", f"{file}::filled", "--arg", "float32[128,64]",
+         "-o", "-"], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin",
+             "TRNSIM_CONFIG_DIR": str(root / "configs")})
+    trace = parse(done.stdout.splitlines())
+    assert [one["path"] for one in trace.files.values()] == ["filled.py"]
+
+
 @pytest.mark.parametrize("with_package", [True, False])
 def test_a_file_is_compressed_and_standard_output_is_text(
         with_package: bool, kernel: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes],

@@ -289,3 +289,15 @@ def test_a_range_takes_no_hints(loop: Any) -> None:
         trace(nki.jit(lambda x: (nl.affine_range(4, unroll=2) if name == "affine_range" else
                                  nl.sequential_range(4, unroll=2) if name == "sequential_range" else
                                  nl.static_range(4, unroll=2), x)[1]), [X])
+
+
+def test_a_result_is_written_if_any_core_writes_it() -> None:
+    def kernel(x: Any) -> Any:
+        first = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        second = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        third = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(second if nl.program_id(0) else first, x)
+        return first, second, third
+    line = kernel.__code__.co_firstlineno + 3
+    assert trace(nki.jit(kernel)[2], [X]).notes == [
+        f"test_cores.py:{line}: the returned tensor 'third' is never written"]

@@ -56,9 +56,6 @@ def declare_outputs(active: Recorder, returned: list[View]) -> None:
             active.note("warning", f"{view.name!r} is returned in {view.space}, but a kernel's "
                                    "results are in HBM: storing it is not in the time",
                         allocated_at(view.storage.buffer))
-        if isinstance(view.storage, Storage) and view.storage.base is None:
-            active.note("warning", f"the returned tensor {view.name!r} is never written",
-                        allocated_at(view.storage.buffer))
     for buffer in active.buffers:
         if (active.core == 0 and buffer.met_at is not None and buffer.shared
                 and id(buffer) not in wanted and not buffer.is_named and buffer.stack):
@@ -76,6 +73,18 @@ def writes_arguments(recorders: Sequence[Recorder]) -> bool:
     return any(buffer.kind != "internal" and not buffer.stack and id(buffer) in written
                for active in recorders for written in (_executed(active)[2],)
                for buffer in active.buffers)
+
+
+def warn_of_unwritten_results(recorders: Sequence[Recorder], returned: Sequence[View]) -> None:
+    """A warning for each of the tensors that core 0 has `returned` and no core uses."""
+    written = {buffer.shared for active in recorders[1:] for ids in (_executed(active)[2],)
+               for buffer in active.buffers if buffer.shared and id(buffer) in ids}
+    for view in returned:
+        storage = view.storage
+        if (isinstance(storage, Storage) and storage.base is None
+                and storage.buffer.shared not in written):
+            recorders[0].note("warning", f"the returned tensor {view.name!r} is never written",
+                              allocated_at(storage.buffer))
 
 
 def warn_of_lost_results(recorders: Sequence[Recorder], body: Any, result: Any,

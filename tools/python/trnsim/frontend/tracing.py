@@ -26,7 +26,8 @@ from trnsim.frontend.kernel import Kernel, is_as_written
 from trnsim.frontend.leaves import tensors_in
 from trnsim.frontend.loop_index import LoopIndex
 from trnsim.frontend.misfits import called, parameters_of
-from trnsim.frontend.outputs import declare_outputs, warn_of_lost_results
+from trnsim.frontend.outputs import (declare_outputs, warn_of_lost_results,
+                                     warn_of_unwritten_results)
 from trnsim.frontend.program import Program
 from trnsim.frontend.raised import words_of
 from trnsim.frontend.recorder import Recorder
@@ -155,7 +156,9 @@ class _Attempt:
         for line, text in self._used.advise(self._body):
             recorders[0].note("warning", text,
                               source.Position(self._body.__code__.co_filename, line))
-        warn_of_lost_results(recorders, self._body, result, list(tensors_in(result, is_view)))
+        returned = list(tensors_in(result, is_view))
+        warn_of_unwritten_results(recorders, returned)
+        warn_of_lost_results(recorders, self._body, result, returned)
         return Program(recorders, _header(self._body, self._launch, self._used, self.cores), result)
 
 

@@ -125,7 +125,7 @@ def not_a_tensor(op: str, role: str, value: Any) -> IllegalInstruction:
     """The error for an argument that should be a tensor."""
     what, advice = describe(value), "pass one made by nl.ndarray or an argument of the kernel"
     if isinstance(value, NkiGrid):
-        advice = "pass its data"
+        what, advice = f"a grid of tiles, {what}", "pass its data"
     elif isinstance(value, NkiInstruction):
         what, advice = "an instruction", "pass the dst that it writes to"
     elif hasattr(value, "shape"):

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from trnsim.frontend import trace
 from trnsim.frontend.values.generator import Generators
 from trnsim.testing import assert_allclose
 from values_helpers import (BF16, evaluate, integers, loaded, nisa, nl, normal, stored,
@@ -541,3 +542,22 @@ def test_a_column_of_integers_is_added_to_unsigned_ones_exactly() -> None:
     found = evaluate(lambda a, b: into(a.shape, lambda d: nisa.tensor_scalar(d, a, nl.subtract, b),
                                        nl.uint32), x, y)
     assert found.tolist() == [[2**32 - 3, 2**32 - 2]]
+
+
+@pytest.mark.parametrize(("accumulate", "reads", "is_lost"), [
+    (False, False, True), (None, False, False), (False, True, False)])
+def test_a_product_that_nobody_reads_before_the_next_is_a_warning(
+        accumulate: bool | None, reads: bool, is_lost: bool) -> None:
+    def kernel(x: Any) -> Any:
+        data, result = loaded(x), tile((32, 32))
+        product = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.psum)
+        for _ in range(3):
+            nisa.nc_matmul(product, data, data, accumulate=accumulate)
+            if reads:
+                nisa.tensor_copy(result, product)
+        nisa.tensor_copy(result, product)
+        return stored(result)
+    notes = trace(kernel, [normal(64, 32)], api="nki", values=True).notes
+    assert [note.partition(": ")[2] for note in notes] == [
+        "a matmul overwrites a product in 'product' that nothing has read; pass accumulate=True to "
+        "add to it"] * is_lost

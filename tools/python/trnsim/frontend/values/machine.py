@@ -47,6 +47,8 @@ class Machine:
         place to note `garbage`. `skips` leaves out indirect accesses that are out of bounds.
         """
         memory = memory_of(view.storage)
+        if memory.products:
+            memory.products.clear()
         if isinstance(view.indices, View):
             values, flags = indirect.gather(self.indices(view, at), memory, view, at, skips,
                                             self.group)

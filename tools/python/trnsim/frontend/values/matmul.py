@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trnsim.frontend import source
 from trnsim.frontend.dtypes import float32
 from trnsim.frontend.recorder import required
 from trnsim.frontend.records.tensor import PSUM
@@ -79,8 +80,12 @@ def _is_identity(values: Array) -> bool:
 def accumulated(call: Call, product: Array) -> None:
     """Writes a product, or adds it to what dst holds."""
     view = call.views["dst"]
-    memory = memory_of(view.storage)
+    memory, place = memory_of(view.storage), (view.position, view.form)
     if call.attributes["start"]:
+        if place in memory.products and view.indices is None:
+            required().note("warning", f"a matmul overwrites a product in {view.name!r} that "
+                                       "nothing has read; pass accumulate=True to add to it",
+                            source.position(call.at))
         call.write(product)
     elif (memory.unwritten is None and call.kept is None and view.indices is None
           and view.form.dtype is float32
@@ -89,6 +94,7 @@ def accumulated(call: Call, product: Array) -> None:
         target += product.reshape(target.shape)
     else:
         call.write(call.floats("dst").reshape(product.shape) + product)
+    memory.products.add(place)
 
 
 def nc_transpose(call: Call) -> None:

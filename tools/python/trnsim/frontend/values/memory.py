@@ -63,7 +63,7 @@ class Memory:
     """The contents of a storage. `unwritten` is None when every element has been written."""
 
     __slots__ = ("_grain", "_is_given", "_left", "buffer", "doubted_at", "is_modified", "origin",
-                 "raw", "unwritten")
+                 "products", "raw", "unwritten")
 
     def __init__(self, buffer: Buffer) -> None:
         """UserError if this machine has no memory for it."""
@@ -84,6 +84,8 @@ class Memory:
                             f"{buffer.name!r} take {size:,} bytes, more memory than there is; give "
                             "smaller shapes, or leave values out") from None
         self.is_modified = False
+        self.products: set[tuple[int, Form]] = set()
+        """Places that matmuls have written, and nothing has read since."""
         self.origin = ""
         """For messages: where elements come from that were computed from unwritten ones."""
         self.doubted_at: Site = (0, 0)

@@ -385,6 +385,33 @@ def test_a_loop_reduction_bound_to_a_variable_accumulates_too() -> None:
     assert len({one.operand("dst")[5] for one in executed if one.op == "tensor_tensor"}) == 1
 
 
+@pytest.mark.parametrize("body", [
+    lambda i, total: nl.exp(total, mask=i * 16 + F < 444),
+    lambda i, total: nl.multiply(total, float(i))], ids=["mask", "number"])
+def test_a_loop_reduction_begins_once_in_a_loop_whose_index_is_looked_at(body: Any) -> None:
+    """Such a loop goes on with numbers."""
+    def kernel(x: Any) -> None:
+        for i in nl.sequential_range(5):
+            total = nl.loop_reduce(nl.load(x[i * 128 + P, F]), op=nl.max, loop_indices=[i])
+            body(i, total)
+        nl.store(x[0:128, 0:512], total)
+
+    assert ops(traced(kernel, BIG)).count("tensor_tensor") == 4
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
+
+
+def test_a_loop_reduction_that_leaves_the_first_iteration_out_begins_in_the_second() -> None:
+    def kernel(x: Any) -> None:
+        for _ in nl.sequential_range(3):
+            for j in nl.sequential_range(5):
+                if j > 0:
+                    total = nl.loop_reduce(nl.load(x[j * 128 + P, F]), op=nl.max, loop_indices=[j])
+                    nl.store(x[0:128, 0:512], total)
+
+    assert ops(traced(kernel, BIG)).count("tensor_copy") == 3
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
+
+
 # The launch grid ------------------------------------------------------------------------------
 
 @nki.jit

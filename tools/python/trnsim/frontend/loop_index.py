@@ -27,8 +27,8 @@ class Loop:
     Iterations from `value` up to, but not including, `horizon` answer every comparison alike.
     """
 
-    __slots__ = ("checks", "expected", "extent", "horizon", "is_affine", "period", "runs",
-                 "selections", "value", "values")
+    __slots__ = ("checks", "expected", "extent", "horizon", "is_affine", "is_counted", "period",
+                 "runs", "selections", "value", "values")
 
     def __init__(self, values: range) -> None:
         self.values = values
@@ -46,6 +46,8 @@ class Loop:
         """Lists that were subscripted in this iteration, by identity, place and its step."""
         self.value = values[0]
         self.is_affine = values.step > 0
+        self.is_counted = values.start == 0 < values.step
+        """Whether its indices are numbers, from 0 on, if all iterations are executed."""
         self.horizon = values.stop
 
     def begin(self, at: int, known: Any, remembers: bool) -> bool:

@@ -17,7 +17,7 @@ from trnsim.frontend.legacy.emit import flush, issue, result_dtype
 from trnsim.frontend.legacy.session import session
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.legacy.transfer import copy
-from trnsim.frontend.loop_index import LoopIndex
+from trnsim.frontend.loop_index import LoopIndex, plain
 from trnsim.frontend.records.tensor import Shape
 from trnsim.frontend.shapes import whole_number
 
@@ -79,15 +79,15 @@ class LoopReduction(Operators):
 
 
 def _are_first(indices: Any) -> bool:
-    """Whether it is the first iteration of all loops; that of one whose indices are numbers has the
-    number that was the first one here. Numbers of NKI's ranges begin with 0 (Execution._index)."""
+    """Whether it is the first iteration of all loops; that of one whose indices are numbers, or may
+    become some, has the number that was the first one here."""
     starts, at = session().reduction_starts, source.stack()
 
     def is_first(place: int, index: Any) -> bool:
-        if type(index) is LoopIndex:
-            return index.is_first()
-        value = whole_number(index, "one of loop_indices")
-        return value == starts.setdefault((at, place), value)
+        value = index if type(index) is LoopIndex else whole_number(index, "one of loop_indices")
+        if type(value) is LoopIndex and not all(loop.is_counted for loop in value.terms):
+            return value.is_first()
+        return bool(value == starts.setdefault((at, place), plain(value)))
     return all([is_first(place, one) for place, one in enumerate(indices)])
 
 

@@ -195,7 +195,6 @@ class Execution:
         self._outer = outer
         self._last = len(loop.values) - 1
         self._kept = -1 if origin.kind in ("affine", "sequential") else self._last
-        self._is_counted = loop.values.start == 0 < loop.values.step
         self._remembers = self._shortcuts.remembers
         self._counted = counted
         self._is_counting = False
@@ -215,7 +214,7 @@ class Execution:
         """All iterations are executed, each with a plain integer as its index."""
         self._loop.give_up()
         self._run.is_whole = False
-        self._is_counted = True
+        self._loop.is_counted = True
 
     def iterations(self) -> Iterator[Any]:
         """The indices of the iterations that are executed."""
@@ -330,6 +329,7 @@ class Execution:
         self._leaves_out = True
         last = (self._last + 1 - at) // period
         rounds = Loop(range(last + 1))
+        rounds.is_counted = loop.is_counted
         here.loops[here.loops.index(loop)] = rounds
         marks, states, number = [TileMark(here, folder)], [parts(folder)], 1
         try:
@@ -385,7 +385,7 @@ class Execution:
         """The index of an iteration."""
         loop = self._loop
         value = loop.values[at]
-        if at == self._kept or self._is_counted and not loop.is_affine:
+        if at == self._kept or loop.is_counted and not loop.is_affine:
             return value
         return LoopIndex(value, {loop: 1})
 

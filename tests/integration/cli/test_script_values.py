@@ -93,6 +93,24 @@ assert timed.benchmark_result and used.jit(around).__wrapped__ is around
     assert outcome.status == 0, outcome.error
 
 
+def test_a_kernel_that_prints_a_tensor_does_so_at_its_launch(trnsim: CommandLine) -> None:
+    (trnsim.folder / "order.py").write_text(f"""{IN_ORDER}
+@nki.jit
+def printed(a):
+    tile = loaded(a, (128, 64))
+    nl.device_print("tile", tile[0:1, 0:2])
+    return a
+
+for factor in (2, 3):
+    printed(factor * ones)
+    print("launched")
+""")
+    outcome = trnsim("run", "order.py")
+    assert outcome.status == 0 and "prints nothing" not in outcome.output
+    assert [line for line in outcome.output.splitlines()[:6] if "tile" not in line] == [
+        "[[2. 2.]]", "launched", "[[3. 3.]]", "launched"]
+
+
 def test_a_large_array_that_has_changed_before_its_result_is_read_is_an_error(
         trnsim: CommandLine) -> None:
     (trnsim.folder / "order.py").write_text(

@@ -98,8 +98,8 @@ class Program:
 
     @property
     def depends_on_values(self) -> bool:
-        """Whether what it executes was assumed, because registers decide it."""
-        return bool(self.unknown_bounds) or any(one.has_unknown_conditions
+        """Whether what it executes was assumed, because registers decide it, or it should print."""
+        return bool(self.unknown_bounds) or any(one.has_unknown_conditions or one.has_prints
                                                 for one in self._recorders)
 
     @property

@@ -86,6 +86,8 @@ class Recorder(Allocations):
         self.unknown_bounds: set[str] = set()
         """The registers whose loops `trip_counts` was asked about."""
         self.has_unknown_conditions = False
+        self.has_prints = False
+        """Whether the kernel prints a tensor, which needs its values."""
         self.grid: tuple[Any, ...] = ()
         """The sizes of the launch grid; () if there is none."""
         self.shortcuts = Shortcuts()
@@ -134,6 +136,7 @@ class Recorder(Allocations):
 
     def show(self, prefix: str, view: View) -> None:
         """Prints the elements of a view, if values are computed."""
+        self.has_prints = True
         self.note("assumption", "device_print prints nothing: values are computed only if they are "
                                 "asked for")
 

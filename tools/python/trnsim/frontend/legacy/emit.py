@@ -171,8 +171,8 @@ def mask_bounds(mask: Any, shape: Shape) -> Any:
     if not exact:
         recorder.required().mask = mask if bounds is FULL else mask.within(bounds, shape)
         recorder.required().note(
-            "assumption", "the mask couples axes of the tile: the instruction is recorded for the "
-            "whole tile")
+            "assumption", "the mask couples axes of the tile, or is no conjunction of affine "
+            "comparisons: the instruction is recorded for the whole tile")
     return bounds
 
 

@@ -188,10 +188,13 @@ class Tensor(Operators, View):
         """ProgramError if the view leaves its tensor, which only a mask may repair."""
         for one in self.excess or ():
             low, high = one.range(None, self.shape)
+            has_mask = recorder.required().mask is not None
             raise ProgramError(
                 f"{source.here()}: the index of dimension {one.axis} of {self.name!r} runs from "
                 f"{low} to {high}, but its size is {one.size}; "
-                + ("negative indices do not count from the end" if low == high < 0 else
+                + ("the mask couples axes of the tile, or is no conjunction of affine comparisons, "
+                   "and does not shorten the access: compare one index at a time" if has_mask else
+                   "negative indices do not count from the end" if low == high < 0 else
                    "shrink the access or pass mask="))
 
     def clipped(self, bounds: Any) -> Tensor:

@@ -224,6 +224,15 @@ def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
 
 @pytest.mark.parametrize(("body", "message"), [
     (lambda t, x: t @ t, "no operator @; call neuronxcc.nki.language.matmul"),
+    (lambda t, x: nl.load(x.reshape((128 * 512,))[0:512]), "src of nl.load is a tensor of shape [512], one element for "
+     "each partition, but sbuf has 128; reshape it to (1, 512) for a row in one partition"),
+    (lambda t, x: t // 2, "no operator //; call neuronxcc.nki.language.floor with a quotient"),
+    (lambda t, x: 2 // t, "no operator //; call neuronxcc.nki.language.floor with a quotient"),
+    (lambda t, x: abs(t), "no operator abs(); call neuronxcc.nki.language.abs"),
+    (lambda t, x: nl.zeros((2, 128, 64), x.dtype).__setitem__(1, t[:, 0:64]),
+     "must be equal: if the partitions are not the destination's first dimension, write nl.par_dim(128) in its shape"),
+    (lambda t, x: nl.zeros((2, 128, 64), x.dtype)[1, nl.arange(128)[:, None], nl.arange(64)[None, :]],
+     "partitions that are not the first dimension of a tensor are marked with nl.par_dim in its shape"),
     (lambda t, x: t + np.zeros((128, 512)), "y of nl.add is a numpy array, but must be a tensor"),
     (lambda t, x: np.zeros((128, 512)) + t, "is a numpy array, but must be a tensor; pass arrays"),
     (lambda t, x: nl.sqrt(2.0), "float, but must be a tensor; compute with numbers in Python, or "),

@@ -34,10 +34,16 @@ class Operators(NotAnArray):
         return getattr(self, _REFLECTED[function.__name__])(inputs[0])
 
     def __matmul__(self, other: Any) -> Any:
-        raise UserError(f"{source.here()}: tensors of neuronxcc.nki have no operator @; call "
-                        "neuronxcc.nki.language.matmul")
+        raise _no_operator("@", "matmul")
+
+    def __floordiv__(self, other: Any) -> Any:
+        raise _no_operator("//", "floor with a quotient")
+
+    def __abs__(self) -> Any:
+        raise _no_operator("abs()", "abs")
 
     __rmatmul__ = __matmul__
+    __rfloordiv__ = __floordiv__
 
     def __add__(self, other: Any) -> Any:
         return language().add(self, other)
@@ -130,3 +136,8 @@ class Operators(NotAnArray):
         return language().not_equal(self, other)
 
     __hash__ = object.__hash__
+
+
+def _no_operator(sign: str, function: str) -> UserError:
+    return UserError(f"{source.here()}: tensors of neuronxcc.nki have no operator {sign}; call "
+                     f"neuronxcc.nki.language.{function}")

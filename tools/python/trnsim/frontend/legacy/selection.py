@@ -380,7 +380,8 @@ def _as_tile(chosen: Selection, shape: Shape, advanced: bool) -> Selection:
         raise ProgramError(
             f"{source.here()}: the index walks the partitions of a tensor of shape {list(shape)} "
             "other than one after the other along its first axis; let the first axis select the "
-            "partitions, with stride 1, and the others the free dimensions")
+            "partitions, with stride 1, and the others the free dimensions; partitions that are "
+            "not the first dimension of a tensor are marked with nl.par_dim in its shape")
     if row[0] == 0 and chosen.shape[0] > 1:
         raise ProgramError(
             f"{source.here()}: the first axis of the index has {chosen.shape[0]} elements and does "

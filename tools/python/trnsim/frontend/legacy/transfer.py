@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnsim.errors import ProgramError
+from trnsim.errors import IllegalInstruction, ProgramError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.emit import Role, as_tile, broadcast_free, issue, produce, result_dtype
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import with_form
+from trnsim.frontend.nki.tile_size import tile_size
 from trnsim.frontend.records.tensor import HBM, PSUM, Shape
 from trnsim.frontend.shapes import number
 
@@ -21,6 +22,11 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, **others: Any) -> Ten
     """A new tile in SBUF with the elements of a tensor in HBM."""
     ignored(others)
     src = as_tile(src, "src of nl.load", spaces=(HBM,))
+    if len(src.shape) == 1 and src.size > tile_size.pmax:
+        raise IllegalInstruction(
+            f"{source.here()}: src of nl.load is a tensor of shape {list(src.shape)}, one element "
+            f"for each partition, but sbuf has {tile_size.pmax}; reshape it to (1, {src.size}) for "
+            "a row in one partition")
     data = _tile_like(src)
     shape = data.shape
     return produce("dma_copy", with_indices(("src", "read", data)), {}, shape,
@@ -100,7 +106,16 @@ def matched(tile: Tensor, shape: Shape, name: str) -> Tensor:
     if len(tile.shape) == len(shape) and tile.shape[0] == shape[0]:
         return broadcast_free(tile, shape)
     raise ProgramError(f"{source.here()}: {name}: the value has the shape {list(tile.shape)}, but "
-                       f"the destination {list(shape)}; both must be equal{_repeated(tile, shape)}")
+                       f"the destination {list(shape)}; both must be equal{_repeated(tile, shape)}"
+                       f"{_marked(tile, shape, name)}")
+
+
+def _marked(tile: Tensor, shape: Shape, name: str) -> str:
+    """How a tensor is declared one of whose elements along its first dimension is a tile."""
+    if name != "assignment" or shape != (1, *tile.shape):
+        return ""
+    return (": if the partitions are not the destination's first dimension, write "
+            f"nl.par_dim({tile.shape[0]}) in its shape")
 
 
 def _repeated(tile: Tensor, shape: Shape) -> str:

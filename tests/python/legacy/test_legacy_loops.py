@@ -465,7 +465,20 @@ def test_without_a_grid_there_is_one_program() -> None:
     def kernel() -> None:
         assert (nl.program_id(0), nl.num_programs(0), nl.program_ndim()) == (0, 1, 0)
 
-    program(kernel)
+    assert not any("program_id" in note for note in program(kernel).notes)
+
+
+@pytest.mark.parametrize(("grid", "axis", "said"), [
+    (None, 0, "launched without a grid"), ((2,), 1, "launched on a grid of 1 axis"),
+    ((2, 3), 2, "launched on a grid of 2 axes"), ((1,), 0, None), ((2, 3), 1, None)])
+def test_a_program_that_has_no_place_on_its_grid_is_noted(grid: Any, axis: int, said: str | None) -> None:
+    def kernel(x: Any) -> Any:
+        nl.load(x[nl.ds(nl.program_id(axis) * 128, 128)])
+        return x
+
+    found = program(nki.jit(kernel)[grid] if grid else kernel, BIG).notes
+    assert (said is None) == (found == [])
+    assert said is None or f"nl.program_id({axis}) is 0, as the kernel is {said}; if it has more" in found[0]
 
 
 def test_a_kernel_called_from_a_kernel_is_part_of_it() -> None:

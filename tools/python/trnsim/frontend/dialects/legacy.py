@@ -73,9 +73,11 @@ def _advise(kernel: Any) -> list[tuple[int, str]]:
 
 
 def _review(active: Recorder) -> None:
+    from trnsim.frontend.legacy.grid import note_missing_axes
     from trnsim.frontend.legacy.overwriting import warn_of_overwriting
 
     warn_of_overwriting(active)
+    note_missing_axes(active)
 
 
 DIALECT = Dialect("neuronxcc.nki", _tensor, modules, _launch, _sample, advise=_advise,

@@ -134,13 +134,32 @@ def _on_another_core(first: Session, grid: tuple[SpmdDim, ...], core: Shape,
 
 def program_id(axis: int = 0) -> Any:
     """The program's index along an axis of the launch grid."""
-    program = session().program
+    here = session()
     axis = _axis(axis, "axis of nl.program_id")
-    return program[axis] if axis < len(program) else 0
+    if axis < len(here.program):
+        return here.program[axis]
+    here.missing_axes.setdefault(axis, source.here())
+    return 0
+
+
+def note_missing_axes(active: recorder.Recorder) -> None:
+    """A note on a finished program that asks where it is along an axis that its grid does not have.
+
+    One that asks how large the grid is does the work of all programs then.
+    """
+    here = active.session
+    if here is None or here.knows_grid or not here.missing_axes:
+        return
+    axis, at = min(here.missing_axes.items())
+    count = len(here.grid)
+    what = f"on a grid of {count} ax{'i' if count == 1 else 'e'}s" if count else "without a grid"
+    active.note("assumption", f"nl.program_id({axis}) is 0, as the kernel is launched {what}; if "
+                "it has more programs, launch it on all of them, as kernel[4, 2]", at)
 
 
 def num_programs(axes: Any = None) -> int:
     """The programs along axes of the launch grid, or all of them."""
+    session().knows_grid = True
     grid = session().grid
     if axes is None:
         return prod(grid)
@@ -161,4 +180,5 @@ def _axis(given: Any, what: str) -> int:
 
 def program_ndim() -> int:
     """The number of axes of the launch grid."""
+    session().knows_grid = True
     return len(session().grid)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from trnsim.frontend import recorder
+from trnsim.frontend import recorder, source
 from trnsim.frontend.legacy.division import divide
 from trnsim.frontend.legacy.tensor import Tensor
 from trnsim.frontend.loop_index import Loop
@@ -52,7 +52,8 @@ class Session:
     """What this dialect remembers about one trace."""
 
     __slots__ = ("accumulators", "addresses", "block_log", "clock", "constants", "created",
-                 "filled", "grid", "index_log", "loops", "outputs", "program", "promised",
+                 "filled", "grid", "index_log", "knows_grid", "loops",
+                 "missing_axes", "outputs", "program", "promised",
                  "recorder", "reduction_starts", "region_log", "symbolic", "tables", "tiles")
 
     def __init__(self, active: Recorder) -> None:
@@ -72,6 +73,11 @@ class Session:
         self.addresses: dict[Any, list[Any]] = {}
         """Addresses that the program fixed, by site."""
         self.grid: Shape = ()
+        self.knows_grid = False
+        """Whether the program has asked how large the grid is."""
+        self.missing_axes: dict[int, source.Position] = {}
+        """Axes that the grid does not have, and where the program asked for its place along them.
+        """
         self.program: tuple[Any, ...] = ()
         self.outputs: dict[Any, Tensor] = {}
         """Tensors in shared HBM by site and how often the program made one there before: all

@@ -155,6 +155,49 @@ def test_errors(body: Callable[[Any], Any], message: str) -> None:
         tracing(body)
 
 
+VECTORS: list[Callable[[Any, Any], Any]] = [
+    lambda t, v: nisa.tensor_scalar(t, nl.add, v), lambda t, v: nisa.tensor_scalar(t, nl.add, 1.0, op1=nl.add, operand1=v),
+    lambda t, v: nisa.activation(nl.exp, t, bias=v), lambda t, v: nisa.activation(nl.exp, t, scale=v),
+    lambda t, v: nisa.tensor_tensor_scan(t, t, initial=v, op0=nl.multiply, op1=nl.add), lambda t, v: nisa.dropout(t, prob=v)]
+
+
+@pytest.mark.parametrize("body", VECTORS)
+@pytest.mark.parametrize(("value", "what"), [
+    (np.ones((128, 1)), r"a numpy array of shape \[128, 1\], .*, \[128, 1\]; give the array to the kernel and load it"),
+    (nl.arange(128)[:, None], "an expression of nl.arange, .*; nisa.iota makes one"),
+    (nl.arange(128), "an expression of nl.arange, .*; nisa.iota makes one")])
+def test_one_value_per_partition_is_a_tile(body: Callable[[Any, Any], Any], value: Any, what: str) -> None:
+    with pytest.raises(FrontendError, match=f" is {what}"):
+        tracing(lambda t: body(t, value))
+
+
+@pytest.mark.parametrize("body", VECTORS)
+@pytest.mark.parametrize("value", [0, 0.5, np.float32(0.5), np.ones((1, 1)), np.asarray(0.5)])
+def test_or_it_is_a_number(body: Callable[[Any, Any], Any], value: Any) -> None:
+    assert tracing(lambda t: body(t, value)) == []
+
+
+@pytest.mark.parametrize("value", [None, "2", np.ones((3, 3)), nl.arange(4)])
+@pytest.mark.parametrize("body", [
+    lambda t, v: nisa.nc_match_replace8(data=t, vals=t[:, 0:8], imm=v),
+    lambda t, v: nisa.tensor_copy_predicated(src=v, dst=t, predicate=nl.copy(t, dtype=nl.uint8)),
+    lambda t, v: nisa.range_select(on_true_tile=t, comp_op0=np.less, comp_op1=np.less, bound0=t[:, 0:1],
+                                   bound1=t[:, 0:1], range_start=v)])
+def test_a_constant_of_an_instruction_is_a_number(body: Callable[[Any, Any], Any], value: Any) -> None:
+    with pytest.raises(FrontendError, match=f" is {type(value).__name__}, but must be a"):
+        tracing(lambda t: body(t, value))
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (lambda t: nisa.tensor_tensor_scan(t, t, initial=None, op0=nl.multiply, op1=nl.add), "initial is None, but must be"),
+    (lambda t: nisa.dma_transpose(t, axes=1), "dma_transpose with axes 1 of a tensor with 2 axes"),
+    (lambda t: nisa.memset((128, 4), 0.0, None), "data type 'None' is not one of NKI's"),
+    (lambda t: nl.broadcast_to(t, shape=()), r"does not broadcast to \[\]")])
+def test_what_is_left_out_is_told(body: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(FrontendError, match=message):
+        tracing(body)
+
+
 @pytest.mark.parametrize(("body", "which"), [
     (lambda t: t[:, nl.ds(0, 0)], r"nl.ds\(0, 0\)"), (lambda t: t[:, nl.ds(3, -2)], r"nl.ds\(3, -2\)"),
     (lambda t: [t[:, nl.ds(i + 5, i)] for i in nl.affine_range(4)], r"nl.ds\(5, 0\)"),

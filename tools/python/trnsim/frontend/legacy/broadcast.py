@@ -40,7 +40,7 @@ def broadcast_to(src: Any, shape: Sequence[int], **others: Any) -> Any:
     if tile.shape == sizes:
         return tile
     release(tile)
-    if len(sizes) > len(tile.shape):
+    if not sizes or len(sizes) > len(tile.shape):
         raise no_broadcast(tile.shape, sizes)
     if tile.shape[0] != sizes[0]:
         if tile.shape[0] != 1:

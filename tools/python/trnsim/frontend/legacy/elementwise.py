@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnsim.errors import ProgramError
+from trnsim.errors import ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import DType, bool_, float32
 from trnsim.frontend.legacy.blocks import Blocks
@@ -41,6 +41,12 @@ def is_number(value: Any) -> bool:
     if as_integer(value) is not None:
         return True
     return hasattr(value, "__float__") and getattr(value, "size", 1) == 1
+
+
+def require_number(value: Any, what: str, allowed: str) -> None:
+    """UserError if `what` is no constant of the instruction. The index of a loop stays one."""
+    if not is_number(value):
+        raise UserError(f"{source.here()}: {what} is {type(value).__name__}, but must be {allowed}")
 
 
 def binary(op: str, x: Any, y: Any, *, dtype: Any = None, mask: Any = None,

@@ -87,7 +87,8 @@ def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = 
     ignored(others)
     data = as_tile(src, "src of dma_transpose", spaces=MEMORIES)
     order = TRANSPOSE_AXES.get(len(data.shape))
-    if order is None or (axes is not None and tuple(axes) != order):
+    if order is None or (axes is not None and (
+            not isinstance(axes, (tuple, list)) or tuple(axes) != order)):
         allowed = ", ".join(str(one) for one in TRANSPOSE_AXES.values())
         raise ProgramError(f"{source.here()}: dma_transpose with axes {axes} of a tensor with "
                            f"{len(data.shape)} axes, but {allowed} are possible; reshape it")

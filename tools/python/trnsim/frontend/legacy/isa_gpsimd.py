@@ -10,7 +10,7 @@ from trnsim.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend import source
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.dtypes import float32, uint32
-from trnsim.frontend.legacy.elementwise import is_number
+from trnsim.frontend.legacy.elementwise import is_number, require_number
 from trnsim.frontend.legacy.emit import (Role, as_tile, produce, produce_clipped, produce_per_row,
                                          result_dtype)
 from trnsim.frontend.legacy.index import ArrayIndex, Index, as_integer, values_of
@@ -121,6 +121,7 @@ def nc_match_replace8(*, data: Any, vals: Any, imm: Any, dst_idx: Any = None, ma
     """The data with the first match of each of eight values replaced; columns in dst_idx."""
     ignored(others)
     tile, values = as_tile(data, "data of nc_match_replace8"), as_tile(vals, "vals")
+    require_number(imm, "imm of nc_match_replace8", "a number")
     operands = [("data", "read", tile), ("values", "read", values)]
     if dst_idx is not None:
         operands.append(("dst_index", "write", as_tile(dst_idx, "dst_idx of nc_match_replace8")))
@@ -181,7 +182,7 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **othe
     ignored(others)
     tile = as_tile(data, "data of dropout")
     check_probability(prob)
-    probability = vector("operand0", prob, tile)
+    probability = vector("operand0", prob, tile, is_needed=True)
     return produce("dropout", [("data", "read", tile), *probability], {}, tile.shape,
                    result_dtype(dtype, tile.dtype), mask=mask, immediates=(prob,))
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from trnsim.errors import IllegalInstruction, ProgramError, UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.dtypes import bool_, uint8
+from trnsim.frontend.dtypes import dtype as dtype_of
+from trnsim.frontend.legacy.arange import Arange
 from trnsim.frontend.legacy.blocks import Blocks
-from trnsim.frontend.legacy.elementwise import as_vector
+from trnsim.frontend.legacy.elementwise import as_vector, is_number, require_number
 from trnsim.frontend.legacy.emit import (Role, as_tile, broadcast_free, issue, produce, promoted,
                                          result_dtype)
+from trnsim.frontend.legacy.index import ArrayIndex, Index
 from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.reductions import reduce
 from trnsim.frontend.legacy.tensor import Tensor, release
@@ -38,15 +43,17 @@ def is_tile(value: Any) -> bool:
     return isinstance(value, (Tensor, Blocks)) or hasattr(value, "assign_to")
 
 
-def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Role]:
-    """An operand with one value per partition, or nothing for a number or None."""
-    if value is None:
+def vector(role: str, value: Any, like: Tensor, access: str = "read",
+           is_needed: bool = False) -> list[Role]:
+    """An operand with one value per partition, or nothing for a number, or for None if it may be
+    left out."""
+    if value is None and not is_needed or type(value) is float and access == "read":
         return []
     if not is_tile(value):
-        if access == "write" or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
-            number = "" if access == "write" else "a number or "
-            raise UserError(f"{source.here()}: {role} is {value!r}, but must be {number}a tile "
-                            f"with one value per partition, [{like.shape[0]}, 1]")
+        if access == "write" or not is_number(value):
+            allowed = "a tile" if access == "write" else "a number or a tile"
+            raise UserError(f"{source.here()}: {role} is {_described(value)}, but must be {allowed}"
+                            f" with one value per partition, [{like.shape[0]}, 1]{_way(value)}")
         return []
     tile = as_tile(value, role)
     if tile.form.free_elements != 1 or tile.shape[0] != like.shape[0]:
@@ -54,6 +61,20 @@ def vector(role: str, value: Any, like: Tensor, access: str = "read") -> list[Ro
             f"{source.here()}: {role} has the shape {list(tile.shape)}, but must hold one value "
             f"per partition, [{like.shape[0]}, 1]; slice it, or broadcast it over the partitions")
     return [(role, access, as_vector(tile))]
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"a numpy array of shape {list(value.shape)}"
+    return "an expression of nl.arange" if isinstance(value, (Arange, Index, ArrayIndex)) else repr(
+        value)
+
+
+def _way(value: Any) -> str:
+    """How a tile is made of what is none."""
+    if isinstance(value, np.ndarray):
+        return "; give the array to the kernel and load it"
+    return "; nisa.iota makes one" if isinstance(value, (Arange, Index, ArrayIndex)) else ""
 
 
 def _pair(op: str, first: Any, second: Any) -> tuple[Tensor, Tensor]:
@@ -175,7 +196,8 @@ def tensor_tensor_scan(data0: Any, data1: Any, initial: Any, op0: Any, op1: Any,
     """result[i] = (data0[i] op0 result[i - 1]) op1 data1[i]."""
     ignored(others)
     a, b = _pair("tensor_tensor_scan", data0, data1)
-    operands = [("data1", "read", a), ("data2", "read", b), *vector("initial", initial, a)]
+    operands = [("data1", "read", a), ("data2", "read", b),
+                *vector("initial", initial, a, is_needed=True)]
     return produce("tensor_tensor_scan", operands,
                    {"op0": alu(op0, "op0"), "op1": alu(op1, "op1")}, a.shape,
                    result_dtype(dtype, promoted(a.dtype, b.dtype)), mask=mask,
@@ -303,6 +325,8 @@ def tensor_copy_predicated(*, src: Any, dst: Any, predicate: Any, mask: Any = No
     operands: list[Role] = []
     if is_tile(src):
         operands.append(("data", "read", _pair("tensor_copy_predicated", target, src)[1]))
+    else:
+        require_number(src, "src of tensor_copy_predicated", "a tile or a number")
     operands.append(("predicate", "read", test))
     issue("tensor_copy_predicated", [("dst", "update", target), *operands], {}, mask=mask,
           immediates=(src, reverse_pred))
@@ -317,7 +341,7 @@ def select_reduce(*, dst: Any, predicate: Any, on_true: Any, on_false: Any, redu
     test, tile = _pair("select_reduce", predicate, on_true)
     _check_maximum("select_reduce", reduce_op)
     operands = [("predicate", "read", test), ("on_true", "read", tile),
-                *vector("on_false", on_false, tile),
+                *vector("on_false", on_false, tile, is_needed=True),
                 *vector("reduce_result", reduce_res, tile, "write")]
     return into(dst, "select_reduce", operands, {}, mask,
                 immediates=(on_false, reverse_pred, reduce_cmd))
@@ -343,6 +367,7 @@ def range_select(*, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any
         if not is_tile(bound):
             raise UserError(f"{source.here()}: range_select: {name} is {type(bound).__name__}, but "
                             "must be a tile with one number per partition; put it into one")
+    require_number(range_start, "range_start of range_select", "a number")
     take("range_select", "comp_op0", alu(comp_op0, "comp_op0"), source.here())
     take("range_select", "comp_op1", alu(comp_op1, "comp_op1"), source.here())
     operands = [("data", "read", tile), *vector("bound0", bound0, tile),
@@ -359,5 +384,4 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
     ignored(others)
     filled = number(value, "value of memset", "a number")
     return produce("memset", (), {"value": filled}, sizes_of(shape),
-                   result_dtype(dtype, None), mask=mask,  # type: ignore[arg-type]
-                   engines=engine_names(engine))
+                   dtype_of(dtype), mask=mask, engines=engine_names(engine))

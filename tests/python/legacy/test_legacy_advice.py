@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from legacy_helpers import F32, nisa, nl, ops, program, tensor, traced
+from legacy_helpers import F32, nisa, nki, nl, ops, program, tensor, traced
 from trnsim.frontend import FrontendError, trace
 from trnsim.frontend.legacy import scopes
 
@@ -83,6 +83,28 @@ def test_a_tile_that_a_loop_makes_ends_with_it() -> None:
     (said,) = warnings(kernel)
     assert f"'total' is made in the 'for' of line {first + 2} and used behind it, in line " in said
     assert said.endswith("write total[...] = in the block")
+
+
+def last_of(x: Any) -> Any:
+    for i in nl.affine_range(4):
+        last = nl.load(x[nl.ds(i * 128, 128)])
+    return last
+
+
+def also_last_of(x: Any) -> Any:
+    return last_of(x) if x.shape else also_last_of(x)
+
+
+def test_a_tile_that_a_loop_of_a_function_makes_ends_with_it() -> None:
+    """Also where another function or a kernel calls it."""
+    def kernel(x: Any) -> Any:
+        nl.store(x[0:128], also_last_of(x))
+        return x
+    first = last_of.__code__.co_firstlineno
+    for traced_kernel in (kernel, nki.jit(kernel)):
+        (said,) = warnings(traced_kernel)
+        assert said.startswith(f"test_legacy_advice.py:{first + 2}: 'last' is made in the 'for' of line {first + 1} and "
+                               f"used behind it, in line {first + 3}, but")
 
 
 def test_a_branch_on_a_loop_index_may_write_to_a_tile() -> None:

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from trnsim.errors import UserError
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.tensor import Storage, View
+from trnsim.frontend.source import Position
 
 
 def _launch_once(grid: tuple[Any, ...], call: Callable[[], Any]) -> Any:
     return call()
 
 
-def _no_advice(kernel: Any) -> list[tuple[int, str]]:
+def _no_advice(kernel: Any) -> list[tuple[Position, str]]:
     return []
 
 
@@ -36,7 +37,7 @@ class Dialect(NamedTuple):
     `launch` calls the kernel for every program of a launch grid and returns its result; `sample`
     chooses the iterations of a range that are executed (see Recorder.sample). `cores` is the number
     of cores that a launch grid names, each of which gets a program. `advise` finds what AWS's
-    compiler does not take in a kernel's source, and what to write instead, by line; `review` warns
+    compiler does not take in a kernel's source, and what to write instead, where; `review` warns
     of what it does not take in a finished program, or raises IllegalInstruction.
     `has_middle_end` says whether kernels may be compiled without the passes that move instructions.
     """
@@ -47,7 +48,7 @@ class Dialect(NamedTuple):
     launch: Callable[[tuple[Any, ...], Callable[[], Any]], Any] = _launch_once
     sample: Callable[..., Any] | None = None
     cores: Callable[[tuple[Any, ...]], int] = _one_core
-    advise: Callable[[Any], list[tuple[int, str]]] = _no_advice
+    advise: Callable[[Any], list[tuple[Position, str]]] = _no_advice
     review: Callable[[Recorder], None] = _no_review
     has_middle_end: bool = False
 

@@ -153,9 +153,8 @@ class _Attempt:
             if one.schedule is not None:
                 one.schedule.note_unobeyed(one)
         result = self._results[0]
-        for line, text in self._used.advise(self._body):
-            recorders[0].note("warning", text,
-                              source.Position(self._body.__code__.co_filename, line))
+        for where, text in self._used.advise(self._body):
+            recorders[0].note("warning", text, where)
         returned = list(tensors_in(result, is_view))
         warn_of_unwritten_results(recorders, returned)
         warn_of_lost_results(recorders, self._body, result, returned)

@@ -14,6 +14,7 @@ from trnsim.frontend.dialect import Dialect, module
 from trnsim.frontend.recorder import Recorder
 from trnsim.frontend.records.frame import LoopOrigin
 from trnsim.frontend.records.tensor import Storage, View
+from trnsim.frontend.source import Position
 
 
 def _tensor(storage: Storage) -> View:
@@ -66,7 +67,7 @@ def _sample(frame: FrameType, values: range, origin: LoopOrigin) -> Iterator[Any
     return sample(frame, values, origin)
 
 
-def _advise(kernel: Any) -> list[tuple[int, str]]:
+def _advise(kernel: Any) -> list[tuple[Position, str]]:
     from trnsim.frontend.legacy.scopes import advise
 
     return advise(kernel)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tiles that the 0.1 dialect loses at the end of a block, and Python does not.
-"""advise(kernel): tiles that a block of a kernel makes and a line behind the block uses.
+"""advise(kernel): tiles that a block of a kernel, or of a function that it names, makes and a line
+behind the block uses.
 
 A branch on the index of a loop is allowed in this dialect: AWS's compiler predicates what is in it.
 But loops and such branches are scopes, and a tile that one of them makes ends with it; it says
@@ -14,9 +15,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
+from trnsim.frontend.kernel import Kernel
+from trnsim.frontend.source import Position, is_user
 from trnsim.frontend.written import function_of
 
 LOOPS = ("affine_range", "sequential_range")
@@ -53,17 +56,39 @@ class Escape(NamedTuple):
     used: int
 
 
-def advise(kernel: Any) -> list[tuple[int, str]]:
-    """Remarks on a kernel's source, with their lines; none if it has no source."""
-    code = getattr(function_of(kernel), "__code__", None)
-    if not isinstance(code, CodeType) or not set(LOOPS) & set(code.co_names):
+def advise(kernel: Any) -> list[tuple[Position, str]]:
+    """Remarks on a kernel's source and on that of its functions; none where there is no source."""
+    return [remark for function in _functions(kernel) for remark in _remarks(function.__code__)]
+
+
+def _functions(kernel: Any) -> Iterator[FunctionType]:
+    """A kernel's function, and those of the user's that it names, and that these name."""
+    waiting: list[Any] = [function_of(kernel)]
+    seen: set[FunctionType] = set()
+    while waiting:
+        function = waiting.pop()
+        while isinstance(function, (Kernel, MethodType)):
+            function = (function_of(function.function) if isinstance(function, Kernel) else
+                        function.__func__)
+        if not isinstance(function, FunctionType) or function in seen or not is_user(
+                function.__code__):
+            continue
+        seen.add(function)
+        yield function
+        names = function.__globals__
+        waiting += [names[name] for name in function.__code__.co_names if name in names]
+
+
+def _remarks(code: CodeType) -> list[tuple[Position, str]]:
+    if not set(LOOPS) & set(code.co_names):
         return []
     function = _definition(code, code.co_filename)
     if function is None:
         return []
-    return [(made, f"{name!r} is made in the {block!r} of line {start} and used "
-                   f"behind it, in line {used}, but neuronx-cc ends a tile with its block; make it "
-                   f"before line {start} and write {name}[...] = in the block")
+    return [(Position(code.co_filename, made),
+             f"{name!r} is made in the {block!r} of line {start} and used "
+             f"behind it, in line {used}, but neuronx-cc ends a tile with its block; make it "
+             f"before line {start} and write {name}[...] = in the block")
             for name, made, block, start, used in escapes(function)]
 
 

@@ -248,6 +248,8 @@ def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
     (lambda t, x: t @ t, "no operator @; call neuronxcc.nki.language.matmul"),
     (lambda t, x: nl.load(x.reshape((128 * 512,))[0:512]), "src of nl.load is a tensor of shape [512], one element for "
      "each partition, but sbuf has 128; reshape it to (1, 512) for a row in one partition"),
+    (lambda t, x: t[t > 0], "is indexed with truth values, which select no elements of a tensor; choose between values "
+     "with nl.where"),
     (lambda t, x: t // 2, "no operator //; call neuronxcc.nki.language.floor with a quotient"),
     (lambda t, x: 2 // t, "no operator //; call neuronxcc.nki.language.floor with a quotient"),
     (lambda t, x: abs(t), "no operator abs(); call neuronxcc.nki.language.abs"),

@@ -335,6 +335,9 @@ def _indirect(tensor: Tensor, items: tuple[Any, ...]) -> Tensor:
                                          for other in items[at + 1:]):
         raise ProgramError(f"{source.here()}: {tensor.name!r} is indexed with two tensors, but an "
                            "access has indices for one dimension; combine them first")
+    if indices.form.dtype is dtypes.bool_:
+        raise ProgramError(f"{source.here()}: {tensor.name!r} is indexed with truth values, which "
+                           "select no elements of a tensor; choose between values with nl.where")
     release(indices)  # type: ignore[arg-type]
     plain = list(items)
     kind = "added"

@@ -412,6 +412,46 @@ def test_a_loop_reduction_that_leaves_the_first_iteration_out_begins_in_the_seco
     assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
 
 
+class Box:
+    """What a kernel keeps a tile in."""
+
+    def __init__(self) -> None:
+        self.tiles: Any = [None]
+
+    def keep(self, tile: Any) -> None:
+        self.tiles = [tile]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [
+    (lambda box, tile: box.tiles.__setitem__(0, tile), lambda box: box.tiles[0]),
+    (lambda box, tile: box.keep(tile), lambda box: box.tiles[0]),
+    (lambda box, tile: setattr(box, "tiles", tile), lambda box: box.tiles)])
+def test_a_tile_that_an_inner_loop_leaves_in_a_list_or_an_object_is_its_last(keep: Any, kept: Any) -> None:
+    """Also where the loop runs again, in iterations that are not compared with any others."""
+    def kernel(x: Any) -> None:
+        for i in nl.sequential_range(2):
+            box = Box()
+            for j in nl.sequential_range(3):
+                for k in nl.affine_range(3):
+                    keep(box, nl.load(x[128 * (4 * j + k) + P, 512 * i + F]))
+            nl.store(x[P, F], kept(box))
+
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
+
+
+def test_a_tile_that_an_inner_loop_leaves_in_a_slot_is_its_last() -> None:
+    def kernel(x: Any) -> None:
+        tiles = [nl.load(x[P, F]) for _ in range(3)]
+        for i in range(3):
+            tiles = [*tiles[1:], nl.load(x[P, F])]
+            for j in nl.sequential_range(3):
+                for k in nl.affine_range(3):
+                    tiles[1] = nl.load(x[128 * (4 * j + k) + P, 512 * i + F])
+            nl.store(x[P, F], tiles[1])
+
+    assert expand(program(kernel, BIG).lines()) == expand(in_full(kernel, BIG))
+
+
 # The launch grid ------------------------------------------------------------------------------
 
 @nki.jit

@@ -202,6 +202,8 @@ class Execution:
         count."""
         self._leaves_out = False
         """Whether there are iterations that were not executed."""
+        self._has_left = False
+        """Whether an iteration has left something in a list, an attribute or their like."""
         if counted is not None and counted.site in self._shortcuts.in_full:
             loop.give_up()
         self._run = Run(origin, len(loop.values))
@@ -266,7 +268,7 @@ class Execution:
             if at - 1 > start and loop.is_affine:
                 shapes = () if is_empty else tuple(folder.shapes)
                 self._run.jumps[start] = Jump(at - 1, shapes, pattern)
-        self._run.is_whole = is_whole
+        self._run.is_whole = is_whole and not self._has_left
 
     def _jump(self, jump: Jump, at: int, before: TileMark) -> Iterator[Any]:
         """The first iteration of a piece that is known, and the last if it is to be compared.
@@ -283,7 +285,7 @@ class Execution:
         yield self._index(at)
         self._end_iteration(at, alike)
         loop.widen(0)
-        if not loop.is_affine:
+        if not loop.is_affine or self._has_left:
             raise Retrace(remembers=True)
         marks = [before, TileMark(here, folder)]
         self._run.growth[at] = (before.instances, marks[-1].instances)
@@ -392,6 +394,7 @@ class Execution:
     def _end_iteration(self, at: int, alike: int) -> None:
         """An iteration has been executed that takes the decisions of number `alike`."""
         self._look_for_counters(at, alike)
+        self._has_left |= self._counted is not None and self._counted.has_left()
         self._here.recorder.end_iteration(self._frame)
         self._run.inner[at] = self._loop.runs
         self._run.alike[at] = alike

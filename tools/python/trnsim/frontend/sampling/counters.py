@@ -36,6 +36,10 @@ class Counted:
         """Whether something has another value than the last time."""
         raise NotImplementedError
 
+    def has_left(self) -> bool:
+        """Whether a list, an attribute or their like holds something else than the last time."""
+        return False
+
     def listening(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
         """While the loop runs; `stop` has all iterations that follow executed."""
         return nullcontext()
@@ -69,6 +73,7 @@ class Counters(Counted):
         self._numbers = self._look()
         self._others = others
         self._held = None if others is None else others.look()
+        self._things = None if others is None else others.held()
 
     def _look(self) -> list[Any]:
         values = self._frame.f_locals if self._names else {}
@@ -84,6 +89,13 @@ class Counters(Counted):
             return False
         held, self._held = self._held, self._others.look()
         return held != self._held
+
+    def has_left(self) -> bool:
+        """Whether one tile is in the place of another: the last iteration leaves its own there."""
+        if self._others is None:
+            return False
+        before, self._things = self._things, self._others.held()
+        return self._things != before
 
 
 def counters(frame: FrameType) -> Counters | None:

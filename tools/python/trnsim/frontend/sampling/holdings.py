@@ -15,6 +15,7 @@ import dis
 import operator
 from collections import deque
 from functools import cache, partial
+from itertools import chain
 from types import (BuiltinFunctionType, CellType, CodeType, FrameType, FunctionType, MethodType,
                    ModuleType, NoneType)
 from typing import Any, NamedTuple
@@ -99,6 +100,13 @@ class Holdings:
                 [_shown(_contents(cell)) for cell in self._cells],
                 [_shown(getattr(one, name, _ABSENT)) for one, name in self._slots],
                 [_state(one) for one in self._others]]
+
+    def held(self) -> list[int]:
+        """Which things all of them hold."""
+        return [id(one) for one in chain(
+            *self._lists, *(table.values() for table in self._tables),
+            (scope.get(name) for scope, name in self._names), map(_contents, self._cells),
+            (getattr(one, name, None) for one, name in self._slots))]
 
     def _name(self, scope: dict[str, Any], name: str, names: tuple[str, ...]) -> None:
         key = (id(scope), name)

@@ -11,8 +11,9 @@ That one stands for all of the piece. So comparisons and bounds are looked at ov
 loop has an `extent` (loop_index.py). Of a run in an iteration that ends what was predicted, the
 last iteration is executed, too, and compared (`Loop.checks`).
 
-A run whose body assigns names that are read after the loop has no jumps (`leaks`): the first
-iteration leaves another state than the last.
+A run whose body assigns names that are read after the loop has no jumps (`leaks`), and one that
+leaves tiles in lists or attributes is not known: the first iteration leaves another state than the
+last.
 """
 
 from __future__ import annotations

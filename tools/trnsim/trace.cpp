@@ -5,10 +5,12 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "python_frontend.hpp"
 #include "trnsim/base/error.hpp"
 #include "trnsim/program/writer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <iostream>

@@ -22,7 +22,10 @@ public:
     RingBuffer(const RingBuffer& other) {
         other.for_each([this](const T& item) { push_back(item); });
     }
-    RingBuffer& operator=(const RingBuffer& other) { return *this = RingBuffer(other); }
+    RingBuffer& operator=(const RingBuffer& other) {
+        *this = RingBuffer(other);
+        return *this;
+    }
     RingBuffer(RingBuffer&& other) noexcept : RingBuffer() { *this = std::move(other); }
     RingBuffer& operator=(RingBuffer&& other) noexcept {
         std::ranges::move(other.here_, here_.begin());

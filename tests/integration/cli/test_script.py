@@ -280,7 +280,7 @@ def test_a_script_that_raises_reports_what_it_called_before(
     ("n = 3\nassert n == 4\n", 2, "s.py:2: the script raises AssertionError: n == 4 is false; n is 3"),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
      "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\nf(numpy.ones(4))\n", 2,
-     "data type 'float64' is not one of NKI's"),
+     "s.py:5: argument x has the data type float64, which NKI does not have; convert it, "),
     ("import nki, nki.language as nl, numpy\n@nki.jit\ndef f(x):\n"
      "    nl.ndarray((256, 4), dtype=x.dtype, buffer=nl.sbuf)\n"
      "f(numpy.ones(4, numpy.int8))\n", 3, "s.py:4: a sbuf tensor of shape [256, 4] takes 256"),

@@ -285,6 +285,7 @@ def test_a_reference_that_does_not_fit_is_the_users_error(
 ])
 def test_an_option_that_does_not_fit_is_the_users_error(
         trnsim: CommandLine, words: list[str], expected: str) -> None:
+    (trnsim.folder / "k.nkt").touch()
     assert trnsim.fails(2, "run", *words).startswith(expected)
 
 

@@ -13,6 +13,27 @@ namespace trnsim::lowering {
 
 using program::Step;
 
+namespace {
+
+/// By run: whether the program says of the innermost loop around it that its iterations are
+/// independent (nl.affine_range).
+std::vector<bool> independent_runs(const program::Program& program) {
+    std::vector<bool> independent(program.runs.size());
+    std::vector<bool> around{false};  ///< By open loop.
+    for (const program::Node& node : program.nodes) {
+        if (node.kind == program::Node::Kind::Run) {
+            independent[node.index] = around.back();
+        } else if (node.kind == program::Node::Kind::Loop) {
+            around.push_back(program.loops[node.index].kind == program::LoopKind::Affine);
+        } else if (node.kind == program::Node::Kind::End) {
+            around.pop_back();
+        }
+    }
+    return independent;
+}
+
+}  // namespace
+
 OperandPlaces::OperandPlaces(const program::Program& program,
                              const ChipSpec& chip,
                              std::optional<LoadPlan>& loads,
@@ -24,7 +45,8 @@ OperandPlaces::OperandPlaces(const program::Program& program,
       fixed_{MemoryHistory{chip.neuron_core.psum.bank_bytes},
              MemoryHistory{chip.neuron_core.psum.bank_bytes}},
       planned_slots_(program.buffers.size()),
-      is_written_(written_buffers(program)) {
+      is_written_(written_buffers(program)),
+      is_independent_(independent_runs(program)) {
     for (std::size_t buffer = 0; buffer < planned_slots_.size(); ++buffer) {
         const SitePlacement& site = tiles.allocation().sites[buffer];
         if (site.is_planned) {
@@ -52,11 +74,13 @@ void OperandPlaces::resolve(const Step& step, const InstructionPlan& plan, Plann
         place(instruction, at, operand_plan.shape, resolved);
     }
     if (plan.is_transfer) {
-        find_lanes(plan, planned);
+        find_lanes(plan, is_independent_[step.run], planned);
     }
 }
 
-void OperandPlaces::find_lanes(const InstructionPlan& plan, PlannedStep& planned) {
+void OperandPlaces::find_lanes(const InstructionPlan& plan,
+                               bool is_independent,
+                               PlannedStep& planned) {
     const auto matters = [](const ResolvedOperand& resolved) {
         return resolved.memory != nullptr && resolved.operand->space == Space::Hbm;
     };
@@ -74,9 +98,10 @@ void OperandPlaces::find_lanes(const InstructionPlan& plan, PlannedStep& planned
     for (std::size_t i = 0; i < planned.operands.size(); ++i) {
         ResolvedOperand& resolved = planned.operands[i];
         if (matters(resolved)) {
+            const bool is_apart = is_independent && resolved.operand->writes();
             resolved.lanes =
                 resolved.operand->indirect
-                    ? Lanes{.partition = Lanes::kNowhere}
+                    ? Lanes{.partition = is_apart ? Lanes::kApart : Lanes::kNowhere}
                     : lanes(plan.operands[i].row_bytes, resolved.region, rows, partition);
         }
     }

@@ -51,8 +51,9 @@ private:
     [[nodiscard]] std::int64_t planned_slot(const InstructionTemplate& instruction,
                                             const Operand& operand,
                                             std::int64_t instance);
-    /// Tells the operands of a transfer in HBM on which DMA engines they are.
-    static void find_lanes(const InstructionPlan& plan, PlannedStep& planned);
+    /// Tells the operands of a transfer in HBM on which DMA engines they are. `is_independent`: of
+    /// those of other iterations.
+    static void find_lanes(const InstructionPlan& plan, bool is_independent, PlannedStep& planned);
     static Lanes lanes(std::int64_t row_bytes,
                        const Region& region,
                        std::int64_t rows,
@@ -71,7 +72,8 @@ private:
     std::array<MemoryHistory, 2> fixed_;
     /// Slots of planned loads, by buffer: each is a block of SBUF that nothing else has a byte of.
     std::vector<std::vector<MemoryHistory::Block>> planned_slots_;
-    const std::vector<bool> is_written_;  ///< By buffer: HBM tensors the program writes.
+    const std::vector<bool> is_written_;      ///< By buffer: HBM tensors the program writes.
+    const std::vector<bool> is_independent_;  ///< By run: of those of its loop's other iterations.
 };
 
 }  // namespace trnsim::lowering

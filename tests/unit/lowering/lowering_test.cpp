@@ -486,6 +486,34 @@ TEST(LoweringTest, TransfersOfARingWaitForEachOtherOnlyWhereBytesChangeTheirDmaE
     EXPECT_FALSE(waits_on_its_ring(over_its_end, row)) << "all of it in one partition";
 }
 
+/// Whether the second iteration of a loop that scatters rows waits for the first.
+bool scatter_waits_for_the_one_before(program::LoopKind kind) {
+    ProgramBuilder builder;
+    const auto tile = builder.tile("tile", Space::Sbuf, Dtype::Float32, {128, 64});
+    const auto indices = builder.tile("indices", Space::Sbuf, Dtype::Int32, {128, 1});
+    const auto out = builder.output("out", Dtype::Float32, {1024, 64});
+    Operand rows = builder.rows(Role::Dst, out, 128, 64);
+    rows.indirect = 2;
+    const auto scatter = builder.add(
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {rows, builder.part(Role::Src, tile, 64), builder.part(Role::Index, indices, 1)},
+        {.dge = DgeMode::None});
+    builder.alloc(tile).alloc(indices).loop(2).run(scatter).end();
+    program::Program program = builder.build();
+    program.loops.front().kind = kind;
+    const LoweredProgram lowered(program, {.dma_rings = 1, .trigger_in_queues = false});
+    const auto on_ring = lowered.of(queue_of_ring(0));
+    EXPECT_EQ(on_ring.size(), 2U);
+    return !waits_of(on_ring.back()).empty();
+}
+
+TEST(LoweringTest, ScattersWaitForEachOtherUnlessTheirIterationsAreIndependent) {
+    EXPECT_FALSE(scatter_waits_for_the_one_before(program::LoopKind::Affine));
+    EXPECT_TRUE(scatter_waits_for_the_one_before(program::LoopKind::Sequential));
+    EXPECT_TRUE(scatter_waits_for_the_one_before(program::LoopKind::Python));
+}
+
 /// The waits of Scalar's copy behind Vector's, each onto a tile at an address of its own.
 std::string waits_behind(Space space,
                          const ProgramBuilder::FixedAddress& first,

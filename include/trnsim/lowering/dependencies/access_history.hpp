@@ -19,7 +19,9 @@ namespace trnsim::lowering {
 /// engine, others may overtake each other.
 struct Lanes {
     static constexpr std::int32_t kInOrder = 1'000'000;  ///< No transfer, or not in HBM.
-    static constexpr std::int32_t kNowhere = 2'000'000;  ///< Indices say where.
+    static constexpr std::int32_t kNowhere = 2'000'000;  ///< Indices say where,
+    static constexpr std::int32_t kApart = 3'000'000;    ///< elsewhere each time: writes of a loop
+                                                         ///< whose iterations are independent.
 
     std::int32_t row_bytes = 0;         ///< From one partition's to the next one's; 0: not known.
     std::int32_t partition = kInOrder;  ///< Of the row of byte 0, or, if not known, of the first.

@@ -85,6 +85,12 @@ TEST(AccessHistoryTest, AQueueWaitsForItselfWhereBytesChangeLanes) {
     EXPECT_EQ(waits_after({in_lane(Lanes::kNowhere, write(kVector, 1))},
                           in_lane(Lanes::kNowhere, write(kVector, 2))),
               "vector done 1");
+    EXPECT_EQ(waits_after({in_lane(Lanes::kApart, write(kVector, 1))},
+                          in_lane(Lanes::kApart, write(kVector, 2))),
+              "");
+    EXPECT_EQ(
+        waits_after({in_lane(Lanes::kApart, write(kVector, 1))}, in_lane(0, write(kVector, 2))),
+        "vector done 1");
 }
 
 TEST(RegionTest, OverlapNeedsACommonPartitionAndACommonByte) {

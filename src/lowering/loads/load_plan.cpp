@@ -203,11 +203,7 @@ void LoadPlan::need(Tile& tile, std::int64_t time) {
         const std::int64_t lead = load.latency + load.transfer;
         load.time = std::max({time - lead, site.latest, load.earliest});
         site.latest = load.time;
-        std::size_t place = loads_.size();  // Most often it stays there.
-        while (place > 0 && loads_[place - 1].time > load.time) {
-            --place;
-        }
-        loads_.insert(place, load);
+        loads_.insert(load);
     }
     tile.loads.clear();
 }
@@ -272,16 +268,6 @@ void LoadPlan::begin_life(Tile& tile) {
     }
 }
 
-void LoadPlan::find_triggers() {
-    triggers_.resize(loads_.size());
-    std::int64_t next = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t i = loads_.size(); i > 0; --i) {
-        const Load& load = loads_[i - 1];
-        next = std::max(std::min(load.time, next - load.transfer), load.earliest);
-        triggers_[i - 1] = next;
-    }
-}
-
 void LoadPlan::read_ahead() {
     const std::int64_t begin = items_.empty() ? latest_ : kept_[items_.front()].time;
     while (!is_over_ && items_.size() + loads_.size() < kMostItems &&
@@ -291,8 +277,7 @@ void LoadPlan::read_ahead() {
             return;
         }
     }
-    find_triggers();
-    begun_ = 0;
+    loads_.find_triggers();
     until_ = begin + kHorizon;
     is_giving_out_ = is_first_ = true;
 }
@@ -311,13 +296,13 @@ void LoadPlan::give_out() {
     if (items_.empty()) {  // What is left nobody reads.
         begin_loads(std::numeric_limits<std::int64_t>::max());
     }
-    loads_.drop(begun_);
+    loads_.drop_begun();
     is_giving_out_ = false;
 }
 
 void LoadPlan::begin_loads(std::int64_t until) {
-    for (; begun_ < triggers_.size() && triggers_[begun_] <= until; ++begun_) {
-        begin_load(loads_[begun_], triggers_[begun_]);
+    while (const Load* load = loads_.begin(until)) {
+        begin_load(*load);
     }
 }
 
@@ -341,12 +326,12 @@ void LoadPlan::ended(const Tile& tile) {
     }
 }
 
-void LoadPlan::begin_load(const Load& load, std::int64_t trigger) {
+void LoadPlan::begin_load(const Load& load) {
     Tile& tile = tiles_[load.tile];
     RingBuffer<Load>& held = site_of(tile).held;
     const bool may_take = held.empty() || tiles_[held.back().tile].slot != PlannedSlots::kNone;
     if (may_take && tile.slot == PlannedSlots::kNone) {
-        take_slot(tile, trigger);
+        take_slot(tile, load.trigger);
     }
     if (held.empty() && has_slot(tile)) {
         put_load(load);

@@ -2,17 +2,16 @@
 // When loads begin, and which slot each takes, settled before anything is scheduled.
 #pragma once
 
-#include "trnsim/base/instance_table.hpp"
 #include "trnsim/base/ring_buffer.hpp"
 #include "trnsim/base/units.hpp"
 #include "trnsim/lowering/analysis/liveness.hpp"
 #include "trnsim/lowering/analysis/runtime_iterations.hpp"
-#include "trnsim/lowering/analysis/use_counter.hpp"
 #include "trnsim/lowering/instructions/instruction_plan.hpp"
 #include "trnsim/lowering/instructions/issue_table.hpp"
+#include "trnsim/lowering/loads/due_loads.hpp"
 #include "trnsim/lowering/loads/kept_steps.hpp"
 #include "trnsim/lowering/loads/planned_accesses.hpp"
-#include "trnsim/lowering/loads/planned_slots.hpp"
+#include "trnsim/lowering/loads/planned_site.hpp"
 #include "trnsim/lowering/loads/planned_tiles.hpp"
 #include "trnsim/program/cursor.hpp"
 #include "trnsim/program/program.hpp"
@@ -77,16 +76,7 @@ private:
     using Load = PlannedLoad;
     using Tile = PlannedTile;
     using TileId = PlannedTileId;
-    /// Times in picoseconds of the plan.
-    struct Site {
-        UseCounter uses;
-        InstanceTable<TileId> living{};
-        PlannedSlots slots{};
-        RingBuffer<Load> held{};     ///< Those that wait for a slot, their own or any.
-        std::int64_t latest = 0;     ///< Of its loads, in the order of their readers, the last one.
-        std::int64_t live = 0;       ///< Tiles needed, and still to be used, in program order;
-        std::int64_t live_peak = 0;  ///< most of them at once.
-    };
+    using Site = PlannedSite;
 
     LoadPlan(const program::Program& program,
              const std::vector<SiteLiveness>& liveness,
@@ -110,10 +100,9 @@ private:
     /// False: one is not allocated yet.
     bool find_tiles(const program::Step& step, const PlannedAccesses& accesses, Item item);
     void read_ahead();
-    void find_triggers();
     void give_out();  ///< The next of what was read ahead, or nothing, if that is over.
     void begin_loads(std::int64_t until);
-    void begin_load(const Load& load, std::int64_t trigger);
+    void begin_load(const Load& load);
     void begin_held(Site& site, std::int64_t time);
     void put_load(const Load& load);
     void leave(Item item);  ///< It was given out, and its user is done with it.
@@ -147,14 +136,12 @@ private:
     PlannedTiles tiles_{};
     KeptSteps kept_{0, 0};
     RingBuffer<Item> items_{};       ///< Read, in program order, but for loads;
-    RingBuffer<Load> loads_{};       ///< those whose tiles are needed, by when they have to begin;
+    DueLoads loads_{};               ///< those that have to begin;
     RingBuffer<Item> out_{};         ///< both, in their new order, as far as that is settled.
     std::optional<Item> current_{};  ///< What the last call gave out.
     bool is_giving_out_ = false;     ///< What was read ahead,
     bool is_first_ = false;          ///< and nothing of it yet;
-    std::int64_t until_ = 0;         ///< up to that start,
-    std::vector<std::int64_t> triggers_{};  ///< with the loads begun at these times;
-    std::size_t begun_ = 0;                 ///< so many are.
+    std::int64_t until_ = 0;         ///< up to that start.
 };
 
 }  // namespace trnsim::lowering

@@ -21,6 +21,7 @@ struct PlannedLoad {
     std::int64_t earliest = 0;  ///< the one of its iteration (RuntimeIterations).
     std::int64_t latency = 0;   ///< From its trigger to its reader, but for
     std::int64_t transfer = 0;  ///< what its bytes take.
+    std::int64_t trigger = 0;   ///< Its start in the plan, once that is settled.
 };
 
 /// A tile of a planned site.

@@ -1,5 +1,6 @@
-# Pytest: trnsim_pytest(cli integration tests/integration/cli) registers a folder of Python tests as one
-# ctest of that tier, run by the interpreter of build/venv against the trnsim of this build.
+# Pytest: trnsim_pytest(scripts integration tests/integration/cli/scripts) registers a folder of
+# Python tests as one ctest of that tier, run by the interpreter of build/venv against the trnsim of
+# this build.
 include_guard()
 find_program(TRNSIM_PYTHON python PATHS "${PROJECT_SOURCE_DIR}/build/venv/bin" NO_DEFAULT_PATH)
 mark_as_advanced(TRNSIM_PYTHON)

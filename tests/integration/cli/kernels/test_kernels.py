@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
-CHIP = Path(__file__).parents[3] / "configs" / "chips" / "trainium2.json"
+CHIP = Path(__file__).parents[4] / "configs" / "chips" / "trainium2.json"
 KERNELS = '''
 import nki
 import nki.isa as nisa
@@ -552,7 +552,7 @@ def test_a_ragged_last_tile_is_no_slower_than_a_whole_one(trnsim: CommandLine) -
 
 
 def test_the_limits_that_go_to_the_frontend_are_those_that_it_reads() -> None:
-    tools = Path(__file__).parents[3] / "tools"
+    tools = Path(__file__).parents[4] / "tools"
     read = re.findall(r'value\("/([a-z0-9_/]+)"\)',
                       (tools / "python" / "trnsim" / "frontend" / "chip.py").read_text())
     told = re.search(r"kLimits\{(.*?)\}", (tools / "trnsim" / "python_frontend.cpp").read_text(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 EXAMPLE = (str(ROOT / "examples/kernels/softmax.py::softmax"), "--arg", "float32[300,1024]")
 REFERENCE = str(ROOT / "examples/references/softmax.py::softmax")
 

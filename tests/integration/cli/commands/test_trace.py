@@ -11,7 +11,7 @@ import pytest
 import traces
 from command_line import CommandLine
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "kernels"
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "kernels"
 
 
 @pytest.fixture

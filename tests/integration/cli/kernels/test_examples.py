@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import CommandLine
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples" / "kernels"
+FOLDER = Path(__file__).resolve().parents[4] / "examples" / "kernels"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())["cases"]
 RUNS = [(case, chip) for case in CASES for chip in case["chips"]]
 

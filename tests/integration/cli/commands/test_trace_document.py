@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "trace-format.md"
+DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "trace-format.md"
 
 
 def documented() -> list[str]:

@@ -17,7 +17,7 @@ import pytest
 from command_line import CommandLine
 from script_kernels import ADDERS
 
-PACKAGE = Path(__file__).resolve().parents[3] / "tools" / "python"
+PACKAGE = Path(__file__).resolve().parents[4] / "tools" / "python"
 PYTHON = os.environ.get("TRNSIM_TORCH_PYTHON", sys.executable)
 
 KERNELS = f'''

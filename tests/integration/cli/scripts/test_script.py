@@ -14,7 +14,7 @@ import referencing
 from command_line import TIMEOUT_SECONDS, CommandLine
 from script_kernels import ADDERS
 
-SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
+SCHEMAS = Path(__file__).resolve().parents[4] / "configs" / "schema"
 
 SCRIPT = '''
 import os

@@ -11,7 +11,7 @@ import pytest
 import traces
 from command_line import CommandLine
 
-CHIP = Path(__file__).parents[3] / "configs" / "chips" / "trainium2.json"
+CHIP = Path(__file__).parents[4] / "configs" / "chips" / "trainium2.json"
 SCRIPT = "import nki\n"
 NEEDS = {
     "run": "a trace or file.py::function is needed",

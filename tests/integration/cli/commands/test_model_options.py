@@ -11,7 +11,7 @@ import pytest
 import traces
 from command_line import CommandLine
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 EXAMPLES = ROOT / "examples"
 CHIPS = ROOT / "configs" / "chips"
 CLOCK = "neuron_core.vector_engine.clock_ghz"

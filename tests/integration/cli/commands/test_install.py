@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 KERNEL = '''
 import nki
 import nki.language as nl

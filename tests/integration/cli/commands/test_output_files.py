@@ -19,8 +19,8 @@ import traces
 from command_line import CommandLine
 
 
-PACKAGE = Path(__file__).resolve().parents[3] / "tools" / "python"
-CHIP_FILE = Path(__file__).resolve().parents[3] / "configs/chips/trainium2.json"
+PACKAGE = Path(__file__).resolve().parents[4] / "tools" / "python"
+CHIP_FILE = Path(__file__).resolve().parents[4] / "configs/chips/trainium2.json"
 LONG_BLOCKS = 20_000_000
 """Of three instructions each: minutes of simulation."""
 

@@ -14,7 +14,7 @@ import pytest
 import traces
 from command_line import CommandLine
 
-SCHEMAS = Path(__file__).resolve().parents[3] / "configs" / "schema"
+SCHEMAS = Path(__file__).resolve().parents[4] / "configs" / "schema"
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from command_line import CommandLine
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_every_command_of_the_tutorial_prints_what_it_says(trnsim: CommandLine) -> None:

@@ -94,6 +94,14 @@ TEST(TemplateShapeTest, ReductionsDivideTheirInput) {
         "is reduced of as many");
 }
 
+TEST(TemplateShapeTest, ReductionsWithinPartitionsLeaveThemAsTheyAre) {
+    EXPECT_EQ(shape_fault("tensor_reduce",
+                          "vector",
+                          {dst('s', 32, 1), operand("data", 's', 64, 512)},
+                          R"("op":"add")"),
+              "\"dst\" has 32 partitions, \"data\" has 64 partitions; tensor_reduce needs as many");
+}
+
 TEST(TemplateShapeTest, MatmulContractsPartitionsAndCrossesColumns) {
     const auto with = [](std::pair<int, int> to,
                          std::pair<int, int> stationary,

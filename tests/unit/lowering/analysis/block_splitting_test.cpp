@@ -28,8 +28,8 @@ constexpr std::int64_t kColumns = 64;
 /// Blocks of four tiles of 64 columns, loaded and copied tile by tile.
 struct Blocks {
     ProgramBuilder builder;
-    std::uint32_t in = builder.input("in", Dtype::Float32, {128, kColumns});
     std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {128, kTiles, kColumns});
+    std::uint32_t in = builder.input("in", Dtype::Float32, {128, kColumns});
     std::uint32_t y = builder.tile("y", Space::Sbuf, Dtype::Float32, {128, kColumns});
     std::uint32_t load =
         builder.add(Opcode::DmaCopy,

@@ -6,6 +6,7 @@ derive, and the largest elements against a sort."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,16 @@ def test_a_transposing_load_has_columns_for_rows() -> None:
     def kernel(x: Any) -> Any:
         return stored(nl.load_transpose2d(x))
     assert_array_equal(run_kernel(kernel, x, api="nki"), x.T)
+
+
+@pytest.mark.parametrize("transposed", [
+    lambda x: nl.load_transpose2d(x, dtype=nl.bfloat16),
+    lambda x: nl.copy(nl.transpose(nl.load(x), dtype=nl.bfloat16))])
+def test_transposes_have_the_type_asked_for(transposed: Callable[[Any], Any]) -> None:
+    x = normal(64, 32)
+    found = run_kernel(lambda x: stored(transposed(x)), x, api="nki")
+    assert found.dtype == BF16
+    assert_array_equal(found, x.T.astype(BF16))
 
 
 @pytest.mark.parametrize("shapes", [((1, 8), (64, 8)), ((64, 8), (1, 8))])

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnsim.errors import IllegalInstruction as _IllegalInstruction
+from trnsim.frontend import source as _source
 from trnsim.frontend.absent import absent as _absent
 from trnsim.frontend.dtypes import (bfloat16, bool_, float4_e2m1fn_x4, float8_e4m3, float8_e4m3fn,
                                     float8_e4m3fn_x4, float8_e5m2, float8_e5m2_x4, float8_e8m0,
@@ -22,6 +24,7 @@ from trnsim.frontend.nki.broadcast import broadcast_to
 from trnsim.frontend.nki.creation import (full, ndarray, ones, par_dim, shared_constant,
                                           shared_identity_matrix, zeros, zeros_like)
 from trnsim.frontend.nki.creation import fresh as _fresh
+from trnsim.frontend.nki.emit import copy as _cast
 from trnsim.frontend.nki.enums import SPACES as _SPACES
 from trnsim.frontend.nki.enums import MemoryRegion
 from trnsim.frontend.nki.grids import (NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks,
@@ -138,12 +141,14 @@ def store(dst: _View, value: _View) -> None:
 
 
 def load_transpose2d(src: _View, dtype: Any = None) -> _View:
-    """A transposed tile in SBUF of a 2-D tensor in HBM."""
-    kind = src.dtype if dtype is None else _dtype_of(dtype)
-    rows, columns = src.shape
-    tile = _fresh((columns, rows), kind)
+    """A transposed tile in SBUF of a 2-D tensor in HBM, cast there if asked for."""
+    if src.ndim != 2:
+        raise _IllegalInstruction(f"{_source.here()}: load_transpose2d: src has shape "
+                                  f"{list(src.shape)}, but must have 2 dimensions; slice or "
+                                  "reshape it")
+    tile = _fresh(src.shape[::-1], src.dtype)
     _dma_transpose(tile, src)
-    return tile
+    return tile if dtype is None or _dtype_of(dtype) is src.dtype else _cast(tile, dtype)
 
 
 def expand_dims(x: NkiTensor, axis: int) -> NkiTensor:

@@ -165,10 +165,13 @@ def _sum_of_squares(data: View, axis: Any) -> View:
 
 
 def transpose(x: Any, dtype: Any = None) -> View:
-    """The transposed tile, in PSUM, by the tensor engine."""
-    data = in_sbuf(tile(x, "transpose"))
+    """The transposed tile, in PSUM, by the tensor engine; cast before if asked for."""
+    data = tile(x, "transpose")
+    kind = result_dtype(dtype, data)
+    if data.space == PSUM or kind is not data.dtype:
+        data = copy(data, kind)
     shape = (data.form.free_elements, data.shape[0])
-    return emit("nc_transpose", fresh(shape, data.dtype, PSUM), (("data", "read", data),))
+    return emit("nc_transpose", fresh(shape, kind, PSUM), (("data", "read", data),))
 
 
 def matmul(x: Any, y: Any, transpose_x: bool = False) -> View:

@@ -237,6 +237,18 @@ def test_a_function_of_the_0_1_api_is_tfrom_its_namesake() -> None:
             traced(kernel, F32)
 
 
+@pytest.mark.parametrize("body", [
+    lambda x: nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf), nl.load, nl.zeros_like,
+    lambda x: nl.exp(importlib.import_module("trnsim.frontend.nki.language").load(x))])
+def test_a_function_of_the_0_1_api_in_a_kernel_of_nki_is_told(body: Any) -> None:
+    with pytest.raises(FrontendError) as found:
+        trace(lambda x: body(x), [F32], api="nki")
+    said = str(found.value)
+    assert "test_legacy_advice.py:" in said
+    assert said.endswith("the kernel is of nki, but this function is of neuronxcc.nki, whose tensors are others; "
+                         "import nki.language and nki.isa")
+
+
 @pytest.mark.parametrize("body", [np.array, math.exp, float, int])
 def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
     said = refusal(lambda t, x: body(t))

@@ -20,7 +20,7 @@ from trnsim.frontend.dtypes import DType, bfloat16, float32, int16, int32, uint8
 from trnsim.frontend.dtypes import dtype as dtype_of
 from trnsim.frontend.legacy.blocks import Blocks
 from trnsim.frontend.legacy.mask import EMPTY, FULL, clip as clip_of
-from trnsim.frontend.legacy.session import session
+from trnsim.frontend.legacy.session import check_api, session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.legality.parameter_names import called
@@ -41,6 +41,7 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
             "block dimensions before its partitions, but an instruction works on one tile; "
             "index them")
     if not isinstance(value, Tensor):
+        check_api()
         what = "a numpy array" if type(value).__name__ == "ndarray" else type(value).__name__
         how = ("compute with numbers in Python, or create one with nl.full"
                if isinstance(value, (int, float)) else

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.legacy.division import divide
 from trnsim.frontend.legacy.tensor import Tensor
@@ -124,8 +125,16 @@ def session() -> Session:
     return _begun() if found is None else found
 
 
+def check_api() -> None:
+    """UserError if the kernel that is being traced is one of `nki`."""
+    if recorder.required().api == "nki":
+        raise UserError(f"{source.here()}: the kernel is of nki, but this function is of "
+                        "neuronxcc.nki, whose tensors are others; import nki.language and nki.isa")
+
+
 def _begun() -> Session:
     active = recorder.required()
+    check_api()
     active.session = found = Session(active)
     active.divide = divide
     return found

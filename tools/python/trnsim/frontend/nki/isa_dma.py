@@ -82,7 +82,7 @@ def _attributes(dst: View, src: View, priority: int | None, dge_mode: Any,
     check_priority("dma_copy", priority)
     check_dge_mode("dma_copy", dge_mode)
     check_trigger(engine, dge_mode)
-    if dge_mode is enums.dge_mode.hwdge and dst.dtype is not src.dtype:
+    if enums.DGE_NAMES[dge_mode] == "hardware" and dst.dtype is not src.dtype:
         raise IllegalInstruction(
             f"{source.here()}: dma_copy: dge_mode hwdge casts {src.dtype} to {dst.dtype}, but "
             "moves elements unchanged; use the same type or swdge")

@@ -565,6 +565,12 @@ def test_a_register_that_nothing_has_set_is_told(use: Any) -> None:
         trace(kernel, [TABLE])
 
 
+@pytest.mark.parametrize("left", [lambda i: i, lambda i: nl.zeros((1, 1), nl.float32), lambda i: [i]])
+def test_what_the_body_of_a_counted_loop_returns_is_refused(left: Any) -> None:
+    with pytest.raises(IllegalInstruction, match="fori_loop: body_fun returns a value, which a loop does not keep"):
+        trace(lambda x: nl.fori_loop(0, 4, left), [TABLE], api="nki")
+
+
 def warnings_of(body: Any) -> list[str]:
     """The warnings of a kernel that loops over body(i, tile)."""
     def kernel(table: Any) -> Any:

@@ -310,13 +310,20 @@ def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> RuntimeRange:
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any],
               step: int = 1) -> None:
-    """body_fun(i) for i from lower to upper, bounds of the run time: i is a scalar if they are."""
+    """body_fun(i) for i from lower to upper, bounds of the run time: i is a scalar if they are.
+
+    It returns nothing. [NKI-MIGRATION]
+    """
     indices = dynamic_indices(lower, upper, step)
     bounds = [one for one in (lower, upper) if isinstance(one, VirtualRegister)]
     bounds.sort(key=lambda one: type(one) is not VirtualRegister)
     like = bounds[0].like if bounds else VirtualRegister
     for index in recorder.required().loop(indices, _origin("i")):
-        body_fun(like(index, "i"))
+        left = body_fun(like(index, "i"))
+        if isinstance(left, (View, VirtualRegister, tuple, list)):
+            raise IllegalInstruction(f"{source.here()}: fori_loop: body_fun returns a value, "
+                                     "which a loop does not keep; write it to a tensor from "
+                                     "outside of the loop")
 
 
 def while_loop(init: VirtualRegister,

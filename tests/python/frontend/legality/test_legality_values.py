@@ -291,6 +291,9 @@ def placed(rows: int, partition: int, byte: int = 0) -> Any:
     (lambda: placed(32, 0, -4), r"address=\(0, -4\) of a sbuf tensor of shape \[32, 8\], but sbuf"),
     (lambda: nl.ndarray((32, 8), nl.float32, nl.psum, address=(0, 2)),
      r"address=\(0, 2\): bytes in psum are addressed in multiples of 4"),
+    (lambda: nl.ndarray((32, 128), nl.float32, nl.psum, address=(0, 1900)),
+     r"address=\(0, 1900\): 512 bytes per partition reach from there into the next psum bank; "
+     "begin the tile at a multiple of 2048"),
     (lambda: placed(32, -32), r"address=\(-32, 0\) .* has partitions 0 to 127"),
     (lambda: placed(64, 96), r"address=\(96, 0\) of a sbuf tensor of shape \[64, 8\]"),
 ])

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -56,9 +57,8 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
             raise IllegalInstruction(f"{source.here()}: address={address} of a tensor in hbm, but "
                                      "only on-chip tensors are placed; leave it out")
         address = _place(address)
-        if space == "psum" and address[1] % PSUM_ALIGNMENT != 0:
-            raise IllegalInstruction(f"{source.here()}: address={address}: bytes in psum are "
-                                     f"addressed in multiples of {PSUM_ALIGNMENT}; move the tile")
+        if space == "psum":
+            _check_psum(address, prod(sizes[1:]) * kind.itemsize)
     storage = active.storage(space, kind, sizes, name=name, address=address, kind=role)
     if key is not None:
         active.sites[key] = storage.buffer
@@ -72,6 +72,18 @@ def _place(address: Any) -> tuple[int, int]:
         raise UserError(f"{source.here()}: address is {pair}, but must be a partition and a byte "
                         "of each partition")
     return pair[0], pair[1]
+
+
+def _check_psum(address: tuple[int, int], count: int) -> None:
+    """IllegalInstruction if bytes per partition of PSUM are not aligned, or reach into another bank
+    from within one. [NKI-MIGRATION]"""
+    at, bank = f"{source.here()}: address={address}", recorder.required().chip.psum_bank_bytes
+    if address[1] % PSUM_ALIGNMENT != 0:
+        raise IllegalInstruction(f"{at}: bytes in psum are addressed in multiples of "
+                                 f"{PSUM_ALIGNMENT}; move the tile")
+    if address[1] % bank and address[1] % bank + count > bank:
+        raise IllegalInstruction(f"{at}: {count} bytes per partition reach from there into the "
+                                 f"next psum bank; begin the tile at a multiple of {bank}")
 
 
 def fresh(shape: Sequence[int], dtype: DType, space: str = "sbuf", name: str = "") -> NkiTensor:

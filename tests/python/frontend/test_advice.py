@@ -112,6 +112,14 @@ def test_a_name_that_the_api_does_not_have_is_answered(body: Any, advice: str) -
      "dma_copy: src is an array, float32[128,64], but must be a tensor; make it an argument of the kernel"),
     (lambda t: nisa.dma_copy(t, 3.0),
      "dma_copy: src is 3.0, but must be a tensor; pass one made by nl.ndarray or an argument of the kernel"),
+    (lambda t: nl.device_print("t is", 3.0),
+     "device_print: tensor is 3.0, but must be a tensor; pass one made by nl.ndarray or an argument of the kernel"),
+    (lambda t: nl.shared_constant([1.0, 2.0]),
+     "shared_constant: the constant is [1.0, 2.0], but must be a numpy array or the name of a .npy file"),
+    (lambda t: nl.load_transpose2d(nl.ndarray((2, 4, 8), nl.float32, nl.shared_hbm)),
+     "load_transpose2d: src has shape [2, 4, 8], but must have 2 dimensions; slice or reshape it"),
+    (lambda t: nl.gather_flattened(t, tile(nl.uint32), axis=1),
+     "gather_flattened: axis is 1, but the free dimensions are looked up as one; leave it 0"),
     (lambda t: numpy.reshape([1, 2], (3, 5)), "cannot reshape array of size 2 into shape (3,5)"),
 ])
 def test_a_mistake_is_told_at_its_line_in_the_words_of_nki(body: Any, advice: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from trnsim.errors import IllegalInstruction, UserError
 from trnsim.frontend import recorder, source
+from trnsim.frontend.arguments import describe
 from trnsim.frontend.dtypes import DType, dtype as dtype_of, uint8
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.tensor import NkiTensor, whole
@@ -135,6 +136,9 @@ def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
     """A tensor in HBM that holds an array, or that of a `.npy` file, from the start."""
     if isinstance(constant, str):
         constant = importlib.import_module("numpy").load(constant, mmap_mode="r")
+    if not hasattr(constant, "dtype") or isinstance(constant, View):
+        raise UserError(f"{source.here()}: shared_constant: the constant is {describe(constant)}, "
+                        "but must be a numpy array or the name of a .npy file")
     kind = dtype_of(constant.dtype if dtype is None else dtype)
     active = recorder.required()
     storage = active.storage("hbm", kind, constant.shape, kind="constant")

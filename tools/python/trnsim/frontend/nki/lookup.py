@@ -26,6 +26,9 @@ BIT_SCALE = 2.0 ** -32
 def gather_flattened(data: Any, indices: Any, axis: int = 0, dtype: Any = None) -> View:
     """Elements of each partition of `data` by index, all free dimensions taken as one."""
     values, places = tile(data, "gather_flattened"), tile(indices, "gather_flattened")
+    if axis != 0:
+        raise IllegalInstruction(f"{source.here()}: gather_flattened: axis is {axis!r}, but the "
+                                 "free dimensions are looked up as one; leave it 0")
     if values.shape[0] != places.shape[0]:
         raise IllegalInstruction(
             f"{source.here()}: gather_flattened: data has {values.shape[0]} partitions and "

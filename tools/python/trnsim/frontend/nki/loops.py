@@ -13,6 +13,7 @@ from trnsim.errors import UserError
 from trnsim.frontend import recorder, source
 from trnsim.frontend.arguments import describe
 from trnsim.frontend.loops import AffineRange, SequentialRange, StaticRange
+from trnsim.frontend.nki.issue import not_a_tensor
 from trnsim.frontend.nki.registers import DynamicSlice, VirtualRegister
 from trnsim.frontend.records.tensor import View
 from trnsim.frontend.shapes import whole_number
@@ -104,4 +105,6 @@ def no_reorder() -> Iterator[None]:
 
 def device_print(print_prefix: str, tensor: Any) -> None:
     """Prints a tensor if values are computed; it is not an instruction of the trace."""
+    if not isinstance(tensor, View):
+        raise not_a_tensor("device_print", "tensor", tensor)
     recorder.required().show(print_prefix, tensor)

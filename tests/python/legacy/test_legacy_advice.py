@@ -249,6 +249,16 @@ def test_a_function_of_the_0_1_api_in_a_kernel_of_nki_is_told(body: Any) -> None
                          "import nki.language and nki.isa")
 
 
+@pytest.mark.parametrize(("body", "argument"), [
+    (lambda t, x: nl.store(x, t), "value of nl.store"), (lambda t, x: nl.exp(t), "x of nl.exp")])
+def test_a_tensor_of_nki_in_a_kernel_of_the_0_1_api_is_told(body: Any, argument: str) -> None:
+    load = importlib.import_module("trnsim.frontend.nki.language").load
+    said = refusal(lambda t, x: body(load(x), x))
+    assert "test_legacy_advice.py:" in said
+    assert said.endswith(f"{argument} is 'sbuf_1' of nki, but must be a tensor of neuronxcc.nki, as the kernel is; "
+                         "import that language")
+
+
 @pytest.mark.parametrize("body", [np.array, math.exp, float, int])
 def test_the_elements_of_a_tile_are_not_known_while_tracing(body: Any) -> None:
     said = refusal(lambda t, x: body(t))

@@ -24,7 +24,7 @@ from trnsim.frontend.legacy.session import check_api, session
 from trnsim.frontend.legacy.tensor import UNCLIPPED, Held, Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.legality.parameter_names import called
-from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape, Storage
+from trnsim.frontend.records.tensor import HBM, PSUM, SBUF, Shape, Storage, View
 
 Role = tuple[str, str, Tensor]
 
@@ -42,6 +42,9 @@ def as_tile(value: Any, argument: str, *, spaces: Sequence[str] = (SBUF, PSUM)) 
             "index them")
     if not isinstance(value, Tensor):
         check_api()
+        if isinstance(value, View):
+            raise ProgramError(f"{source.here()}: {argument} is {value.name!r} of nki, but must be "
+                               "a tensor of neuronxcc.nki, as the kernel is; import that language")
         what = "a numpy array" if type(value).__name__ == "ndarray" else type(value).__name__
         how = ("compute with numbers in Python, or create one with nl.full"
                if isinstance(value, (int, float)) else

@@ -14,7 +14,7 @@ from trnsim.frontend.legacy.keywords import ignored
 from trnsim.frontend.legacy.tensor import Tensor, release
 from trnsim.frontend.legacy.views import with_form
 from trnsim.frontend.nki.tile_size import tile_size
-from trnsim.frontend.records.tensor import HBM, PSUM, Shape
+from trnsim.frontend.records.tensor import HBM, PSUM, Shape, View
 from trnsim.frontend.shapes import number
 
 
@@ -55,7 +55,7 @@ def store(dst: Any, value: Any, *, mask: Any = None, **others: Any) -> None:
     dst = as_tile(dst, "dst of nl.store", spaces=(HBM,))
     target = _tile_like(dst)
     shape = target.shape
-    if not isinstance(value, (Tensor, Blocks)):
+    if not isinstance(value, (View, Blocks)):
         filling = number(value, "value of nl.store", "a tile or a number")
         value = produce("memset", (), {"value": filling}, shape, dst.dtype)
     tile = in_sbuf(as_tile(value, "value of nl.store"))

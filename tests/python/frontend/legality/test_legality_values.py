@@ -123,7 +123,7 @@ def range_selected(start: Any, columns: int = 32) -> Any:
     (lambda: tile().ap([32, 64]), r"is given the access pattern \[32, 64\], but takes a list of"),
     (lambda: tile().ap([[64, 128, 1], [1, 64]]), "is given the access pattern .* a list of"),
     (lambda: nisa.dma_compute(tile(), [tile(), tile()], [1.0, 1.0], nl.add),
-     "dma_compute: scales is .*, but must be a list of numbers; reduce_op stands before it"),
+     "dma_compute: scales is <function add>, but must be a list of numbers; reduce_op stands before it"),
     (lambda: range_selected(1.5), "range_select: range_start is 1.5, but must be an integer"),
     (lambda: range_selected(-1), "range_start is -1 for 32 elements, but their indices are 0 to"),
     (lambda: range_selected(2**24 - 31), "for 32 elements, but their indices are 0 to 16777216"),

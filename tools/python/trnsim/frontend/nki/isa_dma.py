@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from trnsim.errors import IllegalInstruction
 from trnsim.frontend import recorder, source
+from trnsim.frontend.arguments import describe
 from trnsim.frontend.legality.operators import take
 from trnsim.frontend.nki import enums
 from trnsim.frontend.nki.issue import (HANDLE, NkiInstruction, indexed, is_same, issue,
@@ -172,8 +173,8 @@ def _check_scales(where: str, scales: Any, sources: int) -> None:
     if scales is None:
         return
     if not isinstance(scales, (tuple, list)):
-        raise IllegalInstruction(f"{where}: scales is {scales!r}, but must be a list of numbers; "
-                                 "reduce_op stands before it")
+        raise IllegalInstruction(f"{where}: scales is {describe(scales)}, but must be a list of "
+                                 "numbers; reduce_op stands before it")
     if any(scale != 1.0 for scale in scales):
         raise IllegalInstruction(f"{where}: scales is {scales!r}, but only 1.0 is possible; "
                                  "multiply before or after")

@@ -285,6 +285,23 @@ def test_the_first_matmul_of_a_group_overwrites_and_zeros_are_never_written() ->
     assert accesses == ["write"] + ["accumulate"] * 5
 
 
+def test_what_is_added_to_an_ellipsis_is_not_copied_to_where_it_is() -> None:
+    def kernel(x: Any) -> None:
+        tile = nl.load(x)
+        bank = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
+        blocks = nl.zeros((2, nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
+        bank[...] += nisa.nc_matmul(tile[:, 0:128], tile)
+        first = blocks[0]
+        first[...] += nisa.nc_matmul(tile[:, 0:128], tile)
+        tile[...] += bank
+        tile[...] -= first
+        tile[...] *= 2.0
+        nl.store(x, tile)
+
+    assert ops(traced(kernel, F32)) == ["dma_copy", "nc_matmul", "nc_matmul", "tensor_tensor",
+                                        "tensor_tensor", "tensor_scalar", "dma_copy"]
+
+
 def test_every_region_and_every_instance_has_a_group_of_its_own() -> None:
     def kernel(x: Any) -> None:
         tile = nl.load(x)

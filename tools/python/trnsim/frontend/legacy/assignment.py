@@ -71,8 +71,7 @@ def _constant(target: Tensor, op: str, attributes: dict[str, Any],
 
 
 def _assign_tile(target: Tensor, value: Tensor) -> None:
-    if (value.storage is target.storage and value.position == target.position
-            and value.form is target.form):
+    if _is_itself(value, target):
         return
     if _fits(value, target) and retarget(target, value):
         return
@@ -85,6 +84,15 @@ def _assign_tile(target: Tensor, value: Tensor) -> None:
     if value.shape != target.shape:
         value = matched(value, target.shape, "assignment")
     issue("tensor_copy", (("dst", "write", target), ("data", "read", value)), {}, mask=mask)
+
+
+def _is_itself(value: Tensor, target: Tensor) -> bool:
+    """Whether the value is what is assigned to, as after `t[...] += x`; `t[...]` and `t` have forms
+    of their own."""
+    a, b = value.form, target.form
+    return (value.storage is target.storage and value.position == target.position
+            and (a is b or a.shape == b.shape and a.steps == b.steps
+                 and a.partition == b.partition and a.dtype is b.dtype))
 
 
 def _fits(value: Tensor, target: Tensor) -> bool:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,14 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="k.neff: File exists; name another file or working_dir"):
         benchmarked(save_neff_name="k.neff",
                     working_directory=str(tmp_path / "new" / "k.neff")).launched(3.0)
+
+
+def test_a_file_is_replaced_and_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "k.neff").write_text("of a compiler")
+    os.link(tmp_path / "k.neff", tmp_path / "kept.neff")
+    benchmarked(save_neff_name=str(tmp_path / "k.neff")).launched(3.0)
+    assert "in place of a NEFF" in (tmp_path / "k.neff").read_text()
+    assert (tmp_path / "kept.neff").read_text() == "of a compiler"
 
 
 @pytest.mark.parametrize("name", ["neuronxcc.nki.jit", "neuronxcc.nki.benchmark",

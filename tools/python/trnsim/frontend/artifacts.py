@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trnsim.errors import UserError
+from trnsim.frontend.writer import save_text
 
 NEFF, TRACE, REPORTS = "file.neff", "profile.ntff", "json_reports"
 """What nki.profile calls its files, and the folder of its reports."""
@@ -49,7 +50,7 @@ def _write(folder: Path, name: str, text: str) -> None:
     path = folder / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}; name another file or working_directory"
                         ) from problem
+    save_text(path, f"{text}\n")

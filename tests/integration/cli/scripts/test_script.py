@@ -291,6 +291,15 @@ def test_a_mistake_in_a_script_is_located(
     assert message in trnsim.fails(status, "run", "s.py")
 
 
+def test_the_usage_of_a_script_needs_no_kernel_call(trnsim: CommandLine) -> None:
+    (trnsim.folder / "s.py").write_text("import argparse\nargparse.ArgumentParser().parse_args()\n")
+    outcome = trnsim("run", "s.py", "--", "--help")
+    assert outcome.status == 0 and outcome.error == "" and "usage: s.py [-h]" in outcome.output
+    assert "s.py: ends with status 2; what it printed" in trnsim.fails(2, "run", "s.py", "--", "-x")
+    assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py")
+    assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py", "--json", "j", "--", "-h")
+
+
 def test_a_library_that_is_not_installed_is_named(trnsim: CommandLine) -> None:
     text = SCRIPT.replace("np.ones((512, 128), np.float32)", "jax.numpy.ones((512, 128))")
     (trnsim.folder / "s.py").write_text(text.replace("import os\n", "import os, jax\n"))

@@ -37,12 +37,14 @@ from trnsim.frontend.tracing import trace
 
 _PLUGIN = "pytest_trnsim"
 """The fixture of tests; pip makes it known to pytest, `cmake --install` does not."""
+_USAGE = frozenset({"-h", "--help", "--version"})
 _TESTS = re.compile(r"^\s*(def test_|class Test)", re.MULTILINE)
 
 
 def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
                has_launched: Callable[[], bool]) -> bool:
-    """Runs a script to its end, with `launch` for every kernel call; whether it was tests.
+    """Runs a script to its end, with `launch` for every kernel call; whether it may have made none:
+    it was tests, or was asked how to use it.
 
     UserError if it raises, or ends with a status that is not 0.
     """
@@ -54,10 +56,12 @@ def run_script(file: Path, arguments: Sequence[str], launch: Launcher,
     previous = set_launcher(launch)
     try:
         with _as_main(file, arguments):
-            _run(file)
+            has_ended = _run(file)
             known = failure()
             if known is not None:
                 raise known
+            if has_ended and _USAGE.intersection(arguments):
+                return True
             if not has_launched() and _TESTS.search(file.read_text(errors="replace")):
                 _run_tests(file, arguments)
                 return True
@@ -79,7 +83,8 @@ def _as_main(file: Path, arguments: Sequence[str]) -> Iterator[None]:
             sys.modules["__main__"] = main
 
 
-def _run(file: Path) -> None:
+def _run(file: Path) -> bool:
+    """Whether the script ended Python, well."""
     try:
         _execute(file)
     except (FrontendError, BrokenPipeError):
@@ -90,14 +95,16 @@ def _run(file: Path) -> None:
         if status.code not in (None, 0):
             raise UserError(f"{file}: ends with status {status.code}; what it printed may say why"
                             ) from status
+        return True
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
         if failure() is not None:
-            return
+            return False
         raise UserError(f"{source.raised_at(problem, is_own)}: the script raises "
                         f"{type(problem).__name__}: {words_of(problem)}{_absent()}"
                         ) from problem
+    return False
 
 
 def _execute(file: Path) -> None:

@@ -300,6 +300,18 @@ def test_the_usage_of_a_script_needs_no_kernel_call(trnsim: CommandLine) -> None
     assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py", "--json", "j", "--", "-h")
 
 
+def test_kernels_that_are_called_at_exit_are_reported(trnsim: CommandLine) -> None:
+    text = ADDERS + "import atexit, numpy as np\nbegin = np.ones((128, 4), np.float32)\n"
+    last = len(text.splitlines()) + 1
+    (trnsim.folder / "s.py").write_text(
+        f"{text}atexit.register(lambda: print(added(begin, begin).sum()))\n")
+    outcome = trnsim("run", "s.py", "--json", "s.json")
+    assert outcome.status == 0 and outcome.error == "" and "1024.0\n" in outcome.output
+    assert json.loads((trnsim.folder / "s.json").read_text())["calls"][0]["source"] == f"s.py:{last}"
+    (trnsim.folder / "s.py").write_text(f"{text}atexit.register(added, begin, begin[:, None])\n")
+    assert trnsim.fails(3, "run", "s.py").startswith("s.py:")
+
+
 def test_a_library_that_is_not_installed_is_named(trnsim: CommandLine) -> None:
     text = SCRIPT.replace("np.ones((512, 128), np.float32)", "jax.numpy.ones((512, 128))")
     (trnsim.folder / "s.py").write_text(text.replace("import os\n", "import os, jax\n"))

@@ -21,7 +21,7 @@ from trnsim.frontend.kernel import set_launcher
 from trnsim.frontend.writer import save_text
 from trnsim.script.calls import Call, Calls, Settings, launch_with
 from trnsim.script.children import Elsewhere, await_children, await_threads
-from trnsim.script.ends import refuse_silent_ends
+from trnsim.script.ends import refuse_silent_ends, run_exit_functions
 from trnsim.script.report import document, json_text, slowest, summary_lines, title
 from trnsim.simulator import Options, run_trace
 
@@ -83,7 +83,10 @@ def _run(options: argparse.Namespace, arguments: list[str], calls: Calls, output
                                    lambda: bool(calls.done))
         finally:
             await_threads()
+            refused = run_exit_functions()
             set_launcher(None)
+        if refused is not None:
+            raise refused
         if calls.elsewhere.is_here:
             return 0
         await_children()

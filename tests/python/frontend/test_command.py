@@ -105,6 +105,23 @@ def test_positions_name_the_kernel_file_and_line(kernel: Path, tmp_path: Path) -
     assert ["dma_copy" in text or "tensor_scalar" in text for text in sources] == [True] * 3
 
 
+def test_files_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("ones", "others", "here"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "filling.py").write_text(
+            "import nki.isa as nisa\ndef fill(tile):\n    nisa.memset(dst=tile, value=0.0)\n")
+    (tmp_path / "filled.py").write_text(
+        "import nki.language as nl\nimport here.filling, ones.filling, others.filling\n"
+        "def filled():\n    tile = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    for module in (here, ones, others, ones):\n        module.filling.fill(tile)\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path / "here")
+    assert run("../filled.py::filled", "-o", "filled.nkt") == 0
+    trace = parse(lines_of(Path("filled.nkt")))
+    assert sorted(one["path"] for one in trace.files.values()) == [
+        "filled.py", "filling.py", "ones/filling.py", "others/filling.py"]
+
+
 def test_standard_output_holds_the_trace_alone(kernel: Path) -> None:
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run(

@@ -46,6 +46,7 @@ class TraceWriter:
         self._table = recorders[0].table
         self._emit = emit
         self._files: dict[str, int] = {}
+        self._shown: dict[str, Path] = {}
         self._buffers = 0
         """Buffers of the cores before the current one."""
         self._declared = 0
@@ -92,7 +93,7 @@ class TraceWriter:
         found = self._files.get(path)
         if found is None:
             found = self._files[path] = len(self._files)
-            self._record("file", id=found, path=shown_path(path))
+            self._record("file", id=found, path=_told_apart(path, self._shown))
         return found
 
     def _buffer(self, buffer: Buffer) -> None:
@@ -281,6 +282,18 @@ def shown_path(path: str) -> str:
     except ValueError:
         shown = Path(path).name
     return os.fsencode(shown).decode(errors="replace")
+
+
+def _told_apart(path: str, others: dict[str, Path]) -> str:
+    """The same behind as many folders as tell it from `others`, files as they are shown, to which
+    it is added."""
+    file, shown = Path(path).resolve(), shown_path(path)
+    parts = os.fsencode(file).decode(errors="replace").split(os.sep)
+    behind = shown.count("/")
+    while others.setdefault(shown, file) != file and behind < len(parts) - 1:
+        behind += 1
+        shown = "/".join(parts[-1 - behind:])
+    return shown
 
 
 def save(path: Path, write: Callable[[BinaryIO], None]) -> None:

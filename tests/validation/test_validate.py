@@ -172,7 +172,7 @@ def test_text_names_every_row_and_why_one_was_not_run(sample: dict[str, Outcome]
     missing = Outcome(Row("absent", "f", "new_api", "trn2", 1.0), reason="no kernel for it yet")
     told = text(Validation([*sample.values(), missing], ["a note"]))
     assert all(name in told for name in BANDS)
-    assert "1 rows: no kernel for it yet" in told and "absent" in told and "note: a note" in told
+    assert "1 row: no kernel for it yet" in told and "absent" in told and "note: a note" in told
 
 
 COUNTS = {"hbm_read_bytes": 1, "hbm_write_bytes": 1, "dma_transfers": 1, "dma_active_percent": 10,

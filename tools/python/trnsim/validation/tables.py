@@ -120,7 +120,8 @@ def _not_run(validation: Validation) -> list[str]:
     lines = []
     for reason, ids in reasons.items():
         shown = ", ".join(ids[:4]) + (f" and {len(ids) - 4} more" if len(ids) > 4 else "")
-        lines.append(f"  {len(ids)} rows: {reason}\n      {shown}")
+        rows = "1 row" if len(ids) == 1 else f"{len(ids)} rows"
+        lines.append(f"  {rows}: {reason}\n      {shown}")
     return ["not run", *lines, ""] if lines else []
 
 

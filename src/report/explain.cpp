@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace trnsim::report {
@@ -17,6 +18,13 @@ namespace {
 
 std::string share_of_run(const Report& report, Picoseconds time) {
     return percent_text(percent(time, report.result.total));
+}
+
+/// "matmul.py" of "kernels/matmul.py:94 nc_matmul".
+std::string_view file_name(std::string_view what) {
+    const std::size_t slash = what.rfind('/');
+    const std::string_view name = slash == std::string_view::npos ? what : what.substr(slash + 1);
+    return name.substr(0, name.rfind(':'));
 }
 
 /// "else waits for dma 6.1 %, waits for vector 2.0 %, idle 2.0 %".
@@ -72,14 +80,16 @@ std::string hbm_rate(const Report& report) {
 std::vector<std::string> explain_latency(const Report& report) {
     const Roofline& roofline = report.roofline;
     const Picoseconds busiest = roofline.of(roofline.busiest);
+    const ShortLines lines(report.result);
     std::vector<std::string> steps;
     for (const CriticalPathEntry& entry : report.result.critical_path) {
         constexpr std::size_t kShown = 2;
         if (steps.size() < kShown) {
             constexpr std::size_t kStepColumns = 27;  // Two, and shares, in one line.
             const std::string without_engine = entry.what.substr(0, entry.what.rfind(" ("));
-            steps.push_back(fmt::format(
-                "{} {}", in_short(without_engine, kStepColumns), share_of_run(report, entry.time)));
+            steps.push_back(fmt::format("{} {}",
+                                        lines.text(without_engine, kStepColumns),
+                                        share_of_run(report, entry.time)));
         }
     }
     return {busiest == Picoseconds{}
@@ -107,6 +117,21 @@ std::string in_short(std::string_view what, std::size_t width) {
 std::string in_full_or_short(std::string_view what, std::size_t width) {
     const std::string_view known = without_unknown_source(what);
     return width_of(known) <= width ? clip(known, width) : in_short(known, width);
+}
+
+ShortLines::ShortLines(const RunResult& result) {
+    std::map<std::string_view, std::string_view> files;  // By name the first one.
+    for (const LineResult& line : result.lines) {
+        const std::string_view source = line.source;
+        const std::string_view file = source.substr(0, source.rfind(':'));
+        if (files.emplace(file_name(source), file).first->second != file) {
+            names_.emplace(file_name(source));
+        }
+    }
+}
+
+std::string ShortLines::text(std::string_view what, std::size_t width) const {
+    return names_.contains(file_name(what)) ? clip_front(what, width) : in_short(what, width);
 }
 
 std::string title(Resource resource) {

@@ -4,6 +4,9 @@
 
 #include "trnsim/report/report.hpp"
 
+#include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +23,18 @@ namespace trnsim::report {
 
 /// The same, but in full if it fits.
 [[nodiscard]] std::string in_full_or_short(std::string_view what, std::size_t width);
+
+/// The lines of a run in short: of files that only their folders tell apart, with the folders.
+class ShortLines {
+public:
+    explicit ShortLines(const RunResult& result);
+
+    /// "…/matmul.py:94 nc_matmul", or "first/matmul.py:94 nc_matmul" beside "second/matmul.py".
+    [[nodiscard]] std::string text(std::string_view what, std::size_t width) const;
+
+private:
+    std::set<std::string, std::less<>> names_;  ///< Of several files each.
+};
 
 /// "tensor engine", "HBM", "DMA", "latency".
 [[nodiscard]] std::string title(Resource resource);

@@ -166,7 +166,10 @@ void add_critical_path(const Report& report, Screen& screen) {
 }
 
 /// "…/kernel.py:44 dma_copy 50.10, 2 more": the longest first, as many as fit.
-std::string waited_for(const LineResult& line, const TimeColumn& column, std::size_t width) {
+std::string waited_for(const LineResult& line,
+                       const ShortLines& lines,
+                       const TimeColumn& column,
+                       std::size_t width) {
     std::vector<std::pair<std::string, Picoseconds>> producers(line.waited_for.begin(),
                                                                line.waited_for.end());
     std::stable_sort(producers.begin(), producers.end(), [](const auto& a, const auto& b) {
@@ -180,7 +183,7 @@ std::string waited_for(const LineResult& line, const TimeColumn& column, std::si
         const std::size_t kept = last ? 0 : more.size();
         const std::string took = fmt::format(" {}", column.text(time));
         const std::string next =
-            (i == 0 ? "" : ", ") + in_short(what, width - took.size() - kept) + took;
+            (i == 0 ? "" : ", ") + lines.text(what, width - took.size() - kept) + took;
         if (i > 0 && width_of(text) + width_of(next) + kept > width) {
             return text + more;
         }
@@ -211,12 +214,13 @@ void add_stalls(const Report& report, Screen& screen) {
         return;
     }
     const TimeColumn column(report.result.total);
+    const ShortLines short_lines(report.result);
     std::vector<std::string> places;
     std::size_t taken = 0;  // By the columns left of the last.
     for (const LineResult* line : lines) {
         const std::string on = engine ? std::string{} : fmt::format(" ({})", line->engine);
         places.push_back(
-            in_short(fmt::format("{} {}{}", line->source, line->op, on), kLineColumns));
+            short_lines.text(fmt::format("{} {}{}", line->source, line->op, on), kLineColumns));
         taken = std::max(taken, width_of(places.back()));
     }
     taken += Screen::kIndent + kStalledColumns;
@@ -225,7 +229,7 @@ void add_stalls(const Report& report, Screen& screen) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         table.add({places[i],
                    column.text(lines[i]->stalled),
-                   waited_for(*lines[i], column, Screen::kColumns - taken)});
+                   waited_for(*lines[i], short_lines, column, Screen::kColumns - taken)});
     }
     screen.section(
         engine
@@ -266,7 +270,7 @@ void add_advice(const Report& report, Screen& screen) {
     const Advice& first = all.front();
     const std::size_t semicolon = first.text.find("; ");
     screen.remark(fmt::format("advice: {} {}: {}",
-                              in_short(first.source, kLineColumns),
+                              ShortLines(report.result).text(first.source, kLineColumns),
                               first.op,
                               first.text.substr(0, semicolon)),
                   false);

@@ -202,6 +202,20 @@ TEST(ReportTextTest, LongFileNamesLoseTheirFrontAndNeverTheLineNumber) {
         HasSubstr("  …/matmul.py:212 nc_matmul     83.6  …/matmul.py:196 dma_copy 63.2, 1 more\n"));
 }
 
+TEST(ReportTextTest, FilesOfOneNameKeepTheirFolders) {
+    RunResult result = matmul_result();
+    LineResult line = result.lines.front();
+    for (const char* source : {"first/steps.py:7", "second/steps.py:7"}) {
+        line.source = source;
+        line.stalled = result.total;
+        line.waited_for = {{"first/steps.py:9 activation", result.total}};
+        result.lines.push_back(line);
+    }
+    const std::string text = sample_text(result);
+    EXPECT_THAT(line_with(text, "  first/steps.py:7"), HasSubstr(" first/steps.py:9 activation"));
+    EXPECT_THAT(line_with(text, "  second/steps.py:7"), HasSubstr(" first/steps.py:9 activation"));
+}
+
 TEST(ReportTextTest, AllStallsAreListedWhenNoEngineBoundsTheRun) {
     RunResult result = matmul_result();
     result.dma.engine_busy.assign(16, Picoseconds{1'000'000'000});

@@ -52,14 +52,17 @@ std::int64_t innermost_stride_bytes(const Operand& operand) {
 }
 
 double stride_factor(const SbufSpec& sbuf, const InstructionTemplate& instruction) {
-    std::int64_t longest = 0;
-    for (const Operand& operand : instruction.operands) {
-        longest = std::max(longest, innermost_stride_bytes(operand));
-    }
-    const auto beyond = static_cast<double>(longest - sbuf.full_rate_stride_bytes);
+    const auto streamed = static_cast<double>(streamed_elements(instruction));
     const auto range =
         static_cast<double>(sbuf.half_rate_stride_bytes - sbuf.full_rate_stride_bytes);
-    return 1.0 + std::clamp(beyond / range, 0.0, 1.0);
+    double slowest = 1.0;
+    for (const Operand& operand : instruction.operands) {
+        const auto beyond =
+            static_cast<double>(innermost_stride_bytes(operand) - sbuf.full_rate_stride_bytes);
+        const double share = static_cast<double>(operand.elements()) / streamed;
+        slowest = std::max(slowest, share * (1.0 + std::clamp(beyond / range, 0.0, 1.0)));
+    }
+    return slowest;
 }
 
 bool is_in(Space space, const Operand* operand) {

@@ -18,7 +18,8 @@ namespace trnsim::neuron_core {
 /// Operands that are one value per partition: biases, scales, bounds, scalar operands from memory.
 [[nodiscard]] std::int64_t vector_operands(const InstructionTemplate& instruction);
 
-/// Slowdown by the longest innermost stride of an operand, 1 to 2 (see SbufSpec).
+/// Slowdown by long innermost strides, 1 to 2 (see SbufSpec): the operand that then takes longest
+/// sets it, so that of few elements, like the results of a reduction, none does.
 [[nodiscard]] double stride_factor(const SbufSpec& sbuf, const InstructionTemplate& instruction);
 
 /// Bytes from one element of the innermost dimension to the next; 0 for a single or repeated

@@ -4,6 +4,7 @@
 
 #include "instructions.hpp"
 
+#include <array>
 #include <optional>
 
 namespace trnsim::neuron_core {
@@ -375,6 +376,21 @@ TEST(VectorEngineCost, Fp32StridesAreFreeToTwoAndDoubleFromFour) {
 TEST(VectorEngineCost, StridesCountBackwardsAndRepeatsNot) {
     EXPECT_DOUBLE_EQ(slowdown(-4), 2.0);
     EXPECT_DOUBLE_EQ(slowdown(0), 1.0);
+}
+
+TEST(VectorEngineCost, StridesOfFewElementsCostNothing) {
+    const VectorEngineSpec& spec = chip("trn2").neuron_core.vector_engine;
+    for (const auto& [results, stride, cycles] : {std::array<std::int64_t, 3>{16, 1, 8256},
+                                                  {16, 8, 8256},
+                                                  {4096, 8, 8256},
+                                                  {8192, 8, 16448}}) {
+        const auto reduction = make(Opcode::TensorReduce,
+                                    {tile(Role::Dst, kSbuf, kF32, results, 128, stride),
+                                     tile(Role::Data, kSbuf, kF32, 8192)});
+        EXPECT_EQ(vector_on("trn2", reduction).interval,
+                  to_picoseconds(Cycles{cycles}, spec.clock_ghz))
+            << results << " results, stride " << stride;
+    }
 }
 
 TEST(VectorEngineCost, TwoSbufInputsTakeTwoCyclesOnNeuronCoreV2UnlessSimpleBf16) {

@@ -134,7 +134,8 @@ Cycles multiply_moving_interval(const TensorEngineSpec& spec,
 std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                           const InstructionTemplate& instruction) {
     const MatmulShape shape = matmul_shape(instruction);
-    const double pass = static_cast<double>(shape.moving_columns) * cycles_per_column(spec, shape);
+    const double pass = static_cast<double>(shape.moving_columns) * cycles_per_column(spec, shape) *
+                        moving_stride_factor(spec, instruction);
     return share_of_array(pe_blocks(spec, instruction),
                           passes(spec, instruction) * std::llround(pass));
 }

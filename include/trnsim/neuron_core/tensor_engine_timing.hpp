@@ -63,8 +63,9 @@ struct MatmulShape {
                                  const InstructionTemplate& instruction);
 
 /// Array cycles that stream columns, overhead and padding to the least interval excluded: N x
-/// cycles per column x passes. The clock gate counts them (clock_gate_timing.hpp), those of a tile
-/// by its share of the array [ASSUMED].
+/// cycles per column x stride factor x passes. The clock gate counts them (clock_gate_timing.hpp),
+/// those of a tile by its share of the array [ASSUMED]. Streams of long strides run at twice the
+/// interval of short ones, so they are warm. [M-VOYAGER]
 [[nodiscard]] std::int64_t multiply_moving_busy_columns(const TensorEngineSpec& spec,
                                                         const InstructionTemplate& instruction);
 

@@ -209,12 +209,16 @@ TEST(TensorEngineFigure, SparsePeakIsThePublishedOne) {
     EXPECT_EQ(array("trn1").sparse_rows_per_pe, 0);
 }
 
+/// A matmul whose moving tile has elements that far apart.
+InstructionTemplate strided_matmul(Dtype dtype, std::int64_t stride) {
+    InstructionTemplate instruction = matmul(dtype, 512);
+    instruction.operands.back() = test::tile(Role::Moving, Space::Sbuf, dtype, 512, 128, stride);
+    return instruction;
+}
+
 TEST(TensorEngineCost, LongMovingStridesHalveTheRate) {
     const auto strided = [](Dtype dtype, std::int64_t stride) {
-        InstructionTemplate instruction = matmul(dtype, 512);
-        instruction.operands.back() =
-            test::tile(Role::Moving, Space::Sbuf, dtype, 512, 128, stride);
-        return multiply_moving_interval(array("trn2"), instruction);
+        return multiply_moving_interval(array("trn2"), strided_matmul(dtype, stride));
     };
     EXPECT_EQ(strided(Dtype::Bfloat16, 4), Cycles{520});
     EXPECT_EQ(strided(Dtype::Bfloat16, 5), Cycles{1032});
@@ -257,6 +261,13 @@ TEST(TensorEngineCost, BusyColumnsExcludeOverheadAndPadding) {
     EXPECT_EQ(multiply_moving_busy_columns(array("trn2"), matmul(Dtype::Bfloat16, 8)), 8);
     EXPECT_EQ(multiply_moving_busy_columns(array("trn2"), matmul(Dtype::Float32, 512)), 2048);
     EXPECT_EQ(multiply_moving_busy_columns(array("trn2"), transpose(Dtype::Float32, 128)), 256);
+}
+
+TEST(TensorEngineCost, StreamsOfLongStridesKeepTheArrayAsBusyAsOthers) {  // [M-VOYAGER]
+    for (const auto& [dtype, stride] : {std::pair{Dtype::Float32, 3}, {Dtype::Bfloat16, 5}}) {
+        EXPECT_EQ(multiply_moving_busy_columns(array("trn2"), strided_matmul(dtype, stride)),
+                  2 * multiply_moving_busy_columns(array("trn2"), strided_matmul(dtype, 1)));
+    }
 }
 
 TEST(TensorEngineCost, FlopsWeighAsNeuronExplorerWeighsThem) {

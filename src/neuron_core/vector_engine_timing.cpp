@@ -47,7 +47,9 @@ constexpr std::array<std::string_view, 3> kSimpleOperators{"add", "subtract", "m
 bool is_simple_bf16(const InstructionTemplate& instruction) {
     const Attributes& attributes = instruction.attributes;
     if (instruction.op == Opcode::ScalarTensorTensor) {
-        return attributes.op0 == "subtract" && attributes.op1 == "multiply" &&
+        return instruction.at(Role::Data).dtype == Dtype::Bfloat16 &&
+               instruction.at(Role::Operand1).dtype == Dtype::Bfloat16 &&
+               attributes.op0 == "subtract" && attributes.op1 == "multiply" &&
                streamed_elements(instruction) % 2 == 0;
     }
     const auto is_plain = [](const Operand& operand) {
@@ -76,10 +78,10 @@ double two_tensor_cycles(const VectorEngineSpec& spec, const InstructionTemplate
 
 double reduce_cycles(const VectorEngineSpec& spec, const InstructionTemplate& instruction) {
     const std::string& op = instruction.attributes.op0;
-    const bool is_16bit = is_16bit_float(instruction.at(Role::Data).dtype) &&
-                          is_16bit_float(instruction.at(Role::Dst).dtype);
-    return is_16bit && (op == "add" || op == "max" || op == "maximum") ? spec.reduce_16bit
-                                                                       : spec.reduce;
+    const bool is_bf16 = instruction.at(Role::Data).dtype == Dtype::Bfloat16 &&
+                         instruction.at(Role::Dst).dtype == Dtype::Bfloat16;
+    return is_bf16 && (op == "add" || op == "max" || op == "maximum") ? spec.reduce_16bit
+                                                                      : spec.reduce;
 }
 
 double copy_predicated_cycles(const VectorEngineSpec& spec,

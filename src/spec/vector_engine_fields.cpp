@@ -72,7 +72,7 @@ void list_tensors(FieldList& list, VectorEngineSpec& spec) {
                 spec.reduce_16bit,
                 kCostUnit,
                 kCost,
-                "tensor_reduce add or max, BF16/FP16 to BF16/FP16.");
+                "tensor_reduce add or max, BF16 to BF16.");
     list.number("cumulative", spec.cumulative, kCostUnit, kCost, "tensor_scalar_cumulative.");
     list.number("scan", spec.scan, kCostUnit, kCost, "tensor_tensor_scan.");
     list.number("copy_predicated_sbuf",

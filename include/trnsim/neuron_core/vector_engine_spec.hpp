@@ -31,7 +31,7 @@ struct VectorEngineSpec {
         false;                        ///< The above needs add, subtract or multiply (v2).
     double tensor_tensor_psum = 1.0;  ///< One input in PSUM.
     double reduce = 1.0;
-    double reduce_16bit = 1.0;  ///< 16-bit to 16-bit add or max.
+    double reduce_16bit = 1.0;  ///< BF16 to BF16 add or max.
     double cumulative = 1.0;    ///< tensor_scalar_cumulative.
     double scan = 2.0;
     double reciprocal = 8.0;

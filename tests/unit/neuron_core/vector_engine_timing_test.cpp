@@ -427,7 +427,19 @@ TEST(VectorEngineCost, OfThreeInputsOneCombinationIsSimpleOnNeuronCoreV2) {  // 
     EXPECT_DOUBLE_EQ(cycles("subtract", "add", 512), 2.0);
 }
 
-TEST(VectorEngineCost, SumsAndMaximaOf16BitTakeHalfACycleOnNeuronCoreV2) {  // [NKI-ISA-2.26]
+TEST(VectorEngineCost, Fp16HasNoModeOnNeuronCoreV2) {  // [NKI-ISA-2.26]
+    const NeuronCoreSpec& core = chip("trn1").neuron_core;
+    auto instruction =
+        two(Opcode::ScalarTensorTensor, kSbuf, Dtype::Float16, Dtype::Float16, Dtype::Float16, 512);
+    instruction.attributes.op0 = "subtract";
+    instruction.attributes.op1 = "multiply";
+    EXPECT_DOUBLE_EQ(vector_cycles_per_element(core.vector_engine, core.sbuf, instruction), 2.0);
+    auto sum = reduce(kSbuf, Dtype::Float16, Dtype::Float16, 512);
+    sum.attributes.op0 = "add";
+    EXPECT_DOUBLE_EQ(vector_cycles_per_element(core.vector_engine, core.sbuf, sum), 1.0);
+}
+
+TEST(VectorEngineCost, SumsAndMaximaOfBf16TakeHalfACycleOnNeuronCoreV2) {  // [NKI-ISA-2.26]
     const NeuronCoreSpec& core = chip("trn1").neuron_core;
     const auto cycles = [&](const std::string& op, Dtype result) {
         auto instruction = reduce(kSbuf, kBf16, result, 512);

@@ -146,6 +146,11 @@ double base_cycles(const VectorEngineSpec& spec, const InstructionTemplate& inst
     }
 }
 
+/// Whether an element is computed for several cycles after it has been read.
+bool computes_longer_than_it_reads(Opcode op) {
+    return op == Opcode::Reciprocal || op == Opcode::BnAggr;
+}
+
 bool is_top8(Opcode op) {
     return op == Opcode::Max8 || op == Opcode::NcFindIndex8 || op == Opcode::NcMatchReplace8;
 }
@@ -162,7 +167,9 @@ bool can_use_fast_mode(Opcode op) {
 double vector_cycles_per_element(const VectorEngineSpec& spec,
                                  const SbufSpec& sbuf,
                                  const InstructionTemplate& instruction) {
-    return base_cycles(spec, instruction) * stride_factor(sbuf, instruction);
+    const double base = base_cycles(spec, instruction);
+    const double factor = stride_factor(sbuf, instruction);
+    return computes_longer_than_it_reads(instruction.op) ? std::max(base, factor) : base * factor;
 }
 
 InstructionCost vector_engine_cost(const VectorEngineSpec& spec,

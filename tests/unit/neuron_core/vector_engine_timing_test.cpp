@@ -393,6 +393,21 @@ TEST(VectorEngineCost, StridesOfFewElementsCostNothing) {
     }
 }
 
+TEST(VectorEngineCost, StridesSlowReadingAndNoComputation) {
+    const NeuronCoreSpec& core = chip("trn2").neuron_core;
+    for (const Opcode op : {Opcode::Reciprocal, Opcode::BnAggr}) {
+        const auto cycles = [&](std::int64_t stride) {
+            return vector_cycles_per_element(
+                core.vector_engine,
+                core.sbuf,
+                make(op,
+                     {tile(Role::Dst, kSbuf, kF32, 510),
+                      tile(Role::Data, kSbuf, kF32, 510, 128, stride)}));
+        };
+        EXPECT_DOUBLE_EQ(cycles(8), cycles(1)) << name(op);
+    }
+}
+
 TEST(VectorEngineCost, TwoSbufInputsTakeTwoCyclesOnNeuronCoreV2UnlessSimpleBf16) {
     const NeuronCoreSpec& core = chip("trn1").neuron_core;
     const auto cycles = [&](const InstructionTemplate& instruction) {

@@ -65,7 +65,7 @@ ChipConfig parse_chip(std::string_view text, const std::string& origin) {
 
 namespace {
 
-/// Overrides a leaf, whatever the others are.
+/// Overrides a leaf, whatever the others are; nothing is set where it has that value.
 void assign_leaf(ChipConfig& config, std::string_view assignment) {
     const std::string where = "--set " + std::string(assignment);
     const std::size_t equals = assignment.find('=');
@@ -91,9 +91,12 @@ void assign_leaf(ChipConfig& config, std::string_view assignment) {
         throw ConfigError(fmt::format("{}: {}", where, misfit(*field, value)));
     }
     ChipConfig::Leaf& leaf = config.leaves.at(static_cast<std::size_t>(field - fields.begin()));
-    leaf.value = value_text(value);
-    leaf.source = kSetByUser;
-    leaf.note.clear();
+    if (std::string text = value_text(value); leaf.value != text) {
+        leaf.value = std::move(text);
+        leaf.source = kSetByUser;
+        leaf.note.clear();
+        config.is_as_shipped = false;
+    }
 }
 
 }  // namespace
@@ -111,7 +114,6 @@ void set(ChipConfig& config, const std::vector<std::string>& assignments) {
         assign_leaf(changed, assignment);
     }
     check_relations(changed.spec, fmt::format("--set {}", fmt::join(assignments, " --set ")));
-    changed.is_as_shipped = false;
     config = std::move(changed);
 }
 

@@ -37,7 +37,8 @@ struct ChipConfig {
 /// \throws ConfigError as load_chip()
 [[nodiscard]] ChipConfig parse_chip(std::string_view text, const std::string& origin);
 
-/// Overrides one leaf: "neuron_core.tensor_engine.clock_ghz=2.6".
+/// Overrides one leaf: "neuron_core.tensor_engine.clock_ghz=2.6"; one that has this value stays as
+/// it is, with its source.
 /// \throws ConfigError for an unknown path, a value of the wrong type or out of range
 void set(ChipConfig& config, std::string_view assignment);
 

@@ -111,6 +111,14 @@ TEST(SetLeaf, ChangesTheSpecAndSaysSo) {
     EXPECT_EQ(leaf.unit, "GHz");
 }
 
+TEST(SetLeaf, OfTheSameValueSetsNothing) {
+    ChipConfig config = load_chip("trn2");
+    const std::string before = to_json(config);
+    set(config, "neuron_core.vector_engine.clock_ghz=0.960");
+    EXPECT_EQ(to_json(config), before);
+    EXPECT_TRUE(config.is_as_shipped);
+}
+
 TEST(SetLeaf, TakesNumbersFlagsNamesAndTimes) {
     ChipConfig config = load_chip("trn2");
     set(config, "neuron_core.tensor_engine.clock_gate.enabled=false");

@@ -180,6 +180,12 @@ TEST(ProfileTest, AWaitIsNoLongerThanTheEngineWasFree) {
     EXPECT_EQ(nth(table, Engine::Vector, 0).waited, ns(3100));  // Says 3500, but starts at 4000.
     EXPECT_EQ(nth(table, Engine::Vector, 0).waited_for, Engine::Tensor);
     EXPECT_EQ(nth(table, Engine::Vector, 1).waited, ns(10));
+
+    Json json = profiled();
+    for (Json& instruction : json["instruction"]) {
+        instruction["evt_wait_time"] = instruction["opcode"] == "TENSOR_REDUCE" ? 1000 : 0;
+    }
+    EXPECT_EQ(nth(read_instructions("p.json", json.dump()), Engine::Vector, 1).waited, ns(50));
 }
 
 TEST(ProfileTest, TransfersEndWithTheirLastPacket) {

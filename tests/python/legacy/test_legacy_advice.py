@@ -225,7 +225,7 @@ def test_a_definition_that_is_parsed_alone_is_that_of_its_file(text: str, around
     assert ast.dump(found, include_attributes=True) == ast.dump(whole, include_attributes=True)
 
 
-def test_a_function_of_the_0_1_api_is_tfrom_its_namesake() -> None:
+def test_a_function_of_the_0_1_api_is_told_from_its_namesake() -> None:
     def of_language(x: Any) -> None:
         nl.sum(nl.load(x))
 

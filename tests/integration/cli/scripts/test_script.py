@@ -298,6 +298,8 @@ def test_the_usage_of_a_script_needs_no_kernel_call(trnsim: CommandLine) -> None
     assert "s.py: ends with status 2; what it printed" in trnsim.fails(2, "run", "s.py", "--", "-x")
     assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py")
     assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py", "--json", "j", "--", "-h")
+    (trnsim.folder / "s.py").write_text("raise SystemExit(0)\n")
+    assert "s.py: calls no kernel" in trnsim.fails(2, "run", "s.py")
 
 
 def test_kernels_that_are_called_at_exit_are_reported(trnsim: CommandLine) -> None:

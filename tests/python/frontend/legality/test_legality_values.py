@@ -309,6 +309,7 @@ def test_the_pipe_of_a_sendrecv_is_a_number_from_zero() -> None:
 @pytest.mark.parametrize("body", [
     lambda: gathered((64, 32), 64), lambda: gathered((64, 60), 64, 30, 2), lambda: placed(32, 96),
     lambda: nisa.memset(nl.ndarray((64, 8), nl.float32, address=(32, 0))[32:64], 1.0),
+    lambda: nisa.memset(nl.ndarray((32, 256), nl.float32, nl.psum, address=(0, 1024)), 1.0),
     lambda: quantized(tile(64, 8, FP8), tile(36, 8, nl.uint8)),
     lambda: nisa.rand_set_state(tile(32, 24, nl.uint32), VECTOR), lambda: double_row((2, 16), (2, 24)),
     lambda: tiled(96), lambda: nisa.nc_stream_shuffle(tile(), tile(), [1.0] * 32),

@@ -66,6 +66,9 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = _sbuf, name: str = "",
     return whole(storage)
 
 
+enums.creation.ndarray = ndarray
+
+
 def _place(address: Any) -> tuple[int, int]:
     """Start partition and byte. UserError if it is no such pair."""
     pair = whole_numbers(address, "address")

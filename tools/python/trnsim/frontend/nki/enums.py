@@ -7,7 +7,7 @@ Members hash by identity: they are parts of the keys that are looked up per inst
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -21,6 +21,15 @@ class _Fast(Enum):
     __hash__ = object.__hash__
 
 
+class _Creation:
+    """What creates tensors; set by the module that does, which knows memory regions."""
+
+    ndarray: Callable[..., Any]
+
+
+creation = _Creation()
+
+
 class MemoryRegion(_Fast):
     """Where a tensor lives."""
 
@@ -31,7 +40,6 @@ class MemoryRegion(_Fast):
 
     def view(self, dtype: Any, shape: Any) -> Any:
         """A new tensor in it, as kernels of NKI Beta 2 ask for one: `sbuf.view(dtype, shape)`."""
-        creation = importlib.import_module("trnsim.frontend.nki.creation")
         return creation.ndarray(shape, dtype, buffer=self)
 
 

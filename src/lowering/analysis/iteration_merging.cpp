@@ -3,6 +3,7 @@
 #include "trnsim/lowering/analysis/iteration_merging.hpp"
 
 #include "affine_terms.hpp"
+#include "loop_coalescing.hpp"
 #include "loop_merge_plan.hpp"
 #include "loop_rerolling.hpp"
 #include "loop_tree.hpp"
@@ -105,7 +106,9 @@ public:
 
     Program run() {
         std::vector<LoopTree> tree = to_tree(program_.nodes);
-        has_changed_ = reroll(program_, tree);
+        while (coalesce(program_, tree) || reroll(program_, tree)) {  // One lets the other.
+            has_changed_ = true;
+        }
         count(tree);
         for (LoopTree& item : tree) {
             visit(item, 0);

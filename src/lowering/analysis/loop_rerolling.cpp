@@ -53,15 +53,12 @@ public:
             if (loop.kind != program::LoopKind::Affine || loop.is_in_order) {
                 continue;
             }
-            std::size_t first = i;
-            std::int64_t count = 0;
-            while (const auto earlier =
-                       iteration_before(items, items[i].body, first, depth, count + 1)) {
-                first = *earlier;
-                ++count;
+            Earlier earlier{.first = i};
+            while (const auto more = with_one_more(items, i, depth, earlier)) {
+                earlier = *more;
             }
-            if (count > 0) {
-                i = take_in(items, first, i, depth, count);
+            if (earlier.iterations > 0) {
+                i = take_in(items, i, depth, earlier);
                 has_changed = true;
             }
         }
@@ -69,18 +66,52 @@ public:
     }
 
 private:
-    /// Where the iteration of a loop begins that ends at `end` and comes `back` before its first.
-    [[nodiscard]] std::optional<std::size_t> iteration_before(const std::vector<LoopTree>& items,
-                                                              const std::vector<LoopTree>& body,
-                                                              std::size_t end,
-                                                              std::int32_t depth,
-                                                              std::int64_t back) const {
+    /// Iterations of a loop that stand before it.
+    struct Earlier {
+        std::size_t first = 0;  ///< Item.
+        std::int64_t iterations = 0;
+    };
+
+    /// With the iteration, or the loop over some, that stands before those.
+    [[nodiscard]] std::optional<Earlier> with_one_more(const std::vector<LoopTree>& items,
+                                                       std::size_t loop,
+                                                       std::int32_t depth,
+                                                       const Earlier& known) const {
+        const auto one_before = [&](const Affine& value) {
+            return before_first(value, depth, known.iterations + 1);
+        };
+        const std::vector<LoopTree>& body = items[loop].body;
+        if (const auto first = begin_of(items, body, known.first, one_before)) {
+            return Earlier{.first = *first, .iterations = known.iterations + 1};
+        }
+        const std::size_t end = without_allocs_for_all(items, body, known.first);
+        if (end == 0 || !items[end - 1].is_loop()) {
+            return std::nullopt;
+        }
+        Loop some = program_.loops[items[loop].index];
+        some.count = program_.loops[items[end - 1].index].count;
+        const std::int64_t iterations = known.iterations + some.count;
+        const auto so_many_before = [&](Affine value) {
+            lowering::begin_earlier(value, depth, iterations);
+            return value;
+        };
+        if (!is_loop_before(items[end - 1], some, body, so_many_before)) {
+            return std::nullopt;
+        }
+        return Earlier{.first = end - 1, .iterations = iterations};
+    }
+
+    /// Where what does the same as the steps of `body` begins that ends at `end`, if all numbers
+    /// there are `earlier`.
+    template <typename OfValue>
+    [[nodiscard]] std::optional<std::size_t> begin_of(const std::vector<LoopTree>& items,
+                                                      const std::vector<LoopTree>& body,
+                                                      std::size_t end,
+                                                      const OfValue& earlier) const {
         std::size_t at = end;
         for (std::size_t left = body.size(); left > 0; --left) {
-            while (at > 0 && is_for_all(items[at - 1], body)) {
-                --at;
-            }
-            if (at == 0 || !is_iteration_before(items[at - 1], body[left - 1], depth, back)) {
+            at = without_allocs_for_all(items, body, at);
+            if (at == 0 || !is_before(items[at - 1], body[left - 1], earlier)) {
                 return std::nullopt;
             }
             --at;
@@ -95,12 +126,20 @@ private:
                });
     }
 
-    /// Whether an item before the loop at `depth` does what one of its body would do `back`
-    /// iterations before the first.
-    [[nodiscard]] bool is_iteration_before(const LoopTree& item,
-                                           const LoopTree& of_body,
-                                           std::int32_t depth,
-                                           std::int64_t back) const {
+    static std::size_t without_allocs_for_all(const std::vector<LoopTree>& items,
+                                              const std::vector<LoopTree>& body,
+                                              std::size_t end) {
+        while (end > 0 && is_for_all(items[end - 1], body)) {
+            --end;
+        }
+        return end;
+    }
+
+    /// Whether an item does what one of a body would do if all its numbers were `earlier`.
+    template <typename OfValue>
+    [[nodiscard]] bool is_before(const LoopTree& item,
+                                 const LoopTree& of_body,
+                                 const OfValue& earlier) const {
         if (item.kind != of_body.kind) {
             return false;
         }
@@ -108,45 +147,46 @@ private:
             return item.index == of_body.index;
         }
         if (item.is_run()) {
-            return is_run_before(
-                program_.runs[item.index], program_.runs[of_body.index], depth, back);
+            return is_run_before(program_.runs[item.index], program_.runs[of_body.index], earlier);
         }
-        const Loop& loop = program_.loops[item.index];
-        const Loop& inner = program_.loops[of_body.index];
-        return loop.kind == inner.kind && loop.count == inner.count &&
-               loop.is_in_order == inner.is_in_order &&
-               std::ranges::equal(
-                   item.body, of_body.body, [&](const LoopTree& a, const LoopTree& b) {
-                       return is_iteration_before(a, b, depth, back);
-                   });
+        return is_loop_before(item, program_.loops[of_body.index], of_body.body, earlier);
     }
 
-    static bool is_run_before(const Run& run,
-                              const Run& of_body,
-                              std::int32_t depth,
-                              std::int64_t back) {
-        return run.instruction == of_body.instruction && !run.has_edges() && !of_body.has_edges() &&
-               run.value.has_value() == of_body.value.has_value() &&
-               (!run.value || *run.value == before_first(*of_body.value, depth, back)) &&
-               std::ranges::equal(run.at, of_body.at, [&](const Position& a, const Position& b) {
-                   return a.partition == before_first(b.partition, depth, back) &&
-                          a.offset == before_first(b.offset, depth, back) &&
-                          a.instance == before_first(b.instance, depth, back);
+    template <typename OfValue>
+    [[nodiscard]] bool is_loop_before(const LoopTree& item,
+                                      const Loop& of_body,
+                                      const std::vector<LoopTree>& body,
+                                      const OfValue& earlier) const {
+        const Loop& loop = program_.loops[item.index];
+        return loop.kind == of_body.kind && loop.count == of_body.count &&
+               loop.is_in_order == of_body.is_in_order &&
+               std::ranges::equal(item.body, body, [&](const LoopTree& a, const LoopTree& b) {
+                   return is_before(a, b, earlier);
                });
     }
 
-    /// Makes items[first, loop) the first iterations of the loop; returns where that is then.
+    template <typename OfValue>
+    static bool is_run_before(const Run& run, const Run& of_body, const OfValue& earlier) {
+        return run.instruction == of_body.instruction && !run.has_edges() && !of_body.has_edges() &&
+               run.value.has_value() == of_body.value.has_value() &&
+               (!run.value || *run.value == earlier(*of_body.value)) &&
+               std::ranges::equal(run.at, of_body.at, [&](const Position& a, const Position& b) {
+                   return a.partition == earlier(b.partition) && a.offset == earlier(b.offset) &&
+                          a.instance == earlier(b.instance);
+               });
+    }
+
+    /// Makes what stands before a loop its first iterations; returns where the loop is then.
     std::size_t take_in(std::vector<LoopTree>& items,
-                        std::size_t first,
                         std::size_t loop,
                         std::int32_t depth,
-                        std::int64_t iterations) {
+                        const Earlier& earlier) {
         const std::vector<LoopTree> body = items[loop].body;
-        const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto begin = items.begin() + static_cast<std::ptrdiff_t>(earlier.first);
         const auto end = items.begin() + static_cast<std::ptrdiff_t>(loop);
-        begin_earlier(items[loop], depth, iterations);
+        begin_earlier(items[loop], depth, earlier.iterations);
         Loop longer = program_.loops[items[loop].index];
-        longer.count += iterations;
+        longer.count += earlier.iterations;
         program_.loops.push_back(std::move(longer));
         items[loop].index = static_cast<std::uint32_t>(program_.loops.size() - 1);
         const auto kept = std::stable_partition(

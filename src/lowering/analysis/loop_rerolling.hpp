@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops whose first iteration stands before them get it back.
+// Loops whose first iterations stand before them get them back.
 #pragma once
 
 #include "loop_tree.hpp"
@@ -21,8 +21,9 @@ namespace trnsim::lowering {
 ///         a = load(1 + i)
 ///         b[1 + i] = copy(a)
 ///
-/// Does so with affine loops anywhere in the tree, innermost first; true if there was one. Every
-/// instruction stays where it is, only allocs come earlier.
+/// Likewise a loop that goes on where the one before it ended becomes one with it. Does so with
+/// affine loops anywhere in the tree, innermost first; true if there was one. Every instruction
+/// stays where it is, only allocs come earlier.
 bool reroll(program::Program& program, std::vector<LoopTree>& tree);
 
 }  // namespace trnsim::lowering

@@ -105,13 +105,13 @@ TEST(LoopRerollingTest, AFirstIterationWithEdgesOfTheScheduleStaysApart) {
 }
 
 TEST(LoopRerollingTest, AFirstIterationThatIsALoopIsTakenInAfterItsOwn) {
-    // for i in 2: for j in 8, of which i = 0 stands alone, and there j = 0.
+    // for i in 2: for j in 8, of which i = 0 stands alone, and there j = 0; it goes to 16 i + j.
     Pack pack(0);
     pack.body({}, true, {});
     pack.builder.loop(7);
     pack.body(affine(1, {1}), false, affine(1, {1}));
     pack.builder.end().loop(1).loop(8);
-    pack.body(affine(8, {8, 1}), false, affine(8, {8, 1}));
+    pack.body(affine(8, {8, 1}), false, affine(16, {16, 1}));
     const program::Program program = pack.builder.end().end().build();
     const program::Program after = merged(program);
     EXPECT_EQ(executed(after), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
@@ -127,6 +127,42 @@ TEST(LoopRerollingTest, TwoIterationsThatStandBeforeTheirLoopAreBothTakenIn) {
     pack.body(affine(2, {1}), false, affine(2, {1}));
     const program::Program program = pack.builder.end().build();
     EXPECT_EQ(executed(merged(program)), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
+}
+
+TEST(LoopRerollingTest, ALoopThatGoesOnWhereAnotherOneEndedIsOneWithIt) {
+    Pack pack(0);
+    pack.builder.alloc(pack.all).loop(7);
+    pack.body(affine(0, {1}), false, affine(0, {1}));
+    pack.builder.end().loop(9);
+    pack.body(affine(7, {1}), false, affine(7, {1}));
+    const program::Program program = pack.builder.end().build();
+    EXPECT_EQ(executed(merged(program)), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
+}
+
+TEST(LoopRerollingTest, ALoopThatDoesNotGoOnThereStaysApart) {
+    for (const std::int64_t place : {6, 8}) {
+        Pack pack(0);
+        pack.builder.alloc(pack.all).loop(7);
+        pack.body(affine(0, {1}), false, affine(0, {1}));
+        pack.builder.end().loop(9);
+        pack.body(affine(7, {1}), false, affine(place, {1}));
+        const program::Program program = pack.builder.end().build();
+        EXPECT_EQ(merged(program), program) << place;
+    }
+}
+
+TEST(LoopRerollingTest, AFirstIterationOfALoopThatWasSplitIsTakenIn) {
+    // for i in 4: for j in 4, of which i = 0 stands alone, and there j = 0.
+    Pack pack(0);
+    pack.body({}, true, {});
+    pack.builder.loop(3);
+    pack.body(affine(1, {1}), false, affine(1, {1}));
+    pack.builder.end().loop(3).loop(4);
+    pack.body(affine(4, {4, 1}), false, affine(4, {4, 1}));
+    const program::Program program = pack.builder.end().end().build();
+    EXPECT_EQ(executed(merged(program)), executed(merged(Pack(16).whole())));
     EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
 }
 

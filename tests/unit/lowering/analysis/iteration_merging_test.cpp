@@ -3,6 +3,7 @@
 #include "trnsim/lowering/analysis/iteration_merging.hpp"
 
 #include "merging_programs.hpp"
+#include "split_loops.hpp"
 #include "support/program_builder.hpp"
 #include "support/random_program.hpp"
 #include "symbolic_values.hpp"
@@ -295,6 +296,14 @@ TEST_P(RandomMergingTest, ComputesTheSameFromTheSame) {
     const program::Program after = merged(program);
     EXPECT_EQ(test::symbolic_values(after), test::symbolic_values(program));
     EXPECT_LE(after.instruction_count, program.instruction_count);
+}
+
+TEST_P(RandomMergingTest, DoesTheSameToLoopsThatAreSplitInTwo) {
+    const program::Program program = Chains(GetParam()).make();
+    const program::Program split = test::with_split_loops(program);
+    ASSERT_EQ(test::symbolic_values(split), test::symbolic_values(program));
+    EXPECT_EQ(executed(merged(split)), executed(merged(program)));
+    EXPECT_EQ(test::symbolic_values(merged(split)), test::symbolic_values(program));
 }
 
 TEST_P(RandomMergingTest, ComputesTheSameForAnyProgram) {

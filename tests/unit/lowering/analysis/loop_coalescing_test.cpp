@@ -110,6 +110,16 @@ TEST(LoopCoalescingTest, LoopsThatKeepTheirOrderStayApart) {
     EXPECT_EQ(merged(nest), nest);
 }
 
+TEST(LoopCoalescingTest, OnlyLoopsOfIndependentIterationsBecomeOne) {
+    for (const std::size_t loop : {0U, 1U}) {
+        program::Program nest = Passing().nest();
+        nest.loops[loop].kind = program::LoopKind::Sequential;
+        const program::Program after = merged(nest);
+        EXPECT_NE(executed(after), kMerged) << loop;
+        EXPECT_EQ(test::symbolic_values(after), test::symbolic_values(nest)) << loop;
+    }
+}
+
 TEST(LoopCoalescingTest, NumbersOfProducersCountOn) {
     program::Program nest = Passing().nest();
     nest.runs[0].producer = affine(5, {2, 1});

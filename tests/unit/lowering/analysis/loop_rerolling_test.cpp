@@ -153,6 +153,16 @@ TEST(LoopRerollingTest, ALoopThatDoesNotGoOnThereStaysApart) {
     }
 }
 
+TEST(LoopRerollingTest, ALoopThatGoesOnAfterOneThatKeepsItsOrderStaysApart) {
+    Pack pack(0);
+    pack.builder.alloc(pack.all).loop(7, true);
+    pack.body(affine(0, {1}), false, affine(0, {1}));
+    pack.builder.end().loop(9);
+    pack.body(affine(7, {1}), false, affine(7, {1}));
+    const program::Program program = pack.builder.end().build();
+    EXPECT_EQ(merged(program), program);
+}
+
 TEST(LoopRerollingTest, AFirstIterationOfALoopThatWasSplitIsTakenIn) {
     // for i in 4: for j in 4, of which i = 0 stands alone, and there j = 0.
     Pack pack(0);

@@ -40,8 +40,7 @@ TileMemory::TileMemory(const program::Program& program,
             if (is_guarded && std::ranges::find(guarded_, &pool) == guarded_.end()) {
                 guarded_.push_back(&pool);
             }
-            auto site =
-                std::make_unique<PooledTiles>(pool, buffer, placement.slot_bytes, liveness[buffer]);
+            auto site = std::make_unique<PooledTiles>(pool, buffer, placement, liveness[buffer]);
             pooled_[buffer] = site.get();
             sites_[buffer] = std::move(site);
         } else {

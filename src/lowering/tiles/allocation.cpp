@@ -24,11 +24,17 @@ using program::Program;
 /// Slots start at multiples of this, the longest element of a fast access. [ASSUMED]
 constexpr std::int64_t kSbufAlignment = 64;
 
+/// Tiles that take one part in so many of SBUF, or more, have no buffers where not all sites fit:
+/// those of later iterations would take the room that the engines need to overlap in this one.
+/// [ASSUMED]
+constexpr std::int64_t kLargeShare = 16;
+
 /// A memory, and what happens when it is full.
 struct Memory {
     std::string_view name;
     std::int64_t capacity = 0;  ///< Bytes per partition.
     Spilling spilling = Spilling::Off;
+    std::int64_t large_tile = kNoLimit;  ///< Bytes of one that then has no buffers.
     std::int64_t fixed_end = 0;  ///< One past the highest byte that the program itself gives out.
 };
 
@@ -228,7 +234,11 @@ void pool(const Program& program, SlotPacker& packer, const Memory& memory, Allo
     }
     for (const PackedSite& site : packer.sites()) {
         result.sites[site.site] = {
-            .slots = site.live, .slot_bytes = site.slot_bytes, .is_pooled = true, .overlaid = {}};
+            .slots = site.live,
+            .slot_bytes = site.slot_bytes,
+            .is_pooled = true,
+            .most = site.slot_bytes < memory.large_tile ? kNoLimit : site.live,
+            .overlaid = {}};
     }
     result.notes.push_back(
         fmt::format("{} may fill up: all tiles share one pool of {} bytes per partition, and "
@@ -301,9 +311,11 @@ void allocate_sbuf(const Program& program,
     const SbufSpec& spec = chip.neuron_core.sbuf;
     const std::int64_t fixed =
         end_of_fixed(program, Space::Sbuf, "SBUF", spec.partition_kib * kKib);
+    const std::int64_t capacity = spec.usable_partition_kib * kKib;
     const Memory memory{.name = "SBUF",
-                        .capacity = spec.usable_partition_kib * kKib,
+                        .capacity = capacity,
                         .spilling = policies.spilling,
+                        .large_tile = capacity / kLargeShare,
                         .fixed_end = round_up(fixed, kSbufAlignment)};
     const auto packer_above = [&](std::int64_t first,
                                   const std::vector<LoadPlan::Need>& planned = {}) {

@@ -36,14 +36,18 @@ void InOrderNeed::take(std::uint64_t order, std::int64_t bytes) {
     }
 }
 
+InOrderNeed::Answers& InOrderNeed::answers() const {
+    if (!answers_) {
+        answers_ = {.all = needs_.fold(needs_.begin(), needs_.end())};
+    }
+    return *answers_;
+}
+
 std::uint64_t InOrderNeed::until(std::uint64_t order, std::int64_t bytes) const {
     if (order == needs_.begin()) {  // It passes nobody.
         return 0;
     }
-    if (!answers_) {
-        answers_ = {.all = needs_.fold(needs_.begin(), needs_.end())};
-    }
-    auto& [all, refused_order, refused_bytes, refused_until] = *answers_;
+    auto& [all, refused_order, refused_bytes, refused_until] = answers();
     const std::int64_t own = bytes - steps_[order - needs_.begin()].ended;
     const std::int64_t most = std::max(capacity_, all.need);
     if (all.peak + own <= most) {  // Wherever it stands: mostly so while there is room.

@@ -73,6 +73,7 @@ bool TileStore::use(Tile& tile) {
     tile.last_use = 0;
     blanks_.push_back(&tile);
     --living_;
+    ++ends_;
     return true;
 }
 

@@ -17,14 +17,18 @@
 
 namespace trnsim::lowering {
 
+/// What limits nothing.
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 /// The slots of one site: `slots` tiles of `slot_bytes` per partition from `address` on.
 struct SitePlacement {
     std::int64_t slots = 0;  ///< 0: not in SBUF or PSUM, at an address of its own, or never used.
     std::int64_t live = 0;   ///< Most of its tiles alive at once.
     std::int64_t slot_bytes = 0;  ///< Per partition, alignment included.
     std::int64_t address = 0;     ///< Byte within the partition.
-    bool is_pooled = false;   ///< No slots of its own: a share of a TilePool or of the rotation.
-    bool is_planned = false;  ///< A LoadPlan says which slot a tile takes.
+    bool is_pooled = false;  ///< No slots of its own: a share of a TilePool or of the rotation.
+    std::int64_t most = kNoLimit;           ///< Of a site in a TilePool: tiles with bytes at once.
+    bool is_planned = false;                ///< A LoadPlan says which slot a tile takes.
     std::vector<std::uint32_t> overlaid{};  ///< Sites that had any of these bytes last before.
 };
 
@@ -36,9 +40,6 @@ struct Allocation {
     std::optional<BankRotation> rotation{};  ///< Of PSUM, if the policy asks for it and it fits.
     std::vector<std::string> notes;          ///< What had to give, for the report.
 };
-
-/// What limits nothing.
-inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// By site: the most places that its tiles have, those of one iteration of a loop of the run time:
 /// the hardware repeats the body as it is. kNoLimit elsewhere. [NKI-DYNAMIC-LOOPS]
@@ -53,11 +54,12 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 /// whose lives do not meet share addresses; sites give up slots beyond their live tiles, the
 /// largest excess first, and what room is left goes back to the smallest tiles; PSUM tiles smaller
 /// than a bank share one; all sites of the memory share one pool (TilePool) and spill, if the
-/// policy allows. Sites whose addresses the program fixes get none of this; the others lie above
-/// them. The policy may have all of PSUM go round its tiles instead, where they fit (BankRotation).
-/// `loads`: slots that a LoadPlan needs and wants, by buffer; empty without one. They are granted
-/// where all that is needed fits into bytes that no other site has; else no site is planned.
-/// \throws ProgramError naming the largest sites if it still does not fit
+/// policy allows; large tiles have no buffers there. Sites whose addresses the program fixes get
+/// none of this; the others lie above them. The policy may have all of PSUM go round its tiles
+/// instead, where they fit (BankRotation). `loads`: slots that a LoadPlan needs and wants, by
+/// buffer; empty without one. They are granted where all that is needed fits into bytes that no
+/// other site has; else no site is planned. \throws ProgramError naming the largest sites if it
+/// still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const ChipSpec& chip,

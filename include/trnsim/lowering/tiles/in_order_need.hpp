@@ -40,6 +40,9 @@ public:
     /// 0 if it may, else how far chances() has to come before it may take as many.
     [[nodiscard]] std::uint64_t until(std::uint64_t order, std::int64_t bytes) const;
 
+    /// Whether program order fits, as far as it is known.
+    [[nodiscard]] bool fits() const { return answers().all.need <= capacity_; }
+
     /// Counts up, mostly by one for each step that is no longer passed.
     [[nodiscard]] const std::uint64_t& chances() const { return chances_; }
 
@@ -75,6 +78,8 @@ private:
         std::int64_t refused_bytes = std::numeric_limits<std::int64_t>::max();
         std::uint64_t refused_until = 0;
     };
+
+    [[nodiscard]] Answers& answers() const;
 
     struct Step {
         std::int64_t ended = 0;  ///< Bytes that are free after it.

@@ -89,9 +89,12 @@ public:
     /// The pool must outlive it.
     PooledTiles(TilePool& pool,
                 std::uint32_t buffer,
-                std::int64_t tile_bytes,
+                const SitePlacement& placement,
                 const SiteLiveness& liveness)
-        : TileStore(buffer, liveness), pool_(pool), tile_bytes_(tile_bytes) {}
+        : TileStore(buffer, liveness),
+          pool_(pool),
+          tile_bytes_(placement.slot_bytes),
+          most_(placement.most) {}
 
     [[nodiscard]] TilePool& pool() const { return pool_; }
     [[nodiscard]] std::int64_t tile_bytes() const { return tile_bytes_; }
@@ -99,11 +102,16 @@ public:
     [[nodiscard]] const std::uint64_t& freed() const override { return pool_.growths(); }
 
 private:
+    /// Where program order does not fit, nothing is held back.
+    [[nodiscard]] bool may_have_one_beside(std::int64_t others) const override {
+        return others < most_ || !pool_.need().fits();
+    }
     Slot& give_slot(Tile& tile) override { return pool_.place(tile, tile_bytes_); }
     void free_slot(Slot& slot) override { pool_.remove(slot); }
 
     TilePool& pool_;
     std::int64_t tile_bytes_;
+    std::int64_t most_;
 };
 
 }  // namespace trnsim::lowering

@@ -36,11 +36,16 @@ public:
     /// Counts a use; after the last one the tile is gone, and its bytes are free. True if so.
     bool use(Tile& tile);
 
-    /// What stands in the way of a tile without bytes: those before it, or no room.
+    /// What stands in the way of a tile without bytes: those before it, too many others, or no
+    /// room.
     [[nodiscard]] Obstacle obstacle(const Tile& tile) const {
-        const std::size_t before = tile.is_spilled ? 0 : place_in_line(tile);
-        if (before > 0) {
-            return {.count = &turns_, .until = turns_ + before};
+        if (!tile.is_spilled) {
+            if (const std::size_t before = place_in_line(tile); before > 0) {
+                return {.count = &turns_, .until = turns_ + before};
+            }
+            if (!may_have_one_beside(living_ - static_cast<std::int64_t>(waiting_.size()))) {
+                return {.count = &ends_, .until = ends_ + 1};
+            }
         }
         return has_room() ? Obstacle{} : Obstacle{.count = &freed(), .until = freed() + 1};
     }
@@ -61,6 +66,9 @@ public:
     [[nodiscard]] virtual const std::uint64_t& freed() const = 0;
 
 private:
+    /// Whether a tile may come to its first bytes while so many others have theirs, or are moved
+    /// out.
+    [[nodiscard]] virtual bool may_have_one_beside(std::int64_t /*others*/) const { return true; }
     [[nodiscard]] virtual Slot& give_slot(Tile& tile) = 0;
     virtual void free_slot(Slot& slot) = 0;
 
@@ -76,7 +84,8 @@ private:
     std::vector<Tile*> blanks_;
     InstanceTable<Tile*> tiles_;
     RingBuffer<Tile*> waiting_;  ///< For their first bytes, in order.
-    std::uint64_t turns_ = 0;    ///< How many got them.
+    std::uint64_t turns_ = 0;    ///< How many got them,
+    std::uint64_t ends_ = 0;     ///< and how many are gone.
 };
 
 }  // namespace trnsim::lowering

@@ -554,6 +554,9 @@ TEST(AllocationTest, SitesShareAPoolOnlyWhenNoneHasASpareSlotLeft) {
         EXPECT_TRUE(result.sites[site].is_pooled) << "site " << site;
     }
     EXPECT_EQ(result.sites[needy].slots, 15);
+    EXPECT_EQ(result.sites[needy].most, 15) << "one in 16 of the memory is large";
+    EXPECT_EQ(result.sites[rich].most, 1);
+    EXPECT_EQ(result.sites[third].most, kNoLimit) << "starving small ones makes no room";
     EXPECT_THAT(result.notes,
                 ElementsAre("SBUF may fill up: all tiles share one pool of 16384 bytes per "
                             "partition, and where it is full some are spilled to HBM"));
@@ -598,6 +601,7 @@ TEST(AllocationTest, PsumTilesThatDoNotFitShareAPoolAndSbufKeepsItsSlots) {
     const auto tile = sites.add(Space::Sbuf, kKib, 1, 1);
     const Allocation result = sites.allocate();
     EXPECT_TRUE(result.sites[sum].is_pooled);
+    EXPECT_EQ(result.sites[sum].most, kNoLimit);
     EXPECT_EQ(result.sites[sum].slot_bytes, 1024);
     EXPECT_FALSE(result.sites[tile].is_pooled);
     EXPECT_EQ(result.psum_banks, 4);

@@ -29,6 +29,18 @@ TEST_F(InOrderNeedTest, AStepAtItsTurnMayAlways) {
     EXPECT_TRUE(need_.allows(1, 20)) << "something has to be spilled";
 }
 
+TEST_F(InOrderNeedTest, ProgramOrderFitsWhileNoStepInTheWindowNeedsMoreThanThereIs) {
+    EXPECT_TRUE(need_.fits());
+    need_.admit(100, 30);
+    EXPECT_TRUE(need_.fits());
+    need_.admit(31, 31);
+    EXPECT_FALSE(need_.fits());
+    need_.retire(0);
+    EXPECT_FALSE(need_.fits());
+    need_.retire(1);
+    EXPECT_TRUE(need_.fits());
+}
+
 TEST_F(InOrderNeedTest, WhatOthersTookAheadOfTheStepsPassedCounts) {
     need_.admit(50, 0);
     need_.admit(30, 0);

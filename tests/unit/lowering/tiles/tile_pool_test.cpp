@@ -208,7 +208,7 @@ TEST(TilePoolTest, NeverOverlapsTilesAndForgetsNoAccessUnderAnyMixOfSizes) {
 TEST(PooledTilesTest, ATileHasBytesFromItsFirstUserToItsLast) {
     TilePool pool(100);
     const SiteLiveness liveness{.instances = 3, .uses = {{1, 2}, {1, 0}, {1, 1}}};
-    PooledTiles site(pool, 0, 100, liveness);
+    PooledTiles site(pool, 0, {.slot_bytes = 100}, liveness);
     site.begin();
     EXPECT_TRUE(site.has_room()) << "nobody has used it yet";
     site.give(*site.find(0));
@@ -227,8 +227,8 @@ TEST(PooledTilesTest, ATileHasBytesFromItsFirstUserToItsLast) {
 TEST(PooledTilesTest, OneSitesTileMakesRoomForAnothers) {
     TilePool pool(100);
     const SiteLiveness liveness{.instances = 1, .uses = {{1, 1}}};
-    PooledTiles a(pool, 0, 100, liveness);
-    PooledTiles b(pool, 1, 60, liveness);
+    PooledTiles a(pool, 0, {.slot_bytes = 100}, liveness);
+    PooledTiles b(pool, 1, {.slot_bytes = 60}, liveness);
     a.begin();
     b.begin();
     a.give(*a.find(0));
@@ -239,11 +239,45 @@ TEST(PooledTilesTest, OneSitesTileMakesRoomForAnothers) {
     EXPECT_FALSE(b.obstacle(*b.find(0)).stands());
 }
 
+/// Four tiles of one use each, two of them at once.
+const SiteLiveness kFour{.instances = 4, .live_peak = 2, .uses = {{4, 1}}};
+
+TEST(PooledTilesTest, ASiteHasNoMoreTilesAtOnceThanItMay) {
+    TilePool pool(400);
+    PooledTiles site(pool, 0, {.slot_bytes = 100, .most = 2}, kFour);
+    for (int i = 0; i < 4; ++i) {
+        site.begin();
+    }
+    site.give(*site.find(0));
+    EXPECT_FALSE(site.obstacle(*site.find(1)).stands());
+    site.give(*site.find(1));
+    const Obstacle others = site.obstacle(*site.find(2));
+    EXPECT_TRUE(others.stands() && site.has_room());
+    site.take(*site.find(0));
+    EXPECT_TRUE(others.stands()) << "one that was moved out is still alive";
+    EXPECT_FALSE(site.obstacle(*site.find(0)).stands()) << "and may come back";
+    site.use(*site.find(1));
+    EXPECT_FALSE(others.stands());
+    EXPECT_FALSE(site.obstacle(*site.find(2)).stands());
+}
+
+TEST(PooledTilesTest, WhereProgramOrderDoesNotFitASiteHasAsManyTilesAsThereIsRoomFor) {
+    TilePool pool(400);
+    PooledTiles site(pool, 0, {.slot_bytes = 100, .most = 1}, kFour);
+    site.begin();
+    site.begin();
+    site.give(*site.find(0));
+    pool.need().admit(400, 0);
+    EXPECT_TRUE(site.obstacle(*site.find(1)).stands());
+    pool.need().admit(100, 0);
+    EXPECT_FALSE(site.obstacle(*site.find(1)).stands());
+}
+
 TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
     TilePool pool(200);
     const SiteLiveness liveness{.instances = 2, .uses = {{2, 5}}};
-    PooledTiles a(pool, 3, 100, liveness);
-    PooledTiles b(pool, 4, 100, liveness);
+    PooledTiles a(pool, 3, {.slot_bytes = 100}, liveness);
+    PooledTiles b(pool, 4, {.slot_bytes = 100}, liveness);
     a.begin();
     b.begin();
     a.give(*a.find(0));
@@ -260,7 +294,7 @@ TEST(PooledTilesTest, SitesGiveUpEachOthersTiles) {
 
 TEST(PooledTilesTest, ASpilledTileComesBackBeforeItsTurnWithTheUsesAndTheCopyItHad) {
     TilePool pool(100);
-    PooledTiles site(pool, 0, 100, {.instances = 2, .uses = {{2, 3}}});
+    PooledTiles site(pool, 0, {.slot_bytes = 100}, {.instances = 2, .uses = {{2, 3}}});
     site.begin();
     site.begin();
     Tile& tile = *site.find(0);

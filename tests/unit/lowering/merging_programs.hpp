@@ -21,6 +21,25 @@ inline program::Program merged(const program::Program& program) {
     return lowering::IterationMerging(chip.neuron_core).apply(program);
 }
 
+/// A value so many times.
+inline program::Affine times(program::Affine value, std::int64_t factor) {
+    value.base *= factor;
+    for (program::Affine::Term& term : value.terms) {
+        term.coefficient *= factor;
+    }
+    return value;
+}
+
+/// A tile of `elements` of a tensor that holds such tiles one after the other.
+inline Operand tile_in(const ProgramBuilder& builder,
+                       Role role,
+                       std::uint32_t tensor,
+                       std::int64_t elements) {
+    Operand operand = builder.whole(role, tensor);
+    operand.pattern = {{1, elements}};
+    return operand;
+}
+
 using Counts = std::map<std::string, int>;
 
 /// Executed instructions by operation, with the elements per partition of their results.
@@ -83,9 +102,7 @@ struct Maxima {
         Opcode::DmaCopy, {Engine::Dma}, {tensor(Role::Dst, out), builder.whole(Role::Src, y)});
 
     [[nodiscard]] Operand tensor(Role role, std::uint32_t buffer) const {
-        Operand operand = builder.whole(role, buffer);
-        operand.pattern = {{1, shape.rows * shape.wide}};
-        return operand;
+        return tile_in(builder, role, buffer, shape.rows * shape.wide);
     }
 
     program::Program build() {

@@ -17,6 +17,7 @@ namespace trnsim::lowering {
 ///         e[i] = exp(s[i] + m[i])          for i in 8:
 ///                                              e[i] = exp(s[i] + m[i])
 ///
+/// Nests of loops that count as one are one before, and loops that go on where others ended.
 /// The loop is taken apart where an instruction is merged, and only where no iteration reads what
 /// another one writes. Instructions grow to 512 elements per partition (a PSUM bank), the
 /// widest that has room to grow first; around other loops only those of few elements are merged.

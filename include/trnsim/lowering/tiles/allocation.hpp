@@ -27,7 +27,9 @@ struct SitePlacement {
     std::int64_t slot_bytes = 0;  ///< Per partition, alignment included.
     std::int64_t address = 0;     ///< Byte within the partition.
     bool is_pooled = false;  ///< No slots of its own: a share of a TilePool or of the rotation.
-    std::int64_t most = kNoLimit;           ///< Of a site in a TilePool: tiles with bytes at once.
+    /// Of a site in a TilePool: tiles that have come to bytes, and are not gone, at once, wherever
+    /// program order fits.
+    std::int64_t most = kNoLimit;
     bool is_planned = false;                ///< A LoadPlan says which slot a tile takes.
     std::vector<std::uint32_t> overlaid{};  ///< Sites that had any of these bytes last before.
 };
@@ -56,10 +58,10 @@ struct Allocation {
 /// than a bank share one; all sites of the memory share one pool (TilePool) and spill, if the
 /// policy allows; large tiles have no buffers there. Sites whose addresses the program fixes get
 /// none of this; the others lie above them. The policy may have all of PSUM go round its tiles
-/// instead, where they fit (BankRotation). `loads`: slots that a LoadPlan needs and wants, by
-/// buffer; empty without one. They are granted where all that is needed fits into bytes that no
-/// other site has; else no site is planned. \throws ProgramError naming the largest sites if it
-/// still does not fit
+/// instead, where they fit (BankRotation).
+/// `loads`: slots that a LoadPlan needs and wants, by buffer; empty without one. They are granted
+/// where all that is needed fits into bytes that no other site has; else no site is planned.
+/// \throws ProgramError naming the largest sites if it still does not fit
 [[nodiscard]] Allocation allocate(const program::Program& program,
                                   const std::vector<SiteLiveness>& liveness,
                                   const ChipSpec& chip,

@@ -79,12 +79,13 @@ private:
         std::uint64_t refused_until = 0;
     };
 
-    [[nodiscard]] Answers& answers() const;
-
     struct Step {
         std::int64_t ended = 0;  ///< Bytes that are free after it.
         bool is_retired = false;
     };
+
+    /// What is known, or found out now.
+    [[nodiscard]] Answers& answers() const;
 
     std::int64_t capacity_;
     std::int64_t live_ = 0;        ///< After the last step admitted, in program order.

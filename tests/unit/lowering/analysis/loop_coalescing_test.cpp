@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace trnsim::lowering {
@@ -23,6 +22,7 @@ using test::merged;
 using test::ProgramBuilder;
 
 constexpr std::int64_t kWidth = 128;
+constexpr std::int64_t kTile = kRows * kWidth;
 
 /// Loads tiles and stores them again, 16 in all.
 struct Passing {
@@ -31,29 +31,24 @@ struct Passing {
     std::uint32_t out = builder.output("out", Dtype::Float32, {64, kRows, kWidth});
     std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, kWidth});
     std::uint32_t y = builder.tile("y", Space::Sbuf, Dtype::Float32, {kRows, kWidth});
-    std::uint32_t load = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, x), tile_of(Role::Src, in)});
+    std::uint32_t load =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {builder.whole(Role::Dst, x), test::tile_in(builder, Role::Src, in, kTile)});
     std::uint32_t copy = builder.unary(Opcode::TensorCopy, Engine::Vector, y, x);
-    std::uint32_t store = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {tile_of(Role::Dst, out), builder.whole(Role::Src, y)});
-
-    [[nodiscard]] Operand tile_of(Role role, std::uint32_t tensor) const {
-        Operand operand = builder.whole(role, tensor);
-        operand.pattern = {{1, kRows * kWidth}};
-        return operand;
-    }
+    std::uint32_t store =
+        builder.add(Opcode::DmaCopy,
+                    {Engine::Dma},
+                    {test::tile_in(builder, Role::Dst, out, kTile), builder.whole(Role::Src, y)});
 
     /// The body of the loops; `rows` of the tensors is where it loads and stores.
-    ProgramBuilder& body(const Affine& iteration, Affine rows) {
-        rows.base *= kRows * kWidth;
-        for (Affine::Term& term : rows.terms) {
-            term.coefficient *= kRows * kWidth;
-        }
+    ProgramBuilder& body(const Affine& iteration, const Affine& rows) {
+        const program::Position place = at({}, test::times(rows, kTile));
         return builder.alloc(x)
-            .run(load, {at(iteration), at({}, rows)})
+            .run(load, {at(iteration), place})
             .alloc(y)
             .run(copy, {at(iteration), at(iteration)})
-            .run(store, {at({}, rows), at(iteration)});
+            .run(store, {place, at(iteration)});
     }
     ProgramBuilder& body(const Affine& iteration) { return body(iteration, iteration); }
 

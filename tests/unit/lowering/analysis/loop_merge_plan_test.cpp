@@ -42,9 +42,7 @@ struct Tiles {
         Opcode::DmaCopy, {Engine::Dma}, {rows(Role::Dst, out), builder.whole(Role::Src, y)});
 
     [[nodiscard]] Operand rows(Role role, std::uint32_t tensor) const {
-        Operand operand = builder.whole(role, tensor);
-        operand.pattern = {{1, kRows * width}};
-        return operand;
+        return test::tile_in(builder, role, tensor, kRows * width);
     }
 
     /// Fills x, copies it to y, stores y.
@@ -54,12 +52,8 @@ struct Tiles {
             .run(store, {row_at(row), at(of_y)});
     }
 
-    [[nodiscard]] program::Position row_at(program::Affine row) const {
-        row.base *= kRows * width;
-        for (program::Affine::Term& term : row.terms) {
-            term.coefficient *= kRows * width;
-        }
-        return at({}, row);
+    [[nodiscard]] program::Position row_at(const program::Affine& row) const {
+        return at({}, test::times(row, kRows * width));
     }
 
     /// All of it in one loop.

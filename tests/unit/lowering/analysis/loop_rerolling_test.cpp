@@ -18,6 +18,7 @@ using test::executed;
 using test::kRows;
 using test::merged;
 using test::ProgramBuilder;
+using test::times;
 
 constexpr std::int64_t kWidth = 128;
 
@@ -31,17 +32,13 @@ struct Pack {
     std::uint32_t x = builder.tile("x", Space::Sbuf, Dtype::Float32, {kRows, kWidth});
     std::uint32_t all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 64 * kWidth});
     std::uint32_t load = builder.add(
-        Opcode::DmaCopy, {Engine::Dma}, {builder.whole(Role::Dst, x), tile_of(Role::Src, in)});
+        Opcode::DmaCopy,
+        {Engine::Dma},
+        {builder.whole(Role::Dst, x), test::tile_in(builder, Role::Src, in, kRows* kWidth)});
     std::uint32_t copy =
         builder.add(Opcode::TensorCopy,
                     {Engine::Vector},
                     {builder.part(Role::Dst, all, kWidth), builder.whole(Role::Data, x)});
-
-    [[nodiscard]] Operand tile_of(Role role, std::uint32_t tensor) const {
-        Operand operand = builder.whole(role, tensor);
-        operand.pattern = {{1, kRows * kWidth}};
-        return operand;
-    }
 
     /// One iteration, or all of the loops around it; its copy goes to `place`.
     void body(const program::Affine& iteration, bool allocates_all, const program::Affine& place) {
@@ -50,14 +47,6 @@ struct Pack {
             builder.alloc(all);
         }
         builder.run(copy, {at({}, times(place, kWidth)), at(iteration)});
-    }
-
-    static program::Affine times(program::Affine value, std::int64_t factor) {
-        value.base *= factor;
-        for (program::Affine::Term& term : value.terms) {
-            term.coefficient *= factor;
-        }
-        return value;
     }
 
     program::Program whole() {

@@ -574,6 +574,15 @@ TEST(AllocationTest, WithoutSpillingLiveTilesThatDoNotFitAreAnErrorThatNamesTheL
         "tiles of 1024 bytes per partition");
 }
 
+TEST(AllocationTest, OnlyTilesOfASixteenthOfAFullSbufHaveNoBuffers) {
+    Sites sites;
+    const auto large = sites.add(Space::Sbuf, kKib, 16, 100);
+    const auto below = sites.add(Space::Sbuf, kKib - 64, 1, 100);
+    const Allocation result = sites.allocate();
+    EXPECT_EQ(result.sites[large].most, 16);
+    EXPECT_EQ(result.sites[below].most, kNoLimit);
+}
+
 TEST(AllocationTest, EveryPsumTileGetsBanksOfItsOwnWhileThereAreEnough) {
     Sites sites;
     const auto small = sites.add(Space::Psum, 4, 2, 100);

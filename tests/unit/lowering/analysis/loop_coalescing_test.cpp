@@ -105,6 +105,30 @@ TEST(LoopCoalescingTest, LoopsThatKeepTheirOrderStayApart) {
     EXPECT_EQ(merged(nest), nest);
 }
 
+TEST(LoopCoalescingTest, SoDoesALoopThatKeepsItsOrderAndOneThatDoesNot) {
+    for (const std::size_t loop : {0U, 1U}) {
+        program::Program nest = Passing().nest();
+        nest.loops[loop].is_in_order = true;
+        EXPECT_EQ(merged(nest), nest) << loop;
+    }
+}
+
+TEST(LoopCoalescingTest, WhatAMemsetWritesCountsOnOrKeepsTheLoopsApart) {
+    for (const std::int64_t step : {2, 3}) {
+        ProgramBuilder builder;
+        const auto all = builder.tile("all", Space::Sbuf, Dtype::Float32, {kRows, 16});
+        InstructionTemplate memset;
+        memset.op = Opcode::Memset;
+        memset.engines = {Engine::Vector};
+        memset.operands = {builder.part(Role::Dst, all, 1)};
+        const auto set = builder.add(memset);
+        builder.alloc(all).loop(8).loop(2).run(set, {at({}, affine(0, {2, 1}))}).end().end();
+        program::Program nest = builder.build();
+        nest.runs.back().value = affine(1, {step, 1});
+        EXPECT_EQ(merged(nest).max_depth, step == 2 ? 1 : 2) << step;
+    }
+}
+
 TEST(LoopCoalescingTest, OnlyLoopsOfIndependentIterationsBecomeOne) {
     for (const std::size_t loop : {0U, 1U}) {
         program::Program nest = Passing().nest();

@@ -130,6 +130,19 @@ TEST(LoopRerollingTest, ALoopThatGoesOnWhereAnotherOneEndedIsOneWithIt) {
     EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
 }
 
+TEST(LoopRerollingTest, SoAreALoopAnIterationAndALoopThatGoOn) {
+    Pack pack(0);
+    pack.builder.alloc(pack.all).loop(7);
+    pack.body(affine(0, {1}), false, affine(0, {1}));
+    pack.builder.end();
+    pack.body(affine(7), false, affine(7));
+    pack.builder.loop(8);
+    pack.body(affine(8, {1}), false, affine(8, {1}));
+    const program::Program program = pack.builder.end().build();
+    EXPECT_EQ(executed(merged(program)), (Counts{{"dma_copy 512", 4}, {"tensor_copy 512", 4}}));
+    EXPECT_EQ(test::symbolic_values(merged(program)), test::symbolic_values(program));
+}
+
 TEST(LoopRerollingTest, ALoopThatDoesNotGoOnThereStaysApart) {
     for (const std::int64_t place : {6, 8}) {
         Pack pack(0);
